@@ -13,7 +13,7 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, MAX_TEXT, Input
 from server.automation.program import FLOW
 from server.kata import annotations
-from server.queries.declared import KINDS, Key
+from server.queries.declared import KINDS, QueryKey
 from server.queries.frame import keys_of, query_types
 from server.records.shared import triggers
 from server.records.shared.triggers import Trigger
@@ -138,7 +138,7 @@ def query_keys() -> Iterator[str]:
     anything = next(iter(types.values()))
     yield row("**of every type**", "", "", "")
     for each in keys_of(anything)[: len(keys_of(anything)) - len(anything.keys)]:
-        yield _key(each if each.name != "format" else Key("format", "text", each.note), "")
+        yield _key(each if each.name != "format" else QueryKey("format", "text", each.note), "")
     for name, query_type in types.items():
         formats = f" Formats: {code(*query_type.formats)}." if any(query_type.formats) else ""
         yield row(f"**`{name}`**", "", "", query_type.description + formats)
@@ -148,7 +148,7 @@ def query_keys() -> Iterator[str]:
                 yield _key(inner, f"{each.name}: ")
 
 
-def _key(each: Key, before: str) -> str:
+def _key(each: QueryKey, before: str) -> str:
     takes = code(*each.choices) if each.choices else KINDS[each.kind]
     default = f" `{each.default}` when absent." if each.default else ""
     others = f" Also {code(*each.aliases)}." if each.aliases else ""

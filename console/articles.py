@@ -36,7 +36,7 @@ _MARKS = re.compile(r"^[|:\s-]+$|^#+ |^```.*$|[|`]|\*\*|\\(?=[<|])", re.MULTILIN
 
 
 @dataclass(frozen=True)
-class Part:
+class ArticleSection:
     """What stands below one heading. id: of its place on the page, "" for what comes first. text: its Markdown."""
 
     id: str
@@ -61,7 +61,7 @@ class Article:
     name: str
     title: str
     about: str
-    parts: tuple[Part, ...]
+    parts: tuple[ArticleSection, ...]
 
     @property
     def folder(self) -> str:
@@ -70,12 +70,12 @@ class Article:
 
 
 @dataclass(frozen=True)
-class Hit:
+class ArticleHit:
     """A place that a search found. before, word, after: the text there, with what was looked for in its middle.
     missing: words of the search that are not there."""
 
     article: Article
-    part: Part
+    part: ArticleSection
     before: str
     word: str
     after: str
@@ -117,10 +117,10 @@ def read(name: str, text: str, base_url: str = "") -> Article:
         if match[1] == "#":
             title, place = _as_text(match[2]), match.end()
             continue
-        parts.append(Part(id, heading, plain[place : match.start()]))
+        parts.append(ArticleSection(id, heading, plain[place : match.start()]))
         heading = _as_text(match[2])
         id, place = slug(heading), match.end()
-    parts.append(Part(id, heading, plain[place:]))
+    parts.append(ArticleSection(id, heading, plain[place:]))
     paragraph = _as_text(parts[0].text.strip().partition("\n\n")[0])
     first = re.split(r"(?<=\.)\s", paragraph, maxsplit=1)[0]
     return Article(name, title, " ".join(first.split()).rstrip(".:") + ".", tuple(parts))
@@ -144,14 +144,14 @@ def slug(heading: str) -> str:
     return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
-def found(pages: tuple[Article, ...], query: str) -> list[Hit]:
+def found(pages: tuple[Article, ...], query: str) -> list[ArticleHit]:
     """Where the words of a query stand below one heading: headings that have them first, then the most hits. Where no
     place has all of them, those that have the most, at least half.
 
     At most MAX_FOUND places. Letters are small or capital, and words may be parts of longer ones; words of one or two
     letters and those of a question do not count beside others."""
     words = _words(query)
-    ranked: list[tuple[tuple[int, int, bool, int], Hit]] = []
+    ranked: list[tuple[tuple[int, int, bool, int], ArticleHit]] = []
     for article in pages:
         for part, text, small in _texts(article):
             heading = f"{article.title} {part.title}".lower()
@@ -171,20 +171,20 @@ def _words(query: str) -> list[str]:
 
 
 @cache
-def _texts(article: Article) -> list[tuple[Part, str, str]]:
+def _texts(article: Article) -> list[tuple[ArticleSection, str, str]]:
     """Each part with its text without marks, as it is and in small letters."""
     plain = [(part, " ".join(_MARKS.sub(" ", _LABEL.sub(r"\1", part.text)).split())) for part in article.parts]
     return [(part, text, text.lower()) for part, text in plain]
 
 
-def _hit(article: Article, part: Part, text: str, words: list[str], missing: tuple[str, ...]) -> Hit:
+def _hit(article: Article, part: ArticleSection, text: str, words: list[str], missing: tuple[str, ...]) -> ArticleHit:
     small = text.lower()
     places = [(small.index(word), len(word)) for word in words if word in small]
     start, length = min(places, default=(0, 0))
     begin, end = max(0, start - AROUND), start + length + AROUND
     before = ("… " if begin else "") + text[begin:start].partition(" " if begin else "\0")[2 if begin else 0]
     after = text[start + length : end].rpartition(" ")[0] + " …" if end < len(text) else text[start + length :]
-    return Hit(article, part, before, text[start : start + length], after, missing)
+    return ArticleHit(article, part, before, text[start : start + length], after, missing)
 
 
 def _html(markdown: str) -> str:

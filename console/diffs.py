@@ -8,7 +8,7 @@ AROUND = 3  # lines that are shown before and behind a change
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """kind: removed, added, same, or skipped for lines that are left out between changes. old, new: their numbers from
     1, 0 for a side that does not have it."""
 
@@ -18,7 +18,7 @@ class Line:
     new: int = 0
 
 
-def compared(old: str, new: str) -> list[Line] | None:
+def compared(old: str, new: str) -> list[DiffLine] | None:
     """The lines that differ, with some around them; [] for equal texts, None for texts too long to be compared.
 
     >>> [(each.kind, each.text) for each in compared("a\\nb", "a\\nc") or []]
@@ -29,16 +29,16 @@ def compared(old: str, new: str) -> list[Line] | None:
     before, after = old.split("\n"), new.split("\n")
     if len(before) + len(after) > MAX_LINES:
         return None
-    found: list[Line] = []
+    found: list[DiffLine] = []
     for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(AROUND):
         if found or group[0][1] > 0:
-            found.append(Line("skipped"))
+            found.append(DiffLine("skipped"))
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
                 found += [
-                    Line("same", before[at], at + 1, new_from + at - old_from + 1) for at in range(old_from, old_to)
+                    DiffLine("same", before[at], at + 1, new_from + at - old_from + 1) for at in range(old_from, old_to)
                 ]
                 continue
-            found += [Line("removed", before[at], at + 1) for at in range(old_from, old_to)]
-            found += [Line("added", after[at], 0, at + 1) for at in range(new_from, new_to)]
+            found += [DiffLine("removed", before[at], at + 1) for at in range(old_from, old_to)]
+            found += [DiffLine("added", after[at], 0, at + 1) for at in range(new_from, new_to)]
     return found

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from console.shown import Shown, attachment
+from console.shown import PageResponse, attachment
 from server.cells import guarded
 
 FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
@@ -31,11 +31,11 @@ def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)
 
 
-def file(format: str, name: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Shown:
+def file(format: str, name: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> PageResponse:
     """A table as a file to keep. format: of FORMATS. name: of the file, without its ending."""
     text = as_csv(names, rows) if format == "csv" else as_lines(rows)
     headers = attachment(f"{name}.{format}") | {"Cache-Control": "no-store"}
-    return Shown(text, headers=headers, content_type=FORMATS[format])
+    return PageResponse(text, headers=headers, content_type=FORMATS[format])
 
 
 def _cell(value: Any) -> str:

@@ -29,7 +29,7 @@ STANDARD = {"type": "order.shipped", "timestamp": "2026-11-22T09:00:00Z", "data"
 
 
 @dataclass(frozen=True)
-class Made:
+class SampleRequest:
     """A request as it is typed. headers: lines."""
 
     headers: str
@@ -41,7 +41,7 @@ class HookSample:
     """A request. make: signs it at an instant."""
 
     label: str
-    make: Callable[[int], Made]
+    make: Callable[[int], SampleRequest]
 
 
 @dataclass(frozen=True)
@@ -54,35 +54,35 @@ class Check:
     script: str
 
 
-def _json(now: int) -> Made:
-    return Made(JSON_TYPE, '{"hello": "world"}')
+def _json(now: int) -> SampleRequest:
+    return SampleRequest(JSON_TYPE, '{"hello": "world"}')
 
 
-def _form(now: int) -> Made:
-    return Made("Content-Type: application/x-www-form-urlencoded", "name=Ana&order=7&note=Please+wrap+it")
+def _form(now: int) -> SampleRequest:
+    return SampleRequest("Content-Type: application/x-www-form-urlencoded", "name=Ana&order=7&note=Please+wrap+it")
 
 
-def _push(now: int) -> Made:
+def _push(now: int) -> SampleRequest:
     body = json.dumps(PUSH)
     headers = (
         JSON_TYPE, "X-GitHub-Event: push", "X-GitHub-Delivery: 00000000-0000-4000-8000-000000000007",
         f"X-Hub-Signature-256: sha256={_signed(SECRET.encode(), body).hex()}",
     )  # fmt: skip
-    return Made("\n".join(headers), body)
+    return SampleRequest("\n".join(headers), body)
 
 
-def _payment(now: int) -> Made:
+def _payment(now: int) -> SampleRequest:
     body = json.dumps(PAYMENT)
     signature = _signed(SECRET.encode(), f"{now}.{body}").hex()
-    return Made(f"{JSON_TYPE}\nStripe-Signature: t={now},v1={signature}", body)
+    return SampleRequest(f"{JSON_TYPE}\nStripe-Signature: t={now},v1={signature}", body)
 
 
-def _standard(now: int) -> Made:
+def _standard(now: int) -> SampleRequest:
     id, body = "msg_7", json.dumps(STANDARD)
     key = base64.b64decode(STANDARD_SECRET.removeprefix("whsec_"))
     signature = base64.b64encode(_signed(key, f"{id}.{now}.{body}")).decode()
     headers = (JSON_TYPE, f"webhook-id: {id}", f"webhook-timestamp: {now}", f"webhook-signature: v1,{signature}")
-    return Made("\n".join(headers), body)
+    return SampleRequest("\n".join(headers), body)
 
 
 def _signed(key: bytes, text: str) -> bytes:

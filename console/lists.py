@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from console.ui import PAGE_ROWS, Choosable, Option
+from console.ui import PAGE_ROWS, ChooserOptions, Option
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
@@ -76,19 +76,19 @@ def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
     return options(search(visit, uri, q, LABEL))
 
 
-def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> Choosable:
+def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserOptions:
     """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed; "0" is nothing."""
     chosen = "" if chosen == "0" else chosen
     found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
     listed = options(found["results"])
     is_all = found["total"] <= len(listed)
     if chosen in dict(listed) and is_all:
-        return Choosable(uri, listed, chosen)
+        return ChooserOptions(uri, listed, chosen)
     # What is chosen may fit no more: it is shown all the same, or the form would choose something else by itself.
     present = options(search(visit, uri, f"id:{chosen}", LABEL)) if chosen.isdecimal() and len(chosen) < 19 else []
     if is_all:
-        return Choosable(uri, listed + present, chosen)
-    return Choosable(uri, None, numbered(*present[0]) if present else chosen)
+        return ChooserOptions(uri, listed + present, chosen)
+    return ChooserOptions(uri, None, numbered(*present[0]) if present else chosen)
 
 
 def numbered(id: str, label: str) -> str:

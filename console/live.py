@@ -4,7 +4,7 @@ new, and they ask for the page. Source: ours."""
 import json
 from collections.abc import Callable
 
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.context import Context
 from server.digits import id_in
@@ -12,7 +12,7 @@ from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 
-def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> Shown:
+def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> PageResponse:
     """{id} of the newest of something, 0 for none; for who asks for a stream, that each time when there is a newer one.
 
     newest: of those that a caller may see; raises HelpdeskError. channel: what tells that there may be one; `since`, or
@@ -20,7 +20,7 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> Show
     id = newest(visit.ctx)
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):
-        return Shown(json.dumps({"id": id}), content_type="application/json")
+        return PageResponse(json.dumps({"id": id}), content_type="application/json")
     since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
 
     def news(ctx: Context, cursor: int) -> News:
@@ -28,4 +28,4 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> Show
         return News([(found, {"id": found})] if found > cursor else [], max(found, cursor))
 
     feed = Feed(channel, visit.path, id if since is None else since, news)
-    return Shown(content_type=MEDIA_TYPE, feed=feed)
+    return PageResponse(content_type=MEDIA_TYPE, feed=feed)

@@ -4,7 +4,7 @@ owners; the words are ours."""
 import re
 
 from console import lists
-from console.ui import Choosable, Option
+from console.ui import ChooserOptions, Option
 from console.visit import Visit
 from server.errors import Invalid
 
@@ -16,7 +16,7 @@ _STORED = re.compile(r"([a-z._]{1,80}):([0-9]{1,18})\Z")
 _NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
 
 
-def choosable(visit: Visit, chosen: str) -> Choosable:
+def choosable(visit: Visit, chosen: str) -> ChooserOptions:
     """What ui.chooser shows. chosen: what the form has: CONTEXT:ID, or what somebody typed."""
     listed: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
     total = 0
@@ -30,7 +30,7 @@ def choosable(visit: Visit, chosen: str) -> Choosable:
     if chosen not in dict(listed):
         listed += _present(visit, chosen)
     named = {value: lists.numbered(value.rpartition(":")[2], label) for value, label in listed}
-    return Choosable(NAME, listed if is_all else None, chosen if is_all else named.get(chosen, chosen))
+    return ChooserOptions(NAME, listed if is_all else None, chosen if is_all else named.get(chosen, chosen))
 
 
 def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]:

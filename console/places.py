@@ -10,7 +10,7 @@ Who = Literal["worker", "admin", "manager"]
 
 
 @dataclass(frozen=True)
-class Place:
+class NavigationItem:
     """group: of the rail, "" for the start alone. who: whom it is for; `manager`, workers who manage groups and are no
     administrators. key: the letter after `g` that leads to it. words: what else it is looked for by. is_part: whether
     it is a part of another page, and so stands in no rail. icon: of icons.py. is_first: whether it stands in the bar of
@@ -28,24 +28,28 @@ class Place:
 
 
 PLACES = (
-    Place("/", "Start", "", key="h", words="home", icon="home", is_first=True),
-    Place("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt", is_first=True),
-    Place("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
-    Place("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
-    Place("/automations/new", "New automation", "Automation", "admin", is_part=True),
-    Place("/automations/webhooks/new", "New webhook", "Automation", "admin", is_part=True),
-    Place("/admin/tokens", "Tokens", "Administration", "admin", "k", "api access bearer", icon="key"),
-    Place("/admin/apps", "OAuth apps", "Administration", "admin", words="clients scopes secret", icon="apps"),
-    Place("/admin/apps/new", "New OAuth app", "Administration", "admin", is_part=True),
-    Place("/admin/people", "People", "Administration", "admin", "p", "workers users", icon="people"),
-    Place("/admin/people/new", "New worker", "Administration", "admin", words="invite person", is_part=True),
-    Place("/admin/people/groups", "Groups", "Administration", "admin", words="buckets teams", is_part=True),
-    Place("/admin/people/rosters", "Rosters", "Administration", "admin", words="members managers", is_part=True),
-    Place("/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True),
-    Place("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets", icon="fields"),
-    Place("/admin/packages", "Packages", "Administration", "admin", words="import", icon="box"),
-    Place("/admin/packages/export", "Export a package", "Administration", "admin", is_part=True),
-    Place(
+    NavigationItem("/", "Start", "", key="h", words="home", icon="home", is_first=True),
+    NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt", is_first=True),
+    NavigationItem("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
+    NavigationItem("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
+    NavigationItem("/automations/new", "New automation", "Automation", "admin", is_part=True),
+    NavigationItem("/automations/webhooks/new", "New webhook", "Automation", "admin", is_part=True),
+    NavigationItem("/admin/tokens", "Tokens", "Administration", "admin", "k", "api access bearer", icon="key"),
+    NavigationItem("/admin/apps", "OAuth apps", "Administration", "admin", words="clients scopes secret", icon="apps"),
+    NavigationItem("/admin/apps/new", "New OAuth app", "Administration", "admin", is_part=True),
+    NavigationItem("/admin/people", "People", "Administration", "admin", "p", "workers users", icon="people"),
+    NavigationItem("/admin/people/new", "New worker", "Administration", "admin", words="invite person", is_part=True),
+    NavigationItem("/admin/people/groups", "Groups", "Administration", "admin", words="buckets teams", is_part=True),
+    NavigationItem(
+        "/admin/people/rosters", "Rosters", "Administration", "admin", words="members managers", is_part=True
+    ),
+    NavigationItem(
+        "/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True
+    ),
+    NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets", icon="fields"),
+    NavigationItem("/admin/packages", "Packages", "Administration", "admin", words="import", icon="box"),
+    NavigationItem("/admin/packages/export", "Export a package", "Administration", "admin", is_part=True),
+    NavigationItem(
         "/admin/mail",
         "Mail",
         "Administration",
@@ -55,13 +59,15 @@ PLACES = (
         icon="mail",
         is_first=True,
     ),
-    Place(
+    NavigationItem(
         "/admin/mail/dns", "DNS of sender domains", "Administration", "admin", words="spf dkim dmarc mx", is_part=True
     ),
-    Place("/admin/mail/signing", "Signing of mail", "Administration", "admin", words="dkim keys domains", is_part=True),
-    Place("/admin/mail/outbox", "Outbox", "Administration", "admin", words="mail queue", is_part=True),
-    Place("/admin/mail/failed", "Failed mail", "Administration", "admin", words="dead letters", is_part=True),
-    Place(
+    NavigationItem(
+        "/admin/mail/signing", "Signing of mail", "Administration", "admin", words="dkim keys domains", is_part=True
+    ),
+    NavigationItem("/admin/mail/outbox", "Outbox", "Administration", "admin", words="mail queue", is_part=True),
+    NavigationItem("/admin/mail/failed", "Failed mail", "Administration", "admin", words="dead letters", is_part=True),
+    NavigationItem(
         "/admin/mail/listener",
         "Mail from a mail server",
         "Administration",
@@ -69,9 +75,11 @@ PLACES = (
         words="lmtp listener",
         is_part=True,
     ),
-    Place("/admin/jobs", "Scheduler", "Administration", "admin", "j", "jobs", icon="clock"),
-    Place("/admin/jobs/runs", "History of jobs", "Administration", "admin", words="runs scheduler", is_part=True),
-    Place(
+    NavigationItem("/admin/jobs", "Scheduler", "Administration", "admin", "j", "jobs", icon="clock"),
+    NavigationItem(
+        "/admin/jobs/runs", "History of jobs", "Administration", "admin", words="runs scheduler", is_part=True
+    ),
+    NavigationItem(
         "/admin/jobs/scans",
         "From time to time",
         "Administration",
@@ -79,46 +87,56 @@ PLACES = (
         words="scans periodic scheduler",
         is_part=True,
     ),
-    Place("/admin/jobs/timers", "Timers", "Administration", "admin", words="automation recurring", is_part=True),
-    Place("/admin/backups", "Backups", "Administration", "admin", words="restore", icon="archive"),
-    Place("/admin/system", "System", "Administration", "admin", "s", "health version", icon="pulse", is_first=True),
-    Place("/admin/system/checkup", "Check-up", "Administration", "admin", words="problems", is_part=True),
-    Place("/admin/system/settings", "Settings", "Administration", "admin", words="configuration options", is_part=True),
-    Place("/admin/system/log", "Log of the service", "Administration", "admin", words="warnings process", is_part=True),
-    Place("/setup", "Set-up", "Administration", "admin", words="wizard address demo", is_part=True),
-    Place("/admin/system/audit", "Audit log", "Administration", "admin", words="who did what", is_part=True),
-    Place("/admin/people/rosters", "Rosters", "Groups", "manager", words="members", icon="group"),
-    Place("/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api", is_first=True),
-    Place("/api/errors", "Errors of the API", "Help and API", is_part=True),
-    Place("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
-    Place("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
-    Place("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
-    Place("/account#sessions", "Where you are signed in", "You", words="sessions devices", is_part=True),
-    Place("/account/apps", "Apps that act in your name", "You", words="consent authorized", is_part=True),
-    Place("/account/second-factor", "Second factor", "You", words="totp authenticator", is_part=True),
+    NavigationItem(
+        "/admin/jobs/timers", "Timers", "Administration", "admin", words="automation recurring", is_part=True
+    ),
+    NavigationItem("/admin/backups", "Backups", "Administration", "admin", words="restore", icon="archive"),
+    NavigationItem(
+        "/admin/system", "System", "Administration", "admin", "s", "health version", icon="pulse", is_first=True
+    ),
+    NavigationItem("/admin/system/checkup", "Check-up", "Administration", "admin", words="problems", is_part=True),
+    NavigationItem(
+        "/admin/system/settings", "Settings", "Administration", "admin", words="configuration options", is_part=True
+    ),
+    NavigationItem(
+        "/admin/system/log", "Log of the service", "Administration", "admin", words="warnings process", is_part=True
+    ),
+    NavigationItem("/setup", "Set-up", "Administration", "admin", words="wizard address demo", is_part=True),
+    NavigationItem("/admin/system/audit", "Audit log", "Administration", "admin", words="who did what", is_part=True),
+    NavigationItem("/admin/people/rosters", "Rosters", "Groups", "manager", words="members", icon="group"),
+    NavigationItem(
+        "/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api", is_first=True
+    ),
+    NavigationItem("/api/errors", "Errors of the API", "Help and API", is_part=True),
+    NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
+    NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
+    NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
+    NavigationItem("/account#sessions", "Where you are signed in", "You", words="sessions devices", is_part=True),
+    NavigationItem("/account/apps", "Apps that act in your name", "You", words="consent authorized", is_part=True),
+    NavigationItem("/account/second-factor", "Second factor", "You", words="totp authenticator", is_part=True),
 )
 
 
-def open_to(actor: Actor) -> list[Place]:
+def open_to(actor: Actor) -> list[NavigationItem]:
     """The places that a worker may go to."""
     return [each for each in PLACES if _may(actor, each)]
 
 
-def rail(actor: Actor) -> list[tuple[str, list[Place]]]:
+def rail(actor: Actor) -> list[tuple[str, list[NavigationItem]]]:
     """What stands in the rail: (group, its places), in order."""
-    groups: dict[str, list[Place]] = {}
+    groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
         if not each.is_part:
             groups.setdefault(each.group, []).append(each)
     return list(groups.items())
 
 
-def bar(actor: Actor) -> list[Place]:
+def bar(actor: Actor) -> list[NavigationItem]:
     """What stands in the bar of a phone, beside the way to all of the rail."""
     return [each for each in open_to(actor) if each.is_first][:4]
 
 
-def here(places: Sequence[Place], path: str) -> str:
+def here(places: Sequence[NavigationItem], path: str) -> str:
     """The path of the place that a page belongs to: the longest one that its own begins with."""
     return max((each.path for each in places if _holds(each.path, path)), key=len, default="")
 
@@ -127,7 +145,7 @@ def _holds(place: str, path: str) -> bool:
     return path == place or (place != "/" and path.startswith(f"{place}/"))
 
 
-def _may(actor: Actor, place: Place) -> bool:
+def _may(actor: Actor, place: NavigationItem) -> bool:
     if place.who == "manager":
         return not actor.is_admin and bool(actor.manages)
     return actor.is_admin or place.who == "worker"

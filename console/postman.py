@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from console.pages.explorer import Input, Operation
+    from console.pages.explorer import Operation, RequestInput
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
@@ -43,7 +43,7 @@ def _item(each: "Operation") -> dict[str, Any]:
     return {"name": f"{each.method.upper()} {each.path}", "request": request}
 
 
-def _value(one: "Input") -> dict[str, Any]:
+def _value(one: "RequestInput") -> dict[str, Any]:
     name = one.name
     if one.kind == "lines" and not name.endswith("[]"):
         name = f"{name}[]"

@@ -4,16 +4,16 @@ from typing import Any
 
 from console import files, ui
 from console.forms import Form
-from console.shown import Shown, fragment
+from console.shown import PageResponse, fragment
 from console.visit import Visit
 from server.errors import HelpdeskError
 from server.web import errors
 
 
-def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Shown:
+def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:
     """A page. Templates know `visit`, the components of console/ui.py as `ui`, and the addresses of static files."""
     headers = {name: value for form in _forms(values) for name, value in form.headers.items()}
-    return Shown(fragment(template, visit=visit, ui=ui, files=files, **values), status, headers)
+    return PageResponse(fragment(template, visit=visit, ui=ui, files=files, **values), status, headers)
 
 
 def _forms(values: dict[str, Any]) -> list[Form]:
@@ -23,19 +23,19 @@ def _forms(values: dict[str, Any]) -> list[Form]:
     return [each for each in found if isinstance(each, Form)]
 
 
-def problem(visit: Visit, error: HelpdeskError) -> Shown:
+def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
     """A page that says what went wrong, with what to do."""
     status, _ = errors.status_and_code(error)
     shown = _problem(visit, status, error.message, visit.request.id)
-    return Shown(shown.html, status, {**shown.headers, **errors.headers(error)})
+    return PageResponse(shown.html, status, {**shown.headers, **errors.headers(error)})
 
 
-def bug(visit: Visit) -> Shown:
+def bug(visit: Visit) -> PageResponse:
     """The page for what should not have happened."""
     return _problem(visit, 500, errors.BUG_MESSAGE + visit.request.id, "")
 
 
-def _problem(visit: Visit, status: int, message: str, request_id: str) -> Shown:
+def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageResponse:
     """can_retry: whether the same request may go well later; the query that was typed stays."""
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""

@@ -8,13 +8,13 @@ from console import asking
 from console.forms import Form
 from console.rendering import render
 from console.routes import Page
-from console.shown import INVALID, Shown
+from console.shown import INVALID, PageResponse
 from console.visit import FORM_TOKEN, Visit
 from server.access import second_factor
 from server.access.own import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
 from server.people import form_drafts, sign_in
-from server.people.sign_in import SignedIn
+from server.people.sign_in import NewSession
 from server.web.params import Upload
 
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
@@ -25,7 +25,7 @@ SIGNED_OUT = "You were signed out before this arrived."
 CONFIRM = "What you sent can do harm in wrong hands, and your password was asked for some time ago."
 
 
-def again(visit: Visit, reason: str, form: Form | None = None) -> Shown:
+def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     """The fields that were sent, to be sent again: nothing that somebody wrote is lost. Secret ones are typed again,
     files chosen again. form: what was wrong with the proof. Raises Forbidden for requests that no browser sent."""
     visit.require_secret()
@@ -44,7 +44,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> Shown:
     )  # fmt: skip
 
 
-def ask(visit: Visit) -> Shown:
+def ask(visit: Visit) -> PageResponse:
     """The question before what cannot be undone, as a page: the form goes on from there."""
     asked = (asking.QUESTION, asking.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
@@ -54,7 +54,7 @@ def ask(visit: Visit) -> Shown:
     )  # fmt: skip
 
 
-def prove(visit: Visit, page: Page) -> Shown | None:
+def prove(visit: Visit, page: Page) -> PageResponse | None:
     """Sign in, or confirm who it is, by what such a form was sent with; then it is as any other form. Answers the same
     page once more where that is refused, or a code is still to come."""
     if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():
@@ -70,7 +70,7 @@ def prove(visit: Visit, page: Page) -> Shown | None:
             visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):
             renewed = sign_in.step_up(visit.ctx, session, proof, visit.peer)
-            visit.begin(SignedIn(renewed, waits_for_code=False))
+            visit.begin(NewSession(renewed, waits_for_code=False))
     except REFUSED as error:
         reason = SIGNED_OUT if visit.session is None else CONFIRM
         return again(visit, reason, form.refuse(_at_proof(error)))

@@ -10,7 +10,7 @@ from server.digits import MAX_ID
 from server.discovery import load_all
 
 if TYPE_CHECKING:
-    from console.shown import Shown
+    from console.shown import PageResponse
     from console.visit import Visit
 
 Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven admin"]
@@ -32,7 +32,7 @@ class Page:
 
     method: str
     pattern: re.Pattern[str]
-    show: Callable[["Visit"], "Shown"]
+    show: Callable[["Visit"], "PageResponse"]
     access: Access
     checks_form: bool
     form_bytes: int
@@ -52,12 +52,12 @@ def page(
     form_bytes: int = SMALL_FORM_BYTES,
     is_open: bool = False,
     hashes: bool = False,
-) -> Callable[[Callable[["Visit"], "Shown"]], Callable[["Visit"], "Shown"]]:
+) -> Callable[[Callable[["Visit"], "PageResponse"]], Callable[["Visit"], "PageResponse"]]:
     """Declare the decorated function as a page. path: what stands in braces is an argument, by the names of _FORMS.
     `mask`, `file` and `rest` are as they were sent, not unquoted."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
-    def declare(show: Callable[["Visit"], "Shown"]) -> Callable[["Visit"], "Shown"]:
+    def declare(show: Callable[["Visit"], "PageResponse"]) -> Callable[["Visit"], "PageResponse"]:
         PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes, is_open, hashes))
         return show
 

@@ -14,7 +14,7 @@ from server.records import describe
 from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared import custom, paths
-from server.records.shared.custom import CustomField
+from server.records.shared.custom import FieldDefinition
 from server.records.shared.forms import MOST
 from server.records.traits import Avatars
 
@@ -139,7 +139,7 @@ def _is_own_page(name: str, found: dict[str, Any]) -> bool:
     return name == "url" and found[name] == found.get("record_url")
 
 
-def _customs(ctx: Context, fields: tuple[CustomField, ...], found: dict[str, Any]) -> Iterator[Fact]:
+def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], found: dict[str, Any]) -> Iterator[Fact]:
     for field in fields:
         name = f"custom_{field.id}"
         value = found.get(f"{name}_label") if field.kind == "Y" else found.get(name)

@@ -17,7 +17,7 @@ PIECE_BYTES = 256 * 1024  # of a file, sent at once
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PageResponse:
     """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us. pieces:
     opens the bytes of a large file, sent in place of a page; `length` is how many there are. feed: what is followed in
     place of a page."""
@@ -37,7 +37,7 @@ def attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def file(path: Path, content_type: str, length: int) -> Shown:
+def file(path: Path, content_type: str, length: int) -> PageResponse:
     """A file of the disk to be kept under its own name, sent in pieces. length: how many bytes it has."""
 
     def pieces() -> Iterator[bytes]:
@@ -45,10 +45,10 @@ def file(path: Path, content_type: str, length: int) -> Shown:
             while piece := opened.read(PIECE_BYTES):
                 yield piece
 
-    return Shown(headers=attachment(path.name), content_type=content_type, pieces=pieces, length=length)
+    return PageResponse(headers=attachment(path.name), content_type=content_type, pieces=pieces, length=length)
 
 
-def again(shown: Shown, seconds: int) -> Shown:
+def again(shown: PageResponse, seconds: int) -> PageResponse:
     """The page, which loads itself again after so many seconds, with scripts and without."""
     return replace(shown, headers={**shown.headers, "Refresh": str(seconds)})
 
@@ -64,6 +64,6 @@ def fragment(template: str, **values: Any) -> str:
     return html.strip() if template.startswith("parts/") else html  # parts may stand inside a line
 
 
-def see(path: str) -> Shown:
+def see(path: str) -> PageResponse:
     """On to another page of ours: after a form, so that loading it again sends nothing twice."""
-    return Shown(status=303, headers={"Location": quote(path, safe="/?&=%:+,;@!~*'()$#-._[]")})
+    return PageResponse(status=303, headers={"Location": quote(path, safe="/?&=%:+,;@!~*'()$#-._[]")})

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from console import asking, drafts, files, resume, routes
 from console.rendering import bug, problem
 from console.routes import Page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import FORM_TOKEN, Visit
 from server import clock, log, times
 from server.access import sessions
@@ -114,7 +114,7 @@ class Console(Site):
             raise NotAuthenticated("You are signed out.")
         return session
 
-    def _headers(self, shown: Shown) -> dict[str, str]:
+    def _headers(self, shown: PageResponse) -> dict[str, str]:
         targets = " ".join(("'self'", *shown.form_targets))
         headers = {
             "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -162,7 +162,7 @@ class Console(Site):
 
     # -- which page --------------------------------------------------------------------------------------------------
 
-    def _page(self, visit: Visit) -> Shown:
+    def _page(self, visit: Visit) -> PageResponse:
         request = visit.request
         found, visit.arguments = request.found
         if not found:
@@ -190,7 +190,7 @@ class Console(Site):
             drafts.is_saved(visit)
         return shown
 
-    def _elsewhere(self, visit: Visit, each: Page) -> Shown | None:
+    def _elsewhere(self, visit: Visit, each: Page) -> PageResponse | None:
         """Where somebody is sent who may not see a page as they are. Raises AdminOnly."""
         if each.access in ("anyone", "code"):
             return None if each.access == "anyone" or _waits(visit) else see(LOGIN)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from console import asking, diffs, drafts, icons, locales, places
 from console.forms import Form, sentence
 from console.locales import Locale
-from console.places import PLACES, Place, here, open_to, rail
+from console.places import PLACES, NavigationItem, here, open_to, rail
 from console.shown import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
@@ -50,7 +50,7 @@ _SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "
 
 
 @dataclass(frozen=True)
-class Choosable:
+class ChooserOptions:
     """Records that a field may take: all of them, or None when there are too many. shown: which one is chosen."""
 
     uri: str
@@ -73,7 +73,9 @@ def keys(worker: Actor) -> list[tuple[str, str, str]]:
     return [each for each in KEYS if each[2] in paths]
 
 
-Entries = list[tuple[Place, str]]  # each with how it is the one that is shown: `page`, `true` for a part of it, or ""
+Entries = list[
+    tuple[NavigationItem, str]
+]  # each with how it is the one that is shown: `page`, `true` for a part of it, or ""
 
 
 def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
@@ -97,7 +99,7 @@ def group_key(group: str) -> str:
     return group.lower().replace(" ", "-")
 
 
-def _marked(visit: Visit, listed: Sequence[Place], shown: str) -> Entries:
+def _marked(visit: Visit, listed: Sequence[NavigationItem], shown: str) -> Entries:
     state = "page" if shown == visit.path else "true"
     return [(each, state if each.path == shown else "") for each in listed]
 
@@ -186,7 +188,7 @@ def choice(form: Form, name: str, label: str, options: Sequence[Option], hint: s
 
 
 def chooser(
-    form: Form, name: str, label: str, found: Choosable, hint: str = "", none: str = "", **attributes: Any
+    form: Form, name: str, label: str, found: ChooserOptions, hint: str = "", none: str = "", **attributes: Any
 ) -> str:
     """One record of a type. found: from lists.choosable; when there are too many it is a line that takes a name or a
     number, which scripts turn into a list that the server searches. lists.chosen_id reads what is sent. none: what
@@ -260,7 +262,7 @@ def breakable(text: str) -> str:
     return fragment("parts/breakable.html", parts=_AFTER_A_PART.split(text))
 
 
-def diff(lines: Sequence[diffs.Line], label: str) -> str:
+def diff(lines: Sequence[diffs.DiffLine], label: str) -> str:
     """Two texts beside each other, from diffs.compared. label: what they are."""
     return fragment("parts/diff.html", lines=lines, label=label, signs=DIFF_SIGNS)
 

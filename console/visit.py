@@ -21,7 +21,7 @@ from server.errors import NotFound, TooLarge
 from server.first_start import setup
 from server.people import form_drafts
 from server.people.preferences import Preferences
-from server.people.sign_in import Peer, SignedIn
+from server.people.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
@@ -175,13 +175,13 @@ class Visit:
         self.cookies.append(cookies.write(cookies.VISIT, "", self.is_secure, 0))
         self.secret = id
 
-    def sign_in(self, made: SignedIn, is_kept: bool | None = None) -> None:
+    def sign_in(self, made: NewSession, is_kept: bool | None = None) -> None:
         """Let the browser hold a new session, and that its worker has signed in there. is_kept: as in set_session."""
         self.set_session(made.session_id, is_kept)
         if made.known:
             self.cookies.append(cookies.write(cookies.DEVICE, made.known, self.is_secure, KNOWN_SECONDS))
 
-    def begin(self, made: SignedIn, is_kept: bool | None = None) -> None:
+    def begin(self, made: NewSession, is_kept: bool | None = None) -> None:
         """Go on in another session within this request: its form was sent with what gave the session."""
         self.was_ours = self.has_form_token()
         self.sign_in(made, is_kept)

@@ -62,7 +62,7 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.upkeep.restoring import Exchange, Restores
 from server.web import oauth, rest
-from server.web.away import Away
+from server.web.away import MaintenanceResponder
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.mail_listener import MailListener
 from server.web.meter import Meter
@@ -70,7 +70,7 @@ from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front, Site
-from server.web.watching import WatchingSites
+from server.web.watching import MonitoringSites
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 
@@ -89,7 +89,7 @@ SiteMaker = Callable[[Service], dict[str, Site]]
 
 
 @dataclass
-class Running:
+class RunningService:
     """A service that answers. `url` is where; mail: where mail servers hand over mail, if anywhere."""
 
     service: Service
@@ -189,7 +189,7 @@ def _forget_useless_tokens(service: Service, now: int) -> None:
 
 
 def serve(
-    settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
+    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], again: Callable[[], Settings]
 ) -> None:
     """Run until SIGTERM or Ctrl-C; `ready` is called when it answers, `again` reads the settings anew at SIGHUP. Raises
     HelpdeskError when it cannot start."""
@@ -201,7 +201,7 @@ def serve(
     raise_limit()
     share_heaps()
 
-    def told(running: Running) -> None:
+    def told(running: RunningService) -> None:
         held.tell(running.url)
         ready(running)
 
@@ -227,7 +227,7 @@ def _leave_threads() -> None:
         os._exit(0)
 
 
-class Turns:
+class Lifecycle:
     """What a running service is asked for: to end, or to end, have files exchanged, and start again."""
 
     def __init__(self) -> None:
@@ -264,11 +264,11 @@ class Turns:
 
 
 async def _serve(
-    settings: Settings, sites: SiteMaker, ready: Callable[[Running], None], again: Callable[[], Settings]
+    settings: Settings, sites: SiteMaker, ready: Callable[[RunningService], None], again: Callable[[], Settings]
 ) -> None:
     sockets = bind(settings)
     settings = settings.replace(port=sockets[0].getsockname()[1])
-    turns = Turns()
+    turns = Lifecycle()
     restores = Restores(turns.again)
     try:
         wake = threading.Event()
@@ -288,8 +288,8 @@ async def _serve(
 
 
 async def _serve_until_asked(
-    service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event, turns: Turns,
-    restores: Restores, ready: Callable[[Running], None],
+    service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event, turns: Lifecycle,
+    restores: Restores, ready: Callable[[RunningService], None],
 ) -> None:  # fmt: skip
     """Serve with copies of the sockets, so that they stay open when it ends to start again."""
     try:
@@ -316,7 +316,7 @@ async def _opened_again(
     settings: Settings, wake: threading.Event, sockets: list[socket.socket], exchange: Exchange
 ) -> Service:
     """Exchange the files and open what is there then, while whoever asks is told to come back."""
-    away = HTTPServer(Away(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4)
+    away = HTTPServer(MaintenanceResponder(), max_header_size=CUT_HEAD_BYTES, max_body_size=settings.max_mail_bytes * 4)
     away.add_sockets([each.dup() for each in sockets])
     try:
         loop = asyncio.get_running_loop()
@@ -340,7 +340,7 @@ def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) ->
         return open_service(settings, wake)
 
 
-def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event) -> Running:
+def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event) -> RunningService:
     settings = service.settings
     endpoints()
     mail = MailListener(service)
@@ -353,7 +353,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     }  # fmt: skip
     scheduler = Scheduler(service, scripts, wake, slots=settings.script_threads, stop_seconds=settings.stop_seconds)
     meter = Meter()
-    watching = WatchingSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
+    watching = MonitoringSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
     all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
     front = Front(service, all_sites, settings.rest_errors_as_200, meter)
     http = Connections(
@@ -371,7 +371,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
     url = local_url(settings)
-    return Running(service, front, http, scheduler, scripts, mail, sending, url)
+    return RunningService(service, front, http, scheduler, scripts, mail, sending, url)
 
 
 async def _watch_stalls(meter: Meter) -> None:
@@ -387,7 +387,7 @@ async def _watch_stalls(meter: Meter) -> None:
             LOG.warning("loop.stalled", seconds=round(late, 2))
 
 
-async def _stop(running: Running) -> None:
+async def _stop(running: RunningService) -> None:
     """Stop taking connections and jobs, and finish what runs within `stop_seconds`; the store is closed by who opened
     it."""
     LOG.info("stopping")
@@ -414,7 +414,7 @@ def bind(settings: Settings) -> list[socket.socket]:
         ) from error
 
 
-def _stop_on_signals(turns: Turns) -> None:
+def _stop_on_signals(turns: Lifecycle) -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT"):
         try:

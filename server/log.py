@@ -34,7 +34,7 @@ _UNSEEN = re.compile(
 )
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """A line that was logged. at: Unix seconds. level: the number that logging has for it."""
 
     at: float
@@ -119,14 +119,16 @@ class LineHandler(logging.Handler):
         self._stream = stream
         self._form = form
         self._flushed_at = 0.0
-        self.kept: deque[Line] = deque(maxlen=MAX_KEPT)
-        self.warnings: deque[Line] = deque(maxlen=MAX_KEPT_WARNINGS)
+        self.kept: deque[LogLine] = deque(maxlen=MAX_KEPT)
+        self.warnings: deque[LogLine] = deque(maxlen=MAX_KEPT_WARNINGS)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = self._form(record)
             is_bad = record.levelno >= logging.WARNING
-            (self.warnings if is_bad else self.kept).append(Line(record.created, record.levelno, text[:MAX_KEPT_CHARS]))
+            (self.warnings if is_bad else self.kept).append(
+                LogLine(record.created, record.levelno, text[:MAX_KEPT_CHARS])
+            )
             self._stream.write(text + "\n")
             # A system call for each request's line would be a tenth of what a small read costs.
             if is_bad or record.created - self._flushed_at > FLUSH_SECONDS:
@@ -146,9 +148,9 @@ def flush() -> None:
         handler.flush()
 
 
-def kept() -> list[Line]:
+def kept() -> list[LogLine]:
     """The last lines of this process, the newest first."""
-    found: list[Line] = []
+    found: list[LogLine] = []
     for handler in logging.getLogger().handlers:
         if isinstance(handler, LineHandler):
             for lines in (handler.kept, handler.warnings):

@@ -34,13 +34,13 @@ _mine = threading.local()
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class HashedPassword:
     """A password that was hashed already, told apart from a text that a client sent."""
 
     text: str
 
     def __repr__(self) -> str:
-        return "Hashed(...)"  # a hash has no place in a log
+        return "HashedPassword(...)"  # a hash has no place in a log
 
 
 def from_file(file: str) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from server.store.shapes import Builder, Keyed, code_of
+from server.store.shapes import Builder, KeyedBuilder, code_of
 from server.store.statements import Fragment, Statement, StatementCache
 
 MAX_COMPARED = 100_000  # characters; the largest searches take most of their time to be composed
@@ -62,7 +62,7 @@ def _compared(get: Any) -> Any:
 def _require_no_values(build: Builder, statement: Statement | Fragment, place: str) -> None:
     """A text that a builder closes over names something; as a value of the statement it has a slot, else each value
     makes a statement of its own."""
-    if isinstance(build, Keyed) or not isinstance(statement, Statement):
+    if isinstance(build, KeyedBuilder) or not isinstance(statement, Statement):
         return
     fixed = {item for is_slot, item in statement._order if not is_slot} - {""}
     names = [cell.cell_contents for cell in getattr(build, "__closure__", None) or ()]

@@ -14,7 +14,7 @@ from server import kata, template
 from server.automation.types.automation_log import LEVELS as WORDS
 from server.cli import automation
 from server.cli.workspace import Workspace, workspace
-from server.kata import Generic, Given
+from server.kata import Environment, Generic
 from server.template.expressions import LEVELS
 from server.template.parser import TAGS
 
@@ -62,7 +62,7 @@ def test_a_kata_text_is_the_value_that_the_page_says() -> None:
              if (kind, what) == ("kata tree", "json value")]  # fmt: skip
     assert len(pairs) == KATA.count("```json value") > 0
     for source, value in pairs:
-        assert Generic(Given()).value(kata.parse(source).tree) == json.loads(value)
+        assert Generic(Environment()).value(kata.parse(source).tree) == json.loads(value)
 
 
 @pytest.fixture(scope="module")

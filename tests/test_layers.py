@@ -218,6 +218,29 @@ def test_no_folder_is_a_drawer():
     assert {name for name in crowded if ROOT / name not in lists} == set() and large == {}
 
 
+def shared_names(root: Path) -> dict[str, list[str]]:
+    """{name of a class: the modules with a class of that name} where there are two or more."""
+    found: dict[str, list[str]] = {}
+    for module, path in modules(root).items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def test_no_two_classes_have_one_name():
+    """A name of two things has to be looked up each time it is read, and whoever searches for one finds both."""
+    assert shared_names(ROOT) == {}
+
+
+def test_a_second_class_of_a_name_is_seen_wherever_it_stands(tmp_path):
+    (tmp_path / "server").mkdir()
+    (tmp_path / "console").mkdir()
+    (tmp_path / "server/mail.py").write_text("class Mail:\n    pass\n\nclass Limits:\n    pass\n")
+    (tmp_path / "console/pages.py").write_text("def build():\n    class Mail:\n        pass\n")
+    assert shared_names(tmp_path) == {"Mail": ["console.pages", "server.mail"]}
+
+
 def test_no_page_and_no_endpoint_reads_the_store():
     """Who may read stands where it is read: in a function of a room, which pages, endpoints and scripts call alike."""
     found = {

@@ -36,7 +36,7 @@ def test_a_hash_with_weaker_parameters_is_made_again():
 
 
 def test_a_hash_does_not_show_itself():
-    assert "secret" not in repr(passwords.Hashed("secret"))
+    assert "secret" not in repr(passwords.HashedPassword("secret"))
 
 
 def test_so_many_hashings_run_at_once_at_most(monkeypatch):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from server import passwords
 from server.store.transaction import Transaction
-from server.store.writer import Pending, Write, Writer
+from server.store.writer import PendingWrite, Write, Writer
 from server.web import rest_site
 from server.web.forms import Tree
 from server.web.routes import Endpoint
@@ -78,7 +78,7 @@ def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:
 def measured(submit: Callable[..., None], most_seconds: float) -> Callable[..., None]:
     """As Writer.submit, but a write that keeps the writer's processor longer than this fails."""
 
-    def submitted(self: Writer, write: Write, done: Callable[[Pending], None]) -> None:
+    def submitted(self: Writer, write: Write, done: Callable[[PendingWrite], None]) -> None:
         def watched(tx: Transaction) -> Any:
             began = time.thread_time()
             try:

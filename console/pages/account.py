@@ -10,7 +10,7 @@ from console.forms import Form
 from console.pages.login import new_password
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
@@ -22,13 +22,13 @@ _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
 
 @page("GET", "/account")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """All of it."""
     return _account(visit)
 
 
 @page("POST", "/account/profile")
-def save_profile(visit: Visit) -> Shown:
+def save_profile(visit: Visit) -> PageResponse:
     """Change name, time zone and language."""
     form, before = Form.sent(visit.form, profile.FIELDS), profile.of(visit.ctx)
     try:
@@ -40,7 +40,7 @@ def save_profile(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/appearance")
-def save_appearance(visit: Visit) -> Shown:
+def save_appearance(visit: Visit) -> PageResponse:
     """Change how the console looks."""
     form = Form.sent(visit.form, ("theme", "density", "has_keys"))
     if form.get("theme") not in THEMES:
@@ -58,7 +58,7 @@ def save_appearance(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/password", hashes=True)
-def save_password(visit: Visit) -> Shown:
+def save_password(visit: Visit) -> PageResponse:
     """Set a new password; all other sessions end."""
     form = Form()
     try:
@@ -74,7 +74,7 @@ def save_password(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/sessions/{id}/end")
-def end_session(visit: Visit) -> Shown:
+def end_session(visit: Visit) -> PageResponse:
     """Sign out one device. Raises NotFound for a session of somebody else."""
     session_id = visit.id
     if not sign_in.end_sessions(visit.ctx, session_id):
@@ -87,7 +87,7 @@ def end_session(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/sessions/end")
-def end_sessions(visit: Visit) -> Shown:
+def end_sessions(visit: Visit) -> PageResponse:
     """Sign out everywhere else."""
     count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
     visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
@@ -95,7 +95,7 @@ def end_sessions(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/devices/{id}/forget")
-def forget_device(visit: Visit) -> Shown:
+def forget_device(visit: Visit) -> PageResponse:
     """Know a device no more; who is signed in there stays so. Raises NotFound for one of somebody else."""
     sign_in.forget_device(visit.ctx, visit.id)
     visit.tell("That device is forgotten.")
@@ -106,13 +106,13 @@ def forget_device(visit: Visit) -> Shown:
 
 
 @page("GET", "/account/second-factor", "proven worker")
-def show_second_factor(visit: Visit) -> Shown:
+def show_second_factor(visit: Visit) -> PageResponse:
     """A new secret to be scanned, or what there is."""
     return _second_factor(visit, Form(), totp.new_secret())
 
 
 @page("POST", "/account/second-factor", "proven worker")
-def turn_on(visit: Visit) -> Shown:
+def turn_on(visit: Visit) -> PageResponse:
     """Begin to sign in with codes, once one of them was right; recovery codes are shown this once."""
     form, secret = Form(), visit.form.text("shared_key", "")
     if not _SECRET.match(secret):
@@ -125,14 +125,14 @@ def turn_on(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/second-factor/codes", "proven worker")
-def renew_codes(visit: Visit) -> Shown:
+def renew_codes(visit: Visit) -> PageResponse:
     """Ten new recovery codes; those before work no more. Raises NotFound without a second factor."""
     codes = sign_in.renew_recovery_codes(visit.ctx)
     return render(visit, "recovery_codes.html", codes=codes, is_new=False, back=_back(visit))
 
 
 @page("POST", "/account/second-factor/off", "proven worker")
-def turn_off(visit: Visit) -> Shown:
+def turn_off(visit: Visit) -> PageResponse:
     """Sign in by password alone from now on."""
     sign_in.turn_off_code(visit.ctx)
     visit.tell("You sign in by password alone now.")
@@ -142,7 +142,7 @@ def turn_off(visit: Visit) -> Shown:
 def _account(
     visit: Visit, profile_form: Form | None = None, appearance_form: Form | None = None,
     password_form: Form | None = None,
-) -> Shown:  # fmt: skip
+) -> PageResponse:  # fmt: skip
     worker_id = visit.actor.worker_id
     look = visit.preferences
     forms = {
@@ -163,7 +163,7 @@ def _account(
     )  # fmt: skip
 
 
-def _second_factor(visit: Visit, form: Form, secret: str) -> Shown:
+def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
     is_on = security.has_second_factor(visit.ctx)
     address = totp.address(secret, ISSUER, login_address.of(visit.ctx))
     qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)

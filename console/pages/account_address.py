@@ -5,7 +5,7 @@ Source: decisions, who may change the address that somebody signs in with."""
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
 from server.people import login_address
@@ -16,13 +16,13 @@ CONFIRM = "/confirm-address/{code}"
 
 
 @page("GET", BASE)
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The form, and the change that waits."""
     return _form(visit, Form())
 
 
 @page("POST", BASE, hashes=True)
-def ask(visit: Visit) -> Shown:
+def ask(visit: Visit) -> PageResponse:
     """Mail a link to another address; the one before counts until it was opened."""
     form = Form.sent(visit.form, ("email",))
     try:
@@ -36,7 +36,7 @@ def ask(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/again")
-def send_again(visit: Visit) -> Shown:
+def send_again(visit: Visit) -> PageResponse:
     """Mail the link once more."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)
     visit.tell("Another mail is on its way; the link in the one before works no more.")
@@ -44,7 +44,7 @@ def send_again(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/drop")
-def take_back(visit: Visit) -> Shown:
+def take_back(visit: Visit) -> PageResponse:
     """Go on with the address that counts."""
     try:
         login_address.take_back(visit.ctx, visit.actor.worker_id)
@@ -55,14 +55,14 @@ def take_back(visit: Visit) -> Shown:
 
 
 @page("GET", CONFIRM)
-def show_confirm(visit: Visit) -> Shown:
+def show_confirm(visit: Visit) -> PageResponse:
     """What is to be confirmed. Raises NotFound for a link that works no more, or is somebody else's."""
     change = login_address.of_code(visit.ctx, visit.arguments["code"])
     return render(visit, "confirm_address.html", form=Form(), change=change, code=visit.arguments["code"])
 
 
 @page("POST", CONFIRM)
-def confirm(visit: Visit) -> Shown:
+def confirm(visit: Visit) -> PageResponse:
     """Sign in with the new address from now on."""
     code = visit.arguments["code"]
     try:
@@ -74,7 +74,7 @@ def confirm(visit: Visit) -> Shown:
     return see(BACK)
 
 
-def _form(visit: Visit, form: Form) -> Shown:
+def _form(visit: Visit, form: Form) -> PageResponse:
     change = login_address.waiting(visit.ctx, visit.actor.worker_id)
     return render(
         visit, "account_address.html", form.status, form=form, email=login_address.of(visit.ctx), change=change,

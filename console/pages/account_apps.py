@@ -4,18 +4,18 @@ it. Source: ours."""
 from console import lists
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import records
 from server.people import authorized_apps, token_lists
-from server.people.token_lists import Wanted
+from server.people.token_lists import TokenSelection
 
 BASE = "/account/apps"
 
 
 @page("GET", BASE)
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """All apps, and a page of the tokens."""
     ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
     shown, apps_page = lists.part(visit, listed, "apps")
@@ -24,12 +24,12 @@ def show(visit: Visit) -> Shown:
         visit, "account_apps.html", apps=authorized_apps.with_scopes(visit.ctx, shown),
         apps_page=apps_page, apps_total=len(listed),
         tokens=token_lists.own(ctx, PAGE_ROWS, page), page=page,
-        total=token_lists.count(ctx, Wanted(worker_id=visit.actor.worker_id)),
+        total=token_lists.count(ctx, TokenSelection(worker_id=visit.actor.worker_id)),
     )  # fmt: skip
 
 
 @page("POST", f"{BASE}/{{id}}/revoke")
-def revoke(visit: Visit) -> Shown:
+def revoke(visit: Visit) -> PageResponse:
     """End all that an app may do in one's name."""
     token_lists.revoke_app(visit.ctx, visit.id)
     visit.tell("The app can do nothing in your name any more.")
@@ -37,7 +37,7 @@ def revoke(visit: Visit) -> Shown:
 
 
 @page("POST", "/account/tokens/{id}/revoke")
-def revoke_token(visit: Visit) -> Shown:
+def revoke_token(visit: Visit) -> PageResponse:
     """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
     visit.tell("The token works no more.")

@@ -10,14 +10,14 @@ from console import drafts, lists, overlaps, scope_check
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, PageResponse, see
 from console.ui import moment
 from console.visit import Visit
 from server.access import app_secrets
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import token_lists
-from server.people.token_lists import Use
+from server.people.token_lists import TokenGroup
 from server.records.shared import callbacks, scopes
 from server.records.shared.scopes import Scope
 from server.records.shared.secrets import digest
@@ -34,7 +34,7 @@ MAX_NAMED = 5  # workers that a warning names
 
 
 @dataclass(frozen=True)
-class Total:
+class AppUsage:
     """Who uses an app, in numbers. last_used_at: 0 for never."""
 
     workers: int
@@ -42,7 +42,7 @@ class Total:
     last_used_at: int
 
     @classmethod
-    def of(cls, uses: list[Use]) -> "Total":
+    def of(cls, uses: list[TokenGroup]) -> "AppUsage":
         return cls(
             len({each.worker_id for each in uses}),
             sum(each.tokens for each in uses),
@@ -51,25 +51,25 @@ class Total:
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All apps."""
     found, wrong = lists.found(visit, URI)
-    uses: dict[int, list[Use]] = {}
+    uses: dict[int, list[TokenGroup]] = {}
     for each in token_lists.in_use(visit.ctx):
         uses.setdefault(each.app_id, []).append(each)
-    totals = {each["id"]: Total.of(uses.get(each["id"], [])) for each in found["results"]}
+    totals = {each["id"]: AppUsage.of(uses.get(each["id"], [])) for each in found["results"]}
     return render(visit, "apps.html", found=found, wrong=wrong, totals=totals)
 
 
 @page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new app."""
     form = Form.of(dict.fromkeys(FIELDS, "") | {"scopes": scopes.DEFAULT, "is_pkce_required": "1"})
     return _form(visit, drafts.take_up(visit, visit.path, form), None)
 
 
 @page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make an app; its secret is shown this once."""
     form = _sent(visit)
     held_back = _held_back(visit, form, None)
@@ -84,14 +84,14 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One app to be changed."""
     app = lists.record(visit, URI, visit.id)
     return _form(visit, drafts.take_up(visit, visit.path, _stored(app)), app)
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change an app."""
     app, form = lists.record(visit, URI, visit.id), _sent(visit)
     held_back = _held_back(visit, form, app)
@@ -106,13 +106,13 @@ def save(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
-def show_rotate(visit: Visit) -> Shown:
+def show_rotate(visit: Visit) -> PageResponse:
     """The question how long the present secret shall work."""
     return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
 
 
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
-def rotate(visit: Visit) -> Shown:
+def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
     app = lists.record(visit, URI, visit.id)
     if app["is_public"]:
@@ -127,7 +127,7 @@ def rotate(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/end-secret", "proven admin")
-def end_secret(visit: Visit) -> Shown:
+def end_secret(visit: Visit) -> PageResponse:
     """End the old secret before its time."""
     records.update(visit.ctx, URI, visit.id, {"overlap_until": visit.now})
     visit.tell("The old secret works no more.")
@@ -135,22 +135,22 @@ def end_secret(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "proven admin")
-def show_delete(visit: Visit) -> Shown:
+def show_delete(visit: Visit) -> PageResponse:
     """What ends with an app."""
     app = lists.record(visit, URI, visit.id)
     uses = token_lists.in_use(visit.ctx, visit.id)
-    return render(visit, "app_delete.html", app=app, total=Total.of(uses), who=_named(uses))
+    return render(visit, "app_delete.html", app=app, total=AppUsage.of(uses), who=_named(uses))
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove an app; its tokens end."""
     app = lists.remove(visit, URI)
     visit.tell(f"{app['name']} is removed; its tokens work no more.")
     return see(BASE)
 
 
-def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> Shown:
+def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
     return render(
         visit, "app_rotate.html", form.status, app=app, form=form, overlaps=overlaps.OVERLAPS,
         secrets=app_secrets.of_app(visit.ctx, app),
@@ -172,7 +172,7 @@ def _fields(form: Form) -> dict[str, Any]:
     return {"name": form.text("name"), "url": form.text("url"), **text, **flags}
 
 
-def _held_back(visit: Visit, form: Form, app: dict[str, Any] | None) -> Shown | None:
+def _held_back(visit: Visit, form: Form, app: dict[str, Any] | None) -> PageResponse | None:
     """The form once more, when it is only looked at or somebody should know something first; None to save it."""
     is_look = visit.form.flag("look")
     questions = [] if is_look else _questions(visit, form, app)
@@ -222,14 +222,14 @@ def _tokens(count: int) -> str:
     return f"{count} token{'' if count == 1 else 's'}"
 
 
-def _named(uses: list[Use]) -> str:
+def _named(uses: list[TokenGroup]) -> str:
     """The workers behind tokens, by name."""
     names = sorted({each.worker for each in uses})
     more = f" and {len(names) - MAX_NAMED} others" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
 
 
-def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[str] | None = None) -> Shown:
+def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[str] | None = None) -> PageResponse:
     text = form.get("scopes")
     tried = ""
     try:

@@ -7,7 +7,7 @@ from console import diffs, drafts, scope_check
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.ui import distance, moment
 from console.visit import Visit
 from server import times
@@ -22,13 +22,13 @@ MAX_ZONES = 60  # time zones shown at once
 JSON = "application/json"
 
 
-def answer(value: object) -> Shown:
+def answer(value: object) -> PageResponse:
     """A value for a script of ours."""
-    return Shown(json.dumps(value), content_type=JSON)
+    return PageResponse(json.dumps(value), content_type=JSON)
 
 
 @page("POST", "/-/time")
-def understood(visit: Visit) -> Shown:
+def understood(visit: Visit) -> PageResponse:
     """What a time in words means to who typed it: {understood} or {wrong}."""
     try:
         at = times.instant(visit.form.text("text", ""), visit.now, visit.ctx.tz)
@@ -38,7 +38,7 @@ def understood(visit: Visit) -> Shown:
 
 
 @page("GET", "/-/zones", "anyone")
-def zones(visit: Visit) -> Shown:
+def zones(visit: Visit) -> PageResponse:
     """The time zones whose names have every word: {results: [{label}]}; the first ones of many."""
     words = visit.query.text("q", "").lower().replace("_", " ").split()
     fitting = [name for name in times.zones() if all(word in name.lower().replace("_", " ") for word in words)]
@@ -46,7 +46,7 @@ def zones(visit: Visit) -> Shown:
 
 
 @page("POST", "/-/draft", form_bytes=TEXT_BYTES)
-def keep_draft(visit: Visit) -> Shown:
+def keep_draft(visit: Visit) -> PageResponse:
     """Keep what was typed into the form `key`; fields: JSON, [[name, text], ...]. Raises Invalid, TooLarge."""
     fields = visit.form.json("fields", [], most=TEXT_BYTES)
     if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
@@ -56,7 +56,7 @@ def keep_draft(visit: Visit) -> Shown:
 
 
 @page("POST", "/-/draft/drop")
-def drop_draft(visit: Visit) -> Shown:
+def drop_draft(visit: Visit) -> PageResponse:
     """Forget what was typed; console/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
         raise Invalid("the form names no draft", field=drafts.FIELD)
@@ -65,14 +65,14 @@ def drop_draft(visit: Visit) -> Shown:
 
 
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
-def check_script(visit: Visit) -> Shown:
+def check_script(visit: Visit) -> PageResponse:
     """What is wrong with a script, and what it names that this service does not have."""
     found = names.flagged_in(visit.ctx, visit.form.text("text", ""))
     return _mistakes([(each.line, each.message) for each in found])
 
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
-def check_policy(visit: Visit) -> Shown:
+def check_policy(visit: Visit) -> PageResponse:
     """What is wrong with a policy, and what has no effect in it."""
     text = visit.form.text("text", "")
     found = [*checker.check_policy(text), *checker.warn_of_policy(text)]
@@ -80,25 +80,25 @@ def check_policy(visit: Visit) -> Shown:
 
 
 @page("POST", "/-/check/binding", "admin", form_bytes=TEXT_BYTES)
-def check_binding(visit: Visit) -> Shown:
+def check_binding(visit: Visit) -> PageResponse:
     """What is wrong with a binding of automations."""
     return _mistakes(bindings.problems(visit.form.text("text", "")))
 
 
 @page("POST", "/-/check/scopes", "admin", form_bytes=TEXT_BYTES)
-def check_scopes(visit: Visit) -> Shown:
+def check_scopes(visit: Visit) -> PageResponse:
     """What is wrong with the scopes of an app."""
     return _mistakes(scope_check.mistakes(visit.form.text("text", ""), partial(reach.doubt, visit.service.registry)))
 
 
 @page("POST", "/-/check/callbacks", "admin")
-def check_callbacks(visit: Visit) -> Shown:
+def check_callbacks(visit: Visit) -> PageResponse:
     """What is wrong with the callback addresses of an app."""
     return _mistakes(callbacks.mistakes(visit.form.text("text", "")))
 
 
 @page("GET", "/-/ui", "anyone")
-def components(visit: Visit) -> Shown:
+def components(visit: Visit) -> PageResponse:
     """Every component in every state. Raises NotFound unless the setting component_page is on."""
     if not visit.service.settings.component_page:
         raise NotFound("There is no such page.")
@@ -117,5 +117,5 @@ def _is_pair(each: object) -> bool:
     return isinstance(each, list) and len(each) == 2 and all(isinstance(one, str) for one in each)
 
 
-def _mistakes(found: list[tuple[int, str]]) -> Shown:
+def _mistakes(found: list[tuple[int, str]]) -> PageResponse:
     return answer({"mistakes": found})

@@ -8,13 +8,13 @@ from pathlib import Path
 from console.forms import Form
 from console.rendering import render
 from console.routes import SMALL_FORM_BYTES, page
-from console.shown import Shown, again, file, see
+from console.shown import PageResponse, again, file, see
 from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.upkeep import backups, restoring, scheduled
-from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, Look
+from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
@@ -37,7 +37,7 @@ FIELDS, LABELS = ("typed",), {"typed": "Name of the backup", "file": "File"}
 
 
 @dataclass(frozen=True)
-class Listed:
+class BackupEntry:
     """A backup as it is shown. name: of its file. path: of its page. size: in words. look: None when it was not read as
     it is now. is_read: whether it is to be read just now."""
 
@@ -45,19 +45,19 @@ class Listed:
     path: str
     at: int
     size: str
-    look: Look | None
+    look: BackupCheck | None
     is_read: bool
     is_sent: bool
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """All backups, the newest first."""
     return _all(visit, Form())
 
 
 @page("POST", BASE, "proven admin")
-def make(visit: Visit) -> Shown:
+def make(visit: Visit) -> PageResponse:
     """Make one now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
     visit.tell("A backup is being made.")
@@ -65,7 +65,7 @@ def make(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/set-up", "proven admin")
-def set_up(visit: Visit) -> Shown:
+def set_up(visit: Visit) -> PageResponse:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)
     visit.tell("Backups are set up. The first one is being made.")
@@ -73,7 +73,7 @@ def set_up(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/send", "proven admin", form_bytes=MAX_UPLOAD_BYTES + SMALL_FORM_BYTES)
-def send(visit: Visit) -> Shown:
+def send(visit: Visit) -> PageResponse:
     """Put a backup of one's own into the folder."""
     form = Form({"file": ""})
     try:
@@ -89,7 +89,7 @@ def send(visit: Visit) -> Shown:
 
 
 @page("GET", RESTORE, "admin")
-def show_restore(visit: Visit) -> Shown:
+def show_restore(visit: Visit) -> PageResponse:
     """How far the last restore is."""
     last = restoring.last(visit.ctx)
     shown = render(visit, "restore.html", last=last, stages=STAGES)
@@ -97,13 +97,13 @@ def show_restore(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{name}}", "admin")
-def show_one(visit: Visit) -> Shown:
+def show_one(visit: Visit) -> PageResponse:
     """One backup: what it holds, and what can be done with it."""
     return _one(visit, Form.of({"typed": ""}))
 
 
 @page("POST", f"{BASE}/{{name}}/verify", "admin")
-def verify(visit: Visit) -> Shown:
+def verify(visit: Visit) -> PageResponse:
     """Let the scheduler read all of it."""
     name = visit.arguments["name"]
     backups.verify(visit.ctx, name)
@@ -111,7 +111,7 @@ def verify(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
-def download(visit: Visit) -> Shown:
+def download(visit: Visit) -> PageResponse:
     """The file. Who asks for its headers alone takes nothing out, and nothing is told of it."""
     take = backups.named if visit.request.method == "HEAD" else backups.fetched
     found = take(visit.ctx, visit.arguments["name"])
@@ -119,7 +119,7 @@ def download(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{name}}/remove", "proven admin")
-def remove(visit: Visit) -> Shown:
+def remove(visit: Visit) -> PageResponse:
     """Remove it for good."""
     backups.remove(visit.ctx, visit.arguments["name"])
     visit.tell(f"{visit.arguments['name']}.db is removed.")
@@ -127,7 +127,7 @@ def remove(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{name}}/restore", "proven admin")
-def restore(visit: Visit) -> Shown:
+def restore(visit: Visit) -> PageResponse:
     """Put it in the place of the database, once its name was typed."""
     form = Form.sent(visit.form, FIELDS)
     try:
@@ -137,10 +137,10 @@ def restore(visit: Visit) -> Shown:
     return see(RESTORE)
 
 
-def _all(visit: Visit, form: Form) -> Shown:
+def _all(visit: Visit, form: Form) -> PageResponse:
     ctx, settings, wrong = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []
-    looks: dict[str, Look] = {}
+    looks: dict[str, BackupCheck] = {}
     try:
         found, looks = backups.everything(settings), backups.looks(ctx)
         rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
@@ -160,7 +160,7 @@ def _all(visit: Visit, form: Form) -> Shown:
     return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
 
 
-def _one(visit: Visit, form: Form) -> Shown:
+def _one(visit: Visit, form: Form) -> PageResponse:
     found = backups.named(visit.ctx, visit.arguments["name"])
     each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
@@ -169,9 +169,9 @@ def _one(visit: Visit, form: Form) -> Shown:
     return again(shown, AGAIN_SECONDS) if each.is_read and not form.is_wrong and not form.get("typed") else shown
 
 
-def _listed(each: Backup, looks: dict[str, Look], read: set[str]) -> Listed:
+def _listed(each: Backup, looks: dict[str, BackupCheck], read: set[str]) -> BackupEntry:
     name = each.path.name
-    return Listed(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
+    return BackupEntry(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
 
 
 def _path(each: Backup) -> str:

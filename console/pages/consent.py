@@ -6,10 +6,10 @@ from urllib.parse import urlencode, urlsplit
 
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import FORM_TOKEN, Visit
 from server.access import provider
-from server.access.provider import Asked, Refused
+from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.context import Service
 from server.errors import Invalid
 from server.people import consenting
@@ -20,10 +20,10 @@ PRIVATE = {"Referrer-Policy": "no-referrer"}
 
 
 @page("GET", oauth.AUTHORIZE, "anyone")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The question, or the way on for who need not be asked."""
     asked = _asked(visit)
-    if isinstance(asked, Refused):
+    if isinstance(asked, AuthorizationRefusal):
         return _refused(visit, asked)
     if visit.session is None or visit.session.waits_for_code:
         return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
@@ -36,12 +36,12 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", oauth.AUTHORIZE, is_open=True)
-def answer(visit: Visit) -> Shown:
+def answer(visit: Visit) -> PageResponse:
     """Back to the app with what the worker decided. Without a token of ours it is an app that asks by a form."""
     if FORM_TOKEN not in visit.form:
         return see(f"{visit.path}?{urlencode(oauth.pairs(visit.request.body))}")
     asked = _asked(visit)
-    if isinstance(asked, Refused):
+    if isinstance(asked, AuthorizationRefusal):
         return _refused(visit, asked)
     worker_id, service = visit.actor.worker_id, visit.service
     try:
@@ -56,29 +56,29 @@ def answer(visit: Visit) -> Shown:
     return _to(consenting.allow(visit.ctx, asked))
 
 
-def _asked(visit: Visit) -> Asked | Refused:
+def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
     try:
         sent = oauth.pairs(visit.request.query.encode("latin-1"))
     except Invalid as error:
-        return Refused(error.message)
+        return AuthorizationRefusal(error.message)
     return provider.begin(visit.service, sent, visit.now)
 
 
-def _refused(visit: Visit, refused: Refused) -> Shown:
+def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
     if refused.url:
         return _to(refused.url)
     shown = render(visit, "consent_refused.html", 400, message=refused.message)
-    return Shown(shown.html, 400, PRIVATE)
+    return PageResponse(shown.html, 400, PRIVATE)
 
 
-def _question(visit: Visit, asked: Asked, wrong: str = "") -> Shown:
+def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
     known = consenting.given(visit.ctx, asked.app_id)
     shown = render(
         visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
         seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),
     )  # fmt: skip
-    return Shown(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
+    return PageResponse(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
 
 
 def _days(service: Service) -> int:
@@ -86,18 +86,18 @@ def _days(service: Service) -> int:
     return days
 
 
-def _target(asked: Asked) -> str:
+def _target(asked: AuthorizationRequest) -> str:
     """Where the form may lead, as a content security policy writes it: it knows no IPv6 addresses."""
     return "http:" if "[" in asked.origin else asked.origin
 
 
-def _leave(visit: Visit, asked: Asked, url: str) -> Shown:
+def _leave(visit: Visit, asked: AuthorizationRequest, url: str) -> PageResponse:
     """On to the app. After the form of the sign-in page browsers follow no redirect to another site, since that page
     told them so; there a page says it instead."""
     if not _is_from_us(visit):
         return _to(url)
     shown = render(visit, "consent_known.html", asked=asked, url=url)
-    return Shown(shown.html, 200, {**PRIVATE, "Refresh": f"0;url={url}"})
+    return PageResponse(shown.html, 200, {**PRIVATE, "Refresh": f"0;url={url}"})
 
 
 def _is_from_us(visit: Visit) -> bool:
@@ -106,5 +106,5 @@ def _is_from_us(visit: Visit) -> bool:
     return site == "same-origin" if site else urlsplit(headers.get("Referer", "")).netloc == headers.get("Host")
 
 
-def _to(url: str) -> Shown:
-    return Shown(status=303, headers={"Location": url, **PRIVATE})
+def _to(url: str) -> PageResponse:
+    return PageResponse(status=303, headers={"Location": url, **PRIVATE})

@@ -18,7 +18,7 @@ from console import lists, postman
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, attachment
+from console.shown import PageResponse, attachment
 from console.ui import Sample, as_json, bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
@@ -48,7 +48,7 @@ PAIRS_HINT = "One a line, as name=value."
 
 
 @dataclass(frozen=True)
-class Input:
+class RequestInput:
     """One value of a request. key: of the field on the page. name: as it is sent. place: path, query, header or form.
 
     kind: text, lines (several values), pairs (a map), flag or choice."""
@@ -71,7 +71,7 @@ class Operation:
     path: str
     summary: str
     tag: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[RequestInput, ...]
     answers: tuple[tuple[str, str], ...]
     keys: tuple[tuple[str, str, str], ...]
 
@@ -81,7 +81,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ApiResponse:
     """An answer as it is shown. ms: milliseconds."""
 
     status: int
@@ -92,7 +92,7 @@ class Reply:
 
 
 @page("GET", BASE)
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """All operations by what they are about, those of one tag, or those that a search finds."""
     found = _all(visit)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
@@ -112,21 +112,21 @@ def show(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/errors")
-def show_errors(visit: Visit) -> Shown:
+def show_errors(visit: Visit) -> PageResponse:
     """Every kind of error that the API answers."""
     return render(visit, "api_errors.html", found=web_errors.catalogue())
 
 
 @page("GET", f"{BASE}/collection")
-def show_collection(visit: Visit) -> Shown:
+def show_collection(visit: Visit) -> PageResponse:
     """All operations as a file for request builders."""
     made = postman.collection(_all(visit), visit.service.base_url, VERSION)
-    return Shown(json.dumps(made, ensure_ascii=False), headers=attachment("helpdesk.postman_collection.json"),
+    return PageResponse(json.dumps(made, ensure_ascii=False), headers=attachment("helpdesk.postman_collection.json"),
                  content_type="application/json; charset=utf-8")  # fmt: skip
 
 
 @page("GET", f"{BASE}/{{name}}")
-def show_operation(visit: Visit) -> Shown:
+def show_operation(visit: Visit) -> PageResponse:
     """One operation. Values in the address, such as q, fill in the form. Raises NotFound."""
     each = _operation(visit)
     named = {one.key: one.name for one in each.inputs if one.place in ("path", "query") and "[" not in one.name}
@@ -135,7 +135,7 @@ def show_operation(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{name}}", form_bytes=FORM_BYTES)
-def try_read(visit: Visit) -> Shown:
+def try_read(visit: Visit) -> PageResponse:
     """Send a request that changes nothing, and show the answer. Raises NotFound, Invalid for other operations."""
     each = _operation(visit)
     if not each.is_read:
@@ -144,7 +144,7 @@ def try_read(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{name}}/write", "proven worker", form_bytes=FORM_BYTES)
-def try_write(visit: Visit) -> Shown:
+def try_write(visit: Visit) -> PageResponse:
     """Send a request for real, and show the answer. Raises NotFound."""
     return _tried(visit, _operation(visit))
 
@@ -162,7 +162,7 @@ def _operation(visit: Visit) -> Operation:
     raise NotFound(f"There is no operation '{name[:100]}'{nearest(name, [each.name for each in found])}.")
 
 
-def _tried(visit: Visit, each: Operation) -> Shown:
+def _tried(visit: Visit, each: Operation) -> PageResponse:
     form = Form.sent(visit.form, [AS, WITH, *(one.key for one in each.inputs)])
     for one in each.inputs:
         if one.is_required and not form.text(one.key):
@@ -175,7 +175,7 @@ def _tried(visit: Visit, each: Operation) -> Shown:
         return _shown(visit, each, form.refuse(error), None)
 
 
-def _shown(visit: Visit, each: Operation, form: Form, reply: Reply | None) -> Shown:
+def _shown(visit: Visit, each: Operation, form: Form, reply: ApiResponse | None) -> PageResponse:
     is_filled = any(form.get(one.key) for one in each.inputs) and not form.is_wrong
     return render(
         visit, "operation.html", form.status, each=each, form=form, reply=reply, methods=METHODS, flags=FLAGS,
@@ -222,7 +222,7 @@ def _sample(each: Operation, form: Form) -> Sample:
     return Sample(each.method.upper(), path, query if each.is_read else fields)
 
 
-def _values(one: Input, text: str) -> Iterator[tuple[str, str]]:
+def _values(one: RequestInput, text: str) -> Iterator[tuple[str, str]]:
     if one.kind == "lines":
         name = one.name if one.name.endswith("[]") else f"{one.name}[]"
         yield from ((name, line.strip()) for line in text.split("\n") if line.strip())
@@ -245,7 +245,7 @@ def _headers(each: Operation, form: Form) -> dict[str, str]:
     return found
 
 
-def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[int, str]) -> Reply:
+def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[int, str]) -> ApiResponse:
     """The answer of the API of this process. as_whom: from _as. Raises NotFound when there is no app to make a token
     of."""
     site, is_read = RestSite(visit.service), sample.method == "GET"
@@ -267,7 +267,7 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[
             answer = Answer(web_errors.body(error), status, web_errors.headers(error, visit.service.base_url))
         ms = round((time.perf_counter() - began) * 1000, 1)
     reason = HTTPStatus(answer.status).phrase
-    return Reply(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))
+    return ApiResponse(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))
 
 
 def _body(answer: Answer) -> str:
@@ -315,7 +315,7 @@ def _fits(each: Operation, tag: str, q: str) -> bool:
     return (not tag or each.tag == tag) and all(word in text for word in q.lower().split())
 
 
-def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
+def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[RequestInput]:
     listed = [
         (one["name"], one["in"], one["schema"], bool(one.get("required")), one.get("description", ""))
         for one in told["parameters"]
@@ -327,7 +327,7 @@ def _inputs(made: dict[str, Any], told: dict[str, Any]) -> Iterator[Input]:
             listed += _flat(made, name, one, name in schema.get("required", ()))
     for number, (name, place, schema, is_required, note) in enumerate(listed):
         kind, options = _kind(schema)
-        yield Input(f"v{number}", name, place, kind, is_required, note, options)
+        yield RequestInput(f"v{number}", name, place, kind, is_required, note, options)
 
 
 def _flat(made: dict[str, Any], name: str, schema: dict[str, Any], is_required: bool) -> Iterator[tuple[Any, ...]]:

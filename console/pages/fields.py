@@ -7,7 +7,7 @@ from console import drafts, lists, owners
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.ui import quoted
 from console.visit import Visit
 from server.desk import custom_fields, deleted_fields, records
@@ -16,7 +16,7 @@ from server.errors import HelpdeskError, Invalid
 from server.records.base import RecordType
 from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
-from server.records.shared.custom.definitions import CustomField
+from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
 
 URI, SET_URI = "custom_field", "custom_fieldset"
@@ -47,7 +47,7 @@ LABELS = {
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """The fields of one type, or which types have some."""
     listed = custom_fields.all_fields(visit.ctx)
     sets = lists.search(visit, SET_URI, "sort:name")
@@ -69,7 +69,7 @@ def show_list(visit: Visit) -> Shown:
     record_type = _type(visit, name)
     fields = listed.get(record_type.context, ())
     own = [each for each in sets if each["context"] == record_type.context]
-    sections: list[tuple[dict[str, Any] | None, list[CustomField]]]
+    sections: list[tuple[dict[str, Any] | None, list[FieldDefinition]]]
     sections = [(None, [each for each in fields if each.fieldset_id == 0])]
     sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
     return render(
@@ -84,7 +84,7 @@ def show_list(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The kinds to choose from, then the form for a new field."""
     record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
     fieldset = visit.query.text("set", "0")
@@ -97,7 +97,7 @@ def show_new(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a field."""
     record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
     if kind not in KINDS:
@@ -118,7 +118,7 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One field to be changed."""
     field = lists.record(visit, URI, visit.id)
     form = drafts.take_up(visit, visit.path, _stored(visit, field))
@@ -126,7 +126,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change a field; its kind stays as it was made."""
     field = lists.record(visit, URI, visit.id)
     record_type, kind = _type(visit, field["context"]), field["type"]
@@ -142,7 +142,7 @@ def save(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/move", "admin")
-def move(visit: Visit) -> Shown:
+def move(visit: Visit) -> PageResponse:
     """Move a field up or down: by one, or by as many as it was dragged."""
     field = lists.record(visit, URI, visit.id)
     one = -1 if visit.form.text("to", "") == "up" else 1
@@ -156,7 +156,7 @@ def move(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/rename", "admin")
-def rename(visit: Visit) -> Shown:
+def rename(visit: Visit) -> PageResponse:
     """Give an option another name, also on the records that have it."""
     field, renaming = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("option", "new_name"))
     try:
@@ -169,7 +169,7 @@ def rename(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
-def show_delete(visit: Visit) -> Shown:
+def show_delete(visit: Visit) -> PageResponse:
     """What is lost with a field."""
     field = lists.record(visit, URI, visit.id)
     count = custom_fields.uses(visit.ctx, [visit.id]).get(visit.id, 0)
@@ -180,7 +180,7 @@ def show_delete(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove a field with its values."""
     field = lists.remove(visit, URI)
     visit.tell(f"The field {field['name']} is deleted.", f"{BASE}/deleted/{visit.id}/restore")
@@ -188,7 +188,7 @@ def delete(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/deleted/{{id}}/restore", "admin")
-def restore(visit: Visit) -> Shown:
+def restore(visit: Visit) -> PageResponse:
     """Bring a deleted field back with its values."""
     field = deleted_fields.restore(visit.ctx, visit.id)
     visit.tell(f"The field {field['name']} is back.")
@@ -196,7 +196,7 @@ def restore(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/deleted/{{id}}/remove", "admin")
-def remove(visit: Visit) -> Shown:
+def remove(visit: Visit) -> PageResponse:
     """Remove a deleted field for good."""
     field = deleted_fields.remove(visit.ctx, visit.id)
     visit.tell(f"The field {field['name']} is gone for good.")
@@ -207,13 +207,13 @@ def remove(visit: Visit) -> Shown:
 
 
 @page("GET", f"{SETS}/new", "admin")
-def show_new_set(visit: Visit) -> Shown:
+def show_new_set(visit: Visit) -> PageResponse:
     """The form for a new fieldset."""
     return _set_form(visit, Form.of({"owner": owners.EVERYBODY}), _type(visit, visit.query.text("type", "")), None)
 
 
 @page("POST", f"{SETS}/new", "admin")
-def create_set(visit: Visit) -> Shown:
+def create_set(visit: Visit) -> PageResponse:
     """Make a fieldset."""
     record_type, form = _type(visit, visit.query.text("type", "")), Form.sent(visit.form, ("name", "owner"))
     try:
@@ -225,14 +225,14 @@ def create_set(visit: Visit) -> Shown:
 
 
 @page("GET", f"{SETS}/{{id}}", "admin")
-def show_set(visit: Visit) -> Shown:
+def show_set(visit: Visit) -> PageResponse:
     """One fieldset to be changed."""
     found = lists.record(visit, SET_URI, visit.id)
     return _set_form(visit, _stored_set(found), _type(visit, found["context"]), found)
 
 
 @page("POST", f"{SETS}/{{id}}", "admin")
-def save_set(visit: Visit) -> Shown:
+def save_set(visit: Visit) -> PageResponse:
     """Change a fieldset."""
     found, form = lists.record(visit, SET_URI, visit.id), Form.sent(visit.form, ("name", "owner"))
     record_type = _type(visit, found["context"])
@@ -245,7 +245,7 @@ def save_set(visit: Visit) -> Shown:
 
 
 @page("GET", f"{SETS}/{{id}}/delete", "admin")
-def show_delete_set(visit: Visit) -> Shown:
+def show_delete_set(visit: Visit) -> PageResponse:
     """What is lost with a fieldset."""
     found = lists.record(visit, SET_URI, visit.id)
     fields = [
@@ -259,7 +259,7 @@ def show_delete_set(visit: Visit) -> Shown:
 
 
 @page("POST", f"{SETS}/{{id}}/delete", "admin")
-def delete_set(visit: Visit) -> Shown:
+def delete_set(visit: Visit) -> PageResponse:
     """Remove a fieldset with its fields and their values."""
     found = lists.remove(visit, SET_URI)
     visit.tell(f"The fieldset {found['name']} is deleted.")
@@ -301,7 +301,7 @@ def _list_path(record_type: RecordType) -> str:
 
 def _last_place(visit: Visit, record_type: RecordType) -> int:
     """The place behind all fields of a type."""
-    fields: tuple[CustomField, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
+    fields: tuple[FieldDefinition, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
     return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
 
 
@@ -337,7 +337,7 @@ def _refuse(form: Form, error: HelpdeskError, kind: str) -> Form:
 def _form(
     visit: Visit, form: Form, record_type: RecordType, kind: str, field: dict[str, Any] | None,
     renaming: Form | None = None,
-) -> Shown:  # fmt: skip
+) -> PageResponse:  # fmt: skip
     registry = visit.service.registry
     own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
     sets = [(id, f"{label} (fieldset)") for id, label in own]
@@ -368,7 +368,7 @@ def _refuse_owner(form: Form, error: HelpdeskError) -> Form:
     return form.refuse(error, names={"owner__context": "owner", "owner_id": "owner"})
 
 
-def _set_form(visit: Visit, form: Form, record_type: RecordType, found: dict[str, Any] | None) -> Shown:
+def _set_form(visit: Visit, form: Form, record_type: RecordType, found: dict[str, Any] | None) -> PageResponse:
     return render(
         visit, "fieldset.html", form.status, form=form, fieldset=found, record_type=record_type, labels=LABELS,
         owners=owners.choosable(visit, form.get("owner")), back=_list_path(record_type),

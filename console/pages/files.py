@@ -2,7 +2,7 @@
 download them. Programs have `/rest/attachments/<id>/download.json`. Source: Records, `url_download`; ours."""
 
 from console.routes import page
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.desk import files
 from server.web.downloads import download
@@ -11,7 +11,7 @@ CACHE_SECONDS = 60  # an image that stands on several pages is asked for once
 
 
 @page("GET", "/files/{id}")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The bytes of a file that who asks may read; browsers show images and download all else. Raises NotFound,
     Forbidden."""
     file = files.find(visit.ctx, visit.id)
@@ -20,12 +20,12 @@ def show(visit: Visit) -> Shown:
         kind, headers["Cache-Control"] = "inline", f"private, max-age={CACHE_SECONDS}"
     found = download(visit.ctx, file, visit.request.headers.get("Range", ""), kind)
     headers |= found.headers
-    return Shown(
+    return PageResponse(
         status=found.status, headers=headers, content_type=found.content_type, pieces=found.pieces, length=found.length
     )
 
 
 @page("GET", "/files/{id}/{file}")
-def show_named(visit: Visit) -> Shown:
+def show_named(visit: Visit) -> PageResponse:
     """The same with a name behind it, which is there for people alone."""
     return show(visit)

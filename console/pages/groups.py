@@ -8,7 +8,7 @@ from console.forms import Form
 from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.ui import PAGE_ROWS, quoted
 from console.visit import Visit
 from server.desk import records
@@ -42,7 +42,7 @@ MAX_NAMED = 60  # people of one group by name
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All groups."""
     found, wrong = lists.found(visit, URI, "sort:name")
     members = groups.members(visit.ctx, [each["id"] for each in found["results"]])
@@ -50,13 +50,13 @@ def show_list(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new group."""
     return _form(visit, Form.of({}), None)
 
 
 @page("POST", f"{BASE}/new", "admin")
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a group; who is in it comes next."""
     form = Form.sent(visit.form, (*LINES, *FLAGS))
     try:
@@ -68,14 +68,14 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One group to be changed."""
     group = lists.record(visit, URI, visit.id)
     return _form(visit, _stored(group), group)
 
 
 @page("POST", f"{BASE}/{{id}}", "admin")
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change a group."""
     group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, (*LINES, *FLAGS))
     try:
@@ -87,13 +87,13 @@ def save(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
-def show_delete(visit: Visit) -> Shown:
+def show_delete(visit: Visit) -> PageResponse:
     """What is lost with a group."""
     return _delete(visit, Form())
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove a group; its tickets come into the default group."""
     group = lists.record(visit, URI, visit.id)
     try:
@@ -108,7 +108,7 @@ def delete(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/buckets", "admin")
-def create_bucket(visit: Visit) -> Shown:
+def create_bucket(visit: Visit) -> PageResponse:
     """Make a bucket in a group."""
     group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("bucket",))
     try:
@@ -120,14 +120,14 @@ def create_bucket(visit: Visit) -> Shown:
 
 
 @page("GET", "/admin/people/buckets/{id}", "admin")
-def show_bucket(visit: Visit) -> Shown:
+def show_bucket(visit: Visit) -> PageResponse:
     """One bucket to be changed."""
     bucket = lists.record(visit, "bucket", visit.id)
     return _bucket(visit, _stored_bucket(bucket), bucket)
 
 
 @page("POST", "/admin/people/buckets/{id}", "admin")
-def save_bucket(visit: Visit) -> Shown:
+def save_bucket(visit: Visit) -> PageResponse:
     """Rename a bucket, or let new tickets come into it."""
     bucket, form = lists.record(visit, "bucket", visit.id), Form.sent(visit.form, ("name", "is_default"))
     is_default = "1" if form.get("is_default") == "1" else "0"
@@ -140,7 +140,7 @@ def save_bucket(visit: Visit) -> Shown:
 
 
 @page("POST", "/admin/people/buckets/{id}/delete", "admin")
-def delete_bucket(visit: Visit) -> Shown:
+def delete_bucket(visit: Visit) -> PageResponse:
     """Remove a bucket; its tickets come into the group's default bucket."""
     bucket = lists.record(visit, "bucket", visit.id)
     try:
@@ -155,13 +155,13 @@ def delete_bucket(visit: Visit) -> Shown:
 
 
 @page("GET", ROSTERS)
-def show_rosters(visit: Visit) -> Shown:
+def show_rosters(visit: Visit) -> PageResponse:
     """Who is in which group: for administrators, and for managers the groups that they manage."""
     return _rosters(visit, Form())
 
 
 @page("POST", ROSTERS)
-def save_rosters(visit: Visit) -> Shown:
+def save_rosters(visit: Visit) -> PageResponse:
     """Change what was changed on the page, all or nothing; what others changed meanwhile stays."""
     form = Form()
     try:
@@ -212,7 +212,7 @@ def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]])
     return earlier | {"before": json.dumps(changed)}
 
 
-def _rosters(visit: Visit, form: Form) -> Shown:
+def _rosters(visit: Visit, form: Form) -> PageResponse:
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
         raise Forbidden("Only administrators, and managers of a group, may change who is in a group.")
@@ -281,7 +281,7 @@ def _stored(group: dict[str, Any]) -> Form:
     return Form.of({name: group[name] for name in LINES} | {name: "1" if group[name] else "" for name in FLAGS})
 
 
-def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: Form | None = None) -> Shown:
+def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: Form | None = None) -> PageResponse:
     buckets: dict[str, Any] = {"results": [], "total": 0, "page": 1}
     people: list[tuple[str, str]] = []
     if group is not None:
@@ -313,7 +313,7 @@ def _names(visit: Visit, members: dict[int, str], part: str) -> str:
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
-def _delete(visit: Visit, form: Form) -> Shown:
+def _delete(visit: Visit, form: Form) -> PageResponse:
     group = lists.record(visit, URI, visit.id)
     tickets, buckets = (lists.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
     return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
@@ -323,6 +323,6 @@ def _stored_bucket(bucket: dict[str, Any]) -> Form:
     return Form.of({"name": bucket["name"], "is_default": "1" if bucket["is_default"] else ""})
 
 
-def _bucket(visit: Visit, form: Form, bucket: dict[str, Any]) -> Shown:
+def _bucket(visit: Visit, form: Form, bucket: dict[str, Any]) -> PageResponse:
     group = lists.record(visit, URI, bucket["group_id"])
     return render(visit, "bucket.html", form.status, form=form, bucket=bucket, group=group)

@@ -4,13 +4,13 @@ Source: ours."""
 from console.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.errors import NotFound, nearest
 
 
 @page("GET", BASE)
-def show_contents(visit: Visit) -> Shown:
+def show_contents(visit: Visit) -> PageResponse:
     """All pages, or where the words of a search stand."""
     pages = articles(visit.service.base_url)
     query = visit.query.text("q", "").strip()
@@ -21,13 +21,13 @@ def show_contents(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{name}}")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One page. Raises NotFound."""
     return _shown(visit, visit.arguments["name"])
 
 
 @page("GET", f"{BASE}/{{folder}}/{{name}}")
-def show_in_folder(visit: Visit) -> Shown:
+def show_in_folder(visit: Visit) -> PageResponse:
     """One page of a folder. Raises NotFound."""
     return _shown(visit, f"{visit.arguments['folder']}/{visit.arguments['name']}")
 
@@ -47,7 +47,7 @@ def below(pages: tuple[Article, ...]) -> dict[str, list[Article]]:
     return listed
 
 
-def _shown(visit: Visit, name: str) -> Shown:
+def _shown(visit: Visit, name: str) -> PageResponse:
     pages = articles(visit.service.base_url)
     place = next((place for place, each in enumerate(pages) if each.name == name), None)
     if place is None:

@@ -7,7 +7,7 @@ from console import articles, lists, owners, places
 from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.settings import SETTINGS
 
@@ -18,7 +18,7 @@ SETTINGS_PAGE = "/admin/system/settings"
 
 
 @dataclass(frozen=True)
-class Kind:
+class RecordPages:
     """Records that have a page. path: of one of them, by its id."""
 
     uri: str
@@ -27,17 +27,18 @@ class Kind:
 
 
 KINDS = (
-    Kind("automation", "Automation", "/automations/{}"),
-    Kind("webhook_listener", "Webhook", "/automations/webhooks/{}"),
-    Kind("oauth_app", "OAuth app", "/admin/apps/{}"), Kind("worker", "Worker", "/admin/people/{}"),
-    Kind("group", "Group", "/admin/people/groups/{}"), Kind("role", "Role", "/admin/people/roles/{}"),
-    Kind("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
-    Kind("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"), Kind("custom_field", "Custom field", "/admin/fields/{}"),
+    RecordPages("automation", "Automation", "/automations/{}"),
+    RecordPages("webhook_listener", "Webhook", "/automations/webhooks/{}"),
+    RecordPages("oauth_app", "OAuth app", "/admin/apps/{}"), RecordPages("worker", "Worker", "/admin/people/{}"),
+    RecordPages("group", "Group", "/admin/people/groups/{}"), RecordPages("role", "Role", "/admin/people/roles/{}"),
+    RecordPages("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
+    RecordPages("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"),
+    RecordPages("custom_field", "Custom field", "/admin/fields/{}"),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Hit:
+class JumpTarget:
     """Somewhere to go. kind: what it is, in a word or two."""
 
     label: str
@@ -46,20 +47,20 @@ class Hit:
 
 
 @page("GET", "/jump")
-def jump(visit: Visit) -> Shown:
+def jump(visit: Visit) -> PageResponse:
     """The places that fit what was typed."""
     q = visit.query.text("q", "").strip()
     return render(visit, "jump.html", q=q, hits=found(visit, q), most=MAX_HITS)
 
 
 @page("GET", "/-/jump")
-def jump_while_typing(visit: Visit) -> Shown:
+def jump_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {hits: [{label, kind, path}]}."""
     return answer({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
 
 
 @page("GET", "/choose/{name}")
-def choose(visit: Visit) -> Shown:
+def choose(visit: Visit) -> PageResponse:
     """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
     q = visit.query.text("q", "").strip()
     results, total = _records(visit, q)
@@ -69,17 +70,17 @@ def choose(visit: Visit) -> Shown:
 
 
 @page("GET", "/-/choose/{name}")
-def choose_while_typing(visit: Visit) -> Shown:
+def choose_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
     results, total = _records(visit, visit.query.text("q", "").strip())
     return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})
 
 
-def found(visit: Visit, q: str) -> list[Hit]:
+def found(visit: Visit, q: str) -> list[JumpTarget]:
     """Pages, records, settings and help pages whose names have every word; all pages for none."""
     words = q.lower().split()
     hits = [
-        Hit(each.label, "Page", each.path)
+        JumpTarget(each.label, "Page", each.path)
         for each in places.open_to(visit.actor)
         if _fits(words, f"{each.label} {each.words}")
     ]
@@ -87,12 +88,12 @@ def found(visit: Visit, q: str) -> list[Hit]:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
     if visit.actor.is_admin:
-        hits += [Hit(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
+        hits += [JumpTarget(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
                  for each in lists.named(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
         settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
-        hits += [Hit(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
+        hits += [JumpTarget(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
     pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
-    hits += [Hit(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
+    hits += [JumpTarget(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
     return hits[:MAX_HITS]
 
 

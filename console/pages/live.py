@@ -6,7 +6,7 @@ from console.pages.setup import BASE as SETUP
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
@@ -22,7 +22,7 @@ ELSEWHERE = {
 
 
 @page("GET", f"{SETTINGS}/{{name}}", "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One setting, to be changed."""
     setting = _setting(visit)
     if setting.name in ELSEWHERE:
@@ -31,7 +31,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", f"{SETTINGS}/{{name}}", "proven admin")
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change it; it holds at once."""
     setting = _setting(visit)
     form, before = Form.sent(visit.form, (setting.name,)), _value(visit, setting)
@@ -58,7 +58,7 @@ def _value(visit: Visit, setting: Setting) -> str:
     return ("1" if value else "") if isinstance(value, bool) else shown(value)
 
 
-def _form(visit: Visit, setting: Setting, form: Form) -> Shown:
+def _form(visit: Visit, setting: Setting, form: Form) -> PageResponse:
     settings = visit.service.settings
     return render(
         visit, "setting.html", form.status, form=form, setting=setting, default=shown(setting.default),

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.access.own import own_context
 from server.access.sessions import STEP_UP_SECONDS
@@ -17,7 +17,7 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
 
 @page("GET", "/login", "anyone")
-def show_login(visit: Visit) -> Shown:
+def show_login(visit: Visit) -> PageResponse:
     """The form, or where to go for who is in already."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
@@ -25,7 +25,7 @@ def show_login(visit: Visit) -> Shown:
 
 
 @page("POST", "/login", "anyone", hashes=True)
-def log_in(visit: Visit) -> Shown:
+def log_in(visit: Visit) -> PageResponse:
     """Start a session; the browser gets a new id, whatever it had before."""
     form = Form.sent(visit.form, ("email", "next", "keep"))
     form.values["next"] = visit.next
@@ -42,13 +42,13 @@ def log_in(visit: Visit) -> Shown:
 
 
 @page("GET", "/login/code", "code")
-def show_code(visit: Visit) -> Shown:
+def show_code(visit: Visit) -> PageResponse:
     """The form for the code of the second factor."""
     return _code(visit, Form.of({"next": visit.next}))
 
 
 @page("POST", "/login/code", "code")
-def give_code(visit: Visit) -> Shown:
+def give_code(visit: Visit) -> PageResponse:
     """A full session for a right code."""
     form = Form.of({"next": visit.next})
     try:
@@ -60,7 +60,7 @@ def give_code(visit: Visit) -> Shown:
 
 
 @page("POST", "/sign-out", "anyone")
-def log_out(visit: Visit) -> Shown:
+def log_out(visit: Visit) -> PageResponse:
     """End this session."""
     if visit.session is not None:
         sign_in.sign_out(visit.ctx, visit.session, visit.peer)
@@ -70,13 +70,13 @@ def log_out(visit: Visit) -> Shown:
 
 
 @page("GET", "/confirm")
-def show_confirm(visit: Visit) -> Shown:
+def show_confirm(visit: Visit) -> PageResponse:
     """The form that asks for the password, or a code, once more."""
     return _confirm(visit, Form.of({"next": visit.next}))
 
 
 @page("POST", "/confirm", hashes=True)
-def confirm(visit: Visit) -> Shown:
+def confirm(visit: Visit) -> PageResponse:
     """Tokens and secrets may be touched for some minutes; the session gets a new id."""
     form = Form.of({"next": visit.next})
     try:
@@ -88,13 +88,13 @@ def confirm(visit: Visit) -> Shown:
 
 
 @page("GET", "/forgotten", "anyone")
-def show_forgotten(visit: Visit) -> Shown:
+def show_forgotten(visit: Visit) -> PageResponse:
     """The form that asks for a link."""
     return render(visit, "forgotten.html", form=Form(), is_sent=False)
 
 
 @page("POST", "/forgotten", "anyone")
-def forgotten(visit: Visit) -> Shown:
+def forgotten(visit: Visit) -> PageResponse:
     """Send a link, if there is such a worker; the answer is the same if not."""
     form = Form.sent(visit.form, ("email",))
     try:
@@ -105,14 +105,14 @@ def forgotten(visit: Visit) -> Shown:
 
 
 @page("GET", "/reset/{code}", "anyone")
-def show_reset(visit: Visit) -> Shown:
+def show_reset(visit: Visit) -> PageResponse:
     """The form behind a link. Raises NotFound for one that works no more."""
     password_change.worker_of_link(visit.service, visit.arguments["code"], visit.now)
     return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
 
 
 @page("POST", "/reset/{code}", "anyone", hashes=True)
-def reset(visit: Visit) -> Shown:
+def reset(visit: Visit) -> PageResponse:
     """Set the password, use the link up, end all sessions."""
     form, code = Form(), visit.arguments["code"]
     password_change.worker_of_link(visit.service, code, visit.now)
@@ -134,7 +134,7 @@ def new_password(visit: Visit) -> str:
     return new
 
 
-def _login(visit: Visit, form: Form) -> Shown:
+def _login(visit: Visit, form: Form) -> PageResponse:
     is_set_up = setup.is_set_up(visit.service)
     told = "You are signed out." if visit.query.flag("out") else ""
     told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
@@ -145,10 +145,10 @@ def _code_path(visit: Visit) -> str:
     return f"/login/code?{urlencode({'next': visit.next})}"
 
 
-def _code(visit: Visit, form: Form) -> Shown:
+def _code(visit: Visit, form: Form) -> PageResponse:
     return render(visit, "login_code.html", form.status, form=form)
 
 
-def _confirm(visit: Visit, form: Form) -> Shown:
+def _confirm(visit: Visit, form: Form) -> PageResponse:
     has_code = security.has_second_factor(visit.ctx)
     return render(visit, "confirm.html", form.status, form=form, has_code=has_code, minutes=STEP_UP_SECONDS // 60)

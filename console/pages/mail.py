@@ -9,7 +9,7 @@ from console import lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, file, see
+from console.shown import PageResponse, file, see
 from console.ui import PAGE_ROWS, bytes_text
 from console.visit import Visit
 from server.desk import records
@@ -17,7 +17,7 @@ from server.errors import HelpdeskError, Invalid, NotFound, Unavailable, nearest
 from server.mail.inboxes import PROTOCOLS
 from server.mail.transports import NULL, SMTP, transport
 from server.mailroom import flood, mail_dns, mail_listening, mail_setup
-from server.mailroom.mail_setup import Look, TestFailed
+from server.mailroom.mail_setup import MailboxStatus, TestFailed
 from server.mailroom.mailboxes import dead_letters, letters
 from server.mailroom.routing import MAX_ROUTES
 from server.outbox import waiting
@@ -58,13 +58,13 @@ SHOWN = [("", "All that have not left"), ("failed", "Given up"), ("parked", "Wit
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """How mail leaves, who it comes from, how it arrives."""
     return _setup(visit, Form.of({"email": "", "transport": "0"}))
 
 
 @page("GET", f"{BASE}/dns", "admin")
-def show_dns(visit: Visit) -> Shown:
+def show_dns(visit: Visit) -> PageResponse:
     """What DNS says of the domains that mail comes from, once somebody lets name servers be asked."""
     hints: list[mail_dns.Hint] = []
     is_asked, wrong = visit.query.flag("ask"), ""
@@ -79,7 +79,7 @@ def show_dns(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/senders", "admin")
-def add_sender(visit: Visit) -> Shown:
+def add_sender(visit: Visit) -> PageResponse:
     """Let mail come from an address, through a transport."""
     form = Form.sent(visit.form, ("email", "transport", "is_default"))
     try:
@@ -92,7 +92,7 @@ def add_sender(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/senders/{{id}}/remove", "admin")
-def remove_sender(visit: Visit) -> Shown:
+def remove_sender(visit: Visit) -> PageResponse:
     """Take its own transport from an address."""
     was = lists.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
@@ -102,7 +102,7 @@ def remove_sender(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/default", "admin")
-def set_default(visit: Visit) -> Shown:
+def set_default(visit: Visit) -> PageResponse:
     """The transport for senders that have none of their own."""
     _, was = mail_setup.defaults(visit.ctx)
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
@@ -112,7 +112,7 @@ def set_default(visit: Visit) -> Shown:
     return see(BASE)
 
 
-def _setup(visit: Visit, form: Form) -> Shown:
+def _setup(visit: Visit, form: Form) -> PageResponse:
     transports, settings = lists.search(visit, TRANSPORT), visit.service.settings
     boxes, senders = lists.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
     routes = mail_setup.routes(visit.ctx)
@@ -123,7 +123,7 @@ def _setup(visit: Visit, form: Form) -> Shown:
         visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
         transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
-        parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=Look(),
+        parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
         listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
         routes=routes, places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
     )  # fmt: skip
@@ -150,7 +150,7 @@ def _tabs(visit: Visit) -> list[tuple[str, str]]:
 
 
 @page("GET", LISTENER, "proven admin")
-def show_listener(visit: Visit) -> Shown:
+def show_listener(visit: Visit) -> PageResponse:
     """Where mail servers hand over mail, to be switched."""
     settings = visit.service.settings
     return _listener(visit, Form.of({
@@ -161,7 +161,7 @@ def show_listener(visit: Visit) -> Shown:
 
 
 @page("POST", LISTENER, "proven admin")
-def save_listener(visit: Visit) -> Shown:
+def save_listener(visit: Visit) -> PageResponse:
     """Switch it, at once and for later starts."""
     settings = visit.service.settings
     form = Form.sent(visit.form, ("on", *mail_listening.NAMES))
@@ -186,7 +186,7 @@ def _listener_fields(settings: Settings) -> dict[str, str]:
     return fields | {"on": "1" if settings.lmtp_host else "0"}
 
 
-def _listener(visit: Visit, form: Form) -> Shown:
+def _listener(visit: Visit, form: Form) -> PageResponse:
     settings = visit.service.settings
     given = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
     return render(
@@ -199,7 +199,7 @@ def _listener(visit: Visit, form: Form) -> Shown:
 
 
 @page("GET", FAILED, "admin")
-def show_failed(visit: Visit) -> Shown:
+def show_failed(visit: Visit) -> PageResponse:
     """Mails that could not be taken, and why."""
     return render(
         visit, "failed.html", tabs=_tabs(visit), found=letters.listed(visit.ctx)[:MAX_LETTERS], shown=MAX_LETTERS,
@@ -208,21 +208,21 @@ def show_failed(visit: Visit) -> Shown:
 
 
 @page("GET", f"{FAILED}/{{name}}", "admin")
-def show_failed_mail(visit: Visit) -> Shown:
+def show_failed_mail(visit: Visit) -> PageResponse:
     """One of them as it came."""
     found = letters.opened(visit.ctx, visit.arguments["name"])
     return render(visit, "failed_mail.html", tabs=_tabs(visit), found=found)
 
 
 @page("GET", f"{FAILED}/{{name}}/source", "admin")
-def send_failed_mail(visit: Visit) -> Shown:
+def send_failed_mail(visit: Visit) -> PageResponse:
     """Its file."""
     letter, path = letters.file_of(visit.ctx, visit.arguments["name"])
     return file(path, "message/rfc822", letter.bytes)
 
 
 @page("POST", f"{FAILED}/{{name}}/take", "admin")
-def take_failed_mail(visit: Visit) -> Shown:
+def take_failed_mail(visit: Visit) -> PageResponse:
     """Try once more to take it."""
     name = visit.arguments["name"]
     try:
@@ -238,7 +238,7 @@ def take_failed_mail(visit: Visit) -> Shown:
 
 
 @page("POST", f"{FAILED}/{{name}}/discard", "admin")
-def discard_failed_mail(visit: Visit) -> Shown:
+def discard_failed_mail(visit: Visit) -> PageResponse:
     """Forget it for good."""
     try:
         visit.tell(f"{letters.discard(visit.ctx, visit.arguments['name'])} is discarded.")
@@ -251,13 +251,13 @@ def discard_failed_mail(visit: Visit) -> Shown:
 
 
 @page("GET", f"{TRANSPORTS}/new", "proven admin")
-def show_new_transport(visit: Visit) -> Shown:
+def show_new_transport(visit: Visit) -> PageResponse:
     """The form for a new transport."""
     return _transport(visit, Form.of({"extension_id": SMTP, "encryption": "starttls", "verify": "1"}), None)
 
 
 @page("POST", f"{TRANSPORTS}/new", "proven admin")
-def create_transport(visit: Visit) -> Shown:
+def create_transport(visit: Visit) -> PageResponse:
     """Make a transport."""
     form = _sent_transport(visit)
     try:
@@ -274,14 +274,14 @@ def create_transport(visit: Visit) -> Shown:
 
 
 @page("GET", f"{TRANSPORTS}/{{id}}", "proven admin")
-def show_transport(visit: Visit) -> Shown:
+def show_transport(visit: Visit) -> PageResponse:
     """One transport to be changed and tried."""
     each = lists.record(visit, TRANSPORT, visit.id)
     return _transport(visit, _transport_form(visit, each), each)
 
 
 @page("POST", f"{TRANSPORTS}/{{id}}", "proven admin")
-def save_transport(visit: Visit) -> Shown:
+def save_transport(visit: Visit) -> PageResponse:
     """Change a transport. A password that is left blank stays, unless server or user name change."""
     each, form = lists.record(visit, TRANSPORT, visit.id), _sent_transport(visit)
     try:
@@ -293,7 +293,7 @@ def save_transport(visit: Visit) -> Shown:
 
 
 @page("POST", f"{TRANSPORTS}/{{id}}/test", "admin")
-def test_transport(visit: Visit) -> Shown:
+def test_transport(visit: Visit) -> PageResponse:
     """Send a mail through a transport, now, and tell what the server said."""
     each = lists.record(visit, TRANSPORT, visit.id)
     form = _transport_form(visit, each)
@@ -309,7 +309,7 @@ def test_transport(visit: Visit) -> Shown:
 
 
 @page("POST", f"{TRANSPORTS}/{{id}}/delete", "proven admin")
-def delete_transport(visit: Visit) -> Shown:
+def delete_transport(visit: Visit) -> PageResponse:
     """Remove a transport; mail of its addresses leaves by the default one, or waits."""
     each = lists.remove(visit, TRANSPORT)
     visit.tell(f"{each['name']} is removed.")
@@ -343,7 +343,7 @@ def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | {"params": params}
 
 
-def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> Shown:
+def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> PageResponse:
     has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
     return render(
         visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
@@ -356,13 +356,13 @@ def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: 
 
 
 @page("GET", f"{MAILBOXES}/new", "proven admin")
-def show_new_mailbox(visit: Visit) -> Shown:
+def show_new_mailbox(visit: Visit) -> PageResponse:
     """The form for a new mailbox."""
     return _mailbox(visit, Form.of(NEW_BOX), None)
 
 
 @page("POST", f"{MAILBOXES}/new", "proven admin")
-def create_mailbox(visit: Visit) -> Shown:
+def create_mailbox(visit: Visit) -> PageResponse:
     """Make a mailbox; it is looked at right away."""
     form = _sent_mailbox(visit)
     try:
@@ -374,12 +374,12 @@ def create_mailbox(visit: Visit) -> Shown:
 
 
 @page("GET", f"{MAILBOXES}/{{id}}", "proven admin")
-def show_mailbox(visit: Visit) -> Shown:
+def show_mailbox(visit: Visit) -> PageResponse:
     """One mailbox to be changed, and how the last look went."""
     return _stored_mailbox(visit)
 
 
-def _stored_mailbox(visit: Visit, failed: TestFailed | None = None) -> Shown:
+def _stored_mailbox(visit: Visit, failed: TestFailed | None = None) -> PageResponse:
     each = lists.record(visit, MAILBOX, visit.id)
     flags = {name: "1" if each[name] else "" for name in BOX_FLAGS}
     values = {name: each[name] for name in (*BOX_FIELDS, "connected_account_id")}
@@ -391,7 +391,7 @@ def _stored_mailbox(visit: Visit, failed: TestFailed | None = None) -> Shown:
 
 
 @page("POST", f"{MAILBOXES}/{{id}}", "proven admin")
-def save_mailbox(visit: Visit) -> Shown:
+def save_mailbox(visit: Visit) -> PageResponse:
     """Change a mailbox. A password that is left blank stays, unless server or user name change."""
     each, form = lists.record(visit, MAILBOX, visit.id), _sent_mailbox(visit)
     try:
@@ -403,7 +403,7 @@ def save_mailbox(visit: Visit) -> Shown:
 
 
 @page("POST", f"{MAILBOXES}/{{id}}/check", "proven admin")
-def check_mailbox(visit: Visit) -> Shown:
+def check_mailbox(visit: Visit) -> PageResponse:
     """Open a mailbox now, and tell what its server said when that is not possible; else what waits is taken."""
     try:
         mail_setup.check_mailbox(visit.ctx, visit.id)
@@ -417,7 +417,7 @@ def check_mailbox(visit: Visit) -> Shown:
 
 
 @page("POST", f"{MAILBOXES}/{{id}}/delete", "proven admin")
-def delete_mailbox(visit: Visit) -> Shown:
+def delete_mailbox(visit: Visit) -> PageResponse:
     """Remove a mailbox; its mails stay on the server and here."""
     each = lists.remove(visit, MAILBOX)
     visit.tell(f"{each['name']} is not looked at any more.")
@@ -436,14 +436,14 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, Any]:
     return fields | ({"password": password} if password else {})
 
 
-def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> Shown:
+def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> PageResponse:
     shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
         visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
         labels=LABELS, protocols=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS],
         accounts=_accounts(visit),
         has_password=each is not None and bool(each["password"]), dialogue=dialogue,
-        look=mail_setup.looks(visit.ctx).get(each["id"], Look()) if each is not None else Look(),
+        look=mail_setup.looks(visit.ctx).get(each["id"], MailboxStatus()) if each is not None else MailboxStatus(),
     )  # fmt: skip
 
 
@@ -455,7 +455,7 @@ def _accounts(visit: Visit) -> list[tuple[str, str]]:
 
 
 @page("GET", OUTBOX, "admin")
-def show_outbox(visit: Visit) -> Shown:
+def show_outbox(visit: Visit) -> PageResponse:
     """Mail that has not left, and why. Raises Invalid for a state that there is not."""
     state = visit.query.text("state", "")
     if state and state not in waiting.FILTERS:
@@ -471,14 +471,14 @@ def show_outbox(visit: Visit) -> Shown:
 
 
 @page("GET", f"{OUTBOX}/{{id}}", "admin")
-def show_letter(visit: Visit) -> Shown:
+def show_letter(visit: Visit) -> PageResponse:
     """One mail that has not left."""
     found = waiting.letter(visit.ctx, visit.id)
     return render(visit, "outbox_mail.html", tabs=_tabs(visit), found=found, badges=STATES)
 
 
 @page("POST", f"{OUTBOX}/{{id}}/send", "admin")
-def send_again(visit: Visit) -> Shown:
+def send_again(visit: Visit) -> PageResponse:
     """Let a mail be tried at once."""
     try:
         waiting.send_again(visit.ctx, visit.id)
@@ -489,7 +489,7 @@ def send_again(visit: Visit) -> Shown:
 
 
 @page("POST", f"{OUTBOX}/{{id}}/drop", "admin")
-def drop(visit: Visit) -> Shown:
+def drop(visit: Visit) -> PageResponse:
     """Remove a mail: it is not sent."""
     try:
         visit.tell(f"'{waiting.drop(visit.ctx, visit.id)[:200]}' is dropped and not sent.")

@@ -5,25 +5,25 @@ from collections.abc import Callable
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim
-from server.mailroom.dkim import Key
+from server.mailroom.dkim import DkimKey
 
 BASE = "/admin/mail/signing"
 LABELS = {"domain": "Domain"}
 
 
 @page("GET", BASE, "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The keys, and the sender domains that have none."""
     return _all(visit, Form())
 
 
 @page("POST", BASE, "proven admin")
-def make(visit: Visit) -> Shown:
+def make(visit: Visit) -> PageResponse:
     """Make a key for a domain; it is used once DNS shows it."""
     form = Form.sent(visit.form, ("domain",))
     try:
@@ -35,13 +35,13 @@ def make(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/use", "proven admin")
-def use(visit: Visit) -> Shown:
+def use(visit: Visit) -> PageResponse:
     """Sign with a key, once DNS was seen to show it."""
     return _changed(visit, dkim.use, "Mail from {domain} is signed with {selector} from now on.")
 
 
 @page("POST", f"{BASE}/{{id}}/stop", "proven admin")
-def stop(visit: Visit) -> Shown:
+def stop(visit: Visit) -> PageResponse:
     """Sign with a key no more."""
     key = dkim.stop(visit.ctx, visit.id)
     visit.tell(f"Mail from {key.domain} is no longer signed with {key.selector}.")
@@ -49,12 +49,12 @@ def stop(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Forget a key for good."""
     return _changed(visit, dkim.delete, "The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
 
 
-def _changed(visit: Visit, change: Callable[[Context, int], Key], told: str) -> Shown:
+def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str) -> PageResponse:
     """What follows a change of the key of a path. told: what is said of it."""
     try:
         key = change(visit.ctx, visit.id)
@@ -64,7 +64,7 @@ def _changed(visit: Visit, change: Callable[[Context, int], Key], told: str) -> 
     return see(BASE)
 
 
-def _all(visit: Visit, form: Form) -> Shown:
+def _all(visit: Visit, form: Form) -> PageResponse:
     keys, domains = dkim.listed(visit.ctx), dkim.sender_domains(visit.ctx)
     return render(
         visit, "mail_signing.html", form.status, form=form, labels=LABELS, keys=keys, base=BASE,

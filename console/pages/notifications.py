@@ -2,7 +2,7 @@
 where it leads when that is elsewhere is ours."""
 
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.records.shared import paths
@@ -11,7 +11,7 @@ NOTIFICATION = "notification"
 
 
 @page("GET", "/notifications/{id}")
-def follow(visit: Visit) -> Shown:
+def follow(visit: Visit) -> PageResponse:
     """Mark a notification of one's own as read and go on. Raises NotFound, Forbidden.
 
     What leads to another site, or nowhere, is shown first: whoever wrote it chose where it leads."""

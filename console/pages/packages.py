@@ -14,7 +14,7 @@ from console import drafts, lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, attachment, see
+from console.shown import INVALID, PageResponse, attachment, see
 from console.ui import Option
 from console.visit import Visit
 from server.desk import records
@@ -22,9 +22,9 @@ from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
 from server.packages import document as documents
 from server.packages import exporting, importing, library, requirements, shipped
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Document, Tree, is_yes
-from server.packages.importing import Imported
-from server.packages.library import Past
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
+from server.packages.importing import ImportResult
+from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
 from server.web.json_text import loads
@@ -61,7 +61,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Made:
+class ImportedRecord:
     """A record of an import. path: where it is shown, "" for nowhere. secrets: {name: value}, shown this once."""
 
     type: str
@@ -75,10 +75,10 @@ class Made:
 class _Results:
     """What imports made, until their pages were seen: in memory, since nothing but the telling is lost with it."""
 
-    kept: OrderedDict[str, tuple[int, int, str, Imported]] = field(default_factory=OrderedDict)
+    kept: OrderedDict[str, tuple[int, int, str, ImportResult]] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def put(self, worker_id: int, now: int, name: str, imported: Imported) -> str:
+    def put(self, worker_id: int, now: int, name: str, imported: ImportResult) -> str:
         """The code of a new result."""
         code = secrets.token_urlsafe(24)
         with self.lock:
@@ -87,10 +87,10 @@ class _Results:
                 self.kept.popitem(last=False)
         return code
 
-    def get(self, code: str, worker_id: int, now: int) -> tuple[str, Imported] | None:
+    def get(self, code: str, worker_id: int, now: int) -> tuple[str, ImportResult] | None:
         """The name of the package and what it made. With secrets in it, it is there once."""
         with self.lock:
-            owner, ends_at, name, imported = self.kept.get(code, (0, 0, "", Imported()))
+            owner, ends_at, name, imported = self.kept.get(code, (0, 0, "", ImportResult()))
             if owner != worker_id or ends_at <= now:
                 return None
             if any(SECRET in each for made in imported.records.values() for each in made.values()):
@@ -105,20 +105,20 @@ RESULTS = _Results()
 
 
 @page("GET", BASE, "proven admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """The packages that come with the program, and room for another one."""
     return _list(visit, drafts.take_up(visit, visit.path, Form.of({"package_json": ""})))
 
 
 @page("GET", f"{BASE}/open", "proven admin")
-def show_shipped(visit: Visit) -> Shown:
+def show_shipped(visit: Visit) -> PageResponse:
     """A package that comes with the program. Raises NotFound."""
     name = visit.query.text("name", "")
     return _open(visit, shipped.package(name), name, "")
 
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
-def look(visit: Visit) -> Shown:
+def look(visit: Visit) -> PageResponse:
     """Open a package that was pasted or uploaded."""
     form = Form.sent(visit.form, ("package_json",))
     upload = visit.form.upload("file")
@@ -135,7 +135,7 @@ def look(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES)
-def run(visit: Visit) -> Shown:
+def run(visit: Visit) -> PageResponse:
     """Import a package, or tell what it would make."""
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
     try:
@@ -175,7 +175,7 @@ def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
 
 
 @page("GET", f"{BASE}/done/{{code}}", "admin")
-def show_result(visit: Visit) -> Shown:
+def show_result(visit: Visit) -> PageResponse:
     """What an import made. Raises NotFound when it is told no more."""
     found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
     if found is None:
@@ -185,7 +185,7 @@ def show_result(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/imported/{{id}}", "proven admin")
-def show_past(visit: Visit) -> Shown:
+def show_past(visit: Visit) -> PageResponse:
     """What an import of the past made. Raises NotFound."""
     past = library.one(visit.ctx, visit.id)
     registry, made, references = visit.service.registry, [], []
@@ -195,7 +195,7 @@ def show_past(visit: Visit) -> Shown:
         is_there = (context, id) in there
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         name = record_type.label_names[0] if record_type is not None else context
-        made.append((Made(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
+        made.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
         if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
             references.append(f"{record_type.uri}:{id}")
     return render(visit, "package_past.html", past=past, made=made, who=_who(visit, [past]), references=references)
@@ -210,7 +210,7 @@ def _tree(text: str) -> Any:
     return loads(text, "the package", field="package_json", depth=MAX_DEPTH)
 
 
-def _list(visit: Visit, form: Form) -> Shown:
+def _list(visit: Visit, form: Form) -> PageResponse:
     found = []
     for name in shipped.names():
         tree = shipped.package(name)["package"]
@@ -224,7 +224,7 @@ def _list(visit: Visit, form: Form) -> Shown:
     )  # fmt: skip
 
 
-def _who(visit: Visit, past: list[Past]) -> dict[int, str]:
+def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
     """The names of who imported, by the ids of workers. Those who are gone are not in it."""
     ids = sorted({each.worker_id for each in past})
     found = lists.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
@@ -232,8 +232,8 @@ def _who(visit: Visit, past: list[Past]) -> dict[int, str]:
 
 
 def _open(
-    visit: Visit, tree: Any, name: str, text: str, form: Form | None = None, imported: Imported | None = None
-) -> Shown:
+    visit: Visit, tree: Any, name: str, text: str, form: Form | None = None, imported: ImportResult | None = None
+) -> PageResponse:
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
     prompts = _prompts(visit, document)
@@ -260,7 +260,7 @@ def _open(
     )  # fmt: skip
 
 
-def _prompts(visit: Visit, document: Document) -> list[Prompt]:
+def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
     found = []
     for number, each in enumerate(document.prompts):
         params = each.get("params")
@@ -303,7 +303,7 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
     return lists.options(found["results"])
 
 
-def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
+def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
     """The records of an import. is_there: whether there is something to link to."""
     registry = visit.service.registry
     found = []
@@ -314,7 +314,9 @@ def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
         for uid, each in made.items():
             secret = str(each.get(SECRET) or "") if is_there else ""
             path = f"{base}{each['id']}" if base else ""
-            found.append(Made(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {}))
+            found.append(
+                ImportedRecord(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {})
+            )
     return found
 
 
@@ -322,7 +324,7 @@ def _made(visit: Visit, imported: Imported, is_there: bool) -> list[Made]:
 
 
 @page("GET", f"{BASE}/export", "admin")
-def show_export(visit: Visit) -> Shown:
+def show_export(visit: Visit) -> PageResponse:
     """Records to choose for a package; `records` of the address are chosen already."""
     chosen = [each for each in visit.query.text("records", "").split(",") if each]
     return _export(visit, Form({"type": visit.query.text("type", "automation"), "q": "", "name": ""}, {
@@ -331,7 +333,7 @@ def show_export(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/export", "admin", form_bytes=FORM_BYTES)
-def export(visit: Visit) -> Shown:
+def export(visit: Visit) -> PageResponse:
     """Look for more records, or hand the package over as a file."""
     form = Form.sent(visit.form, ("type", "q", "name"), ("records", "more"))
     form.several["records"] = list(dict.fromkeys([*form.several["records"], *form.several.pop("more")]))
@@ -343,10 +345,10 @@ def export(visit: Visit) -> Shown:
         return _export(visit, form.refuse(error))
     name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
     text = json.dumps(tree, ensure_ascii=False, indent=1)
-    return Shown(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
+    return PageResponse(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
 
 
-def _export(visit: Visit, form: Form) -> Shown:
+def _export(visit: Visit, form: Form) -> PageResponse:
     registry = visit.service.registry
     types = [each for each in registry if each.uri in exporting.EXPORTED or isinstance(each, CustomType)]
     chosen: list[tuple[str, str, str]] = []

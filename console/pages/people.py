@@ -6,12 +6,12 @@ from console import drafts, lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, login_address, security, sign_in
-from server.people.accounts import SigningIn
+from server.people.accounts import SignInMethods
 
 URI = "worker"
 BASE = "/admin/people"
@@ -36,15 +36,15 @@ TICKETS = [(KEEP, "stay with them"), (FREE, "wait for a new owner"), (GIVE, "go 
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All workers."""
     found, wrong = lists.found(visit, URI, "sort:isDisabled,firstName", "address_")
     states = accounts.signing_in(visit.ctx, (each["id"] for each in found["results"]))
-    return render(visit, "people.html", tabs=TABS, found=found, wrong=wrong, states=states, usual=SigningIn())
+    return render(visit, "people.html", tabs=TABS, found=found, wrong=wrong, states=states, usual=SignInMethods())
 
 
 @page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new worker."""
     own = lists.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
@@ -54,7 +54,7 @@ def show_new(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/new", "proven admin")
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a worker, and invite them if that was asked for."""
     form = Form.sent(visit.form, (*LINES, *FLAGS, "invite"))
     if form.get("invite") not in dict(INVITE):
@@ -67,13 +67,13 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One worker to be changed."""
     return _form(visit, drafts.take_up(visit, visit.path, _stored(visit)))
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin")
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change a worker."""
     form, before = Form.sent(visit.form, (*LINES, *FLAGS)), _stored(visit)
     try:
@@ -88,7 +88,7 @@ def save(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/invite", "proven admin")
-def invite(visit: Visit) -> Shown:
+def invite(visit: Visit) -> PageResponse:
     """Send a worker mail with a link to choose a password, or show the link."""
     try:
         ends_tokens = bool(visit.form.text("end_tokens", ""))
@@ -99,7 +99,7 @@ def invite(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/address/again", "proven admin")
-def mail_confirmation(visit: Visit) -> Shown:
+def mail_confirmation(visit: Visit) -> PageResponse:
     """Mail the link once more that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
     visit.tell("Another mail is on its way; the link in the one before works no more.")
@@ -107,7 +107,7 @@ def mail_confirmation(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/address/drop", "proven admin")
-def keep_address(visit: Visit) -> Shown:
+def keep_address(visit: Visit) -> PageResponse:
     """Let a worker go on with the address that counts."""
     try:
         login_address.take_back(visit.ctx, visit.id)
@@ -118,7 +118,7 @@ def keep_address(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/sign-out", "proven admin")
-def end_sessions(visit: Visit) -> Shown:
+def end_sessions(visit: Visit) -> PageResponse:
     """Sign a worker out everywhere."""
     count = accounts.end_sessions(visit.ctx, visit.id)
     visit.tell(f"Signed out of {count} device{'' if count == 1 else 's'}.")
@@ -126,7 +126,7 @@ def end_sessions(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/second-factor/off", "proven admin")
-def turn_off_second_factor(visit: Visit) -> Shown:
+def turn_off_second_factor(visit: Visit) -> PageResponse:
     """For a worker who lost their phone and recovery codes."""
     accounts.turn_off_second_factor(visit.ctx, visit.id)
     visit.tell("The second factor is off. The worker signs in by password alone.")
@@ -134,13 +134,13 @@ def turn_off_second_factor(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/disable", "proven admin")
-def show_disable(visit: Visit) -> Shown:
+def show_disable(visit: Visit) -> PageResponse:
     """What ends when a worker is disabled, and who takes their tickets; of who is disabled, only the latter."""
     return _disable(visit, Form.of({"tickets": KEEP, "to_id": ""}))
 
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
-def disable(visit: Visit) -> Shown:
+def disable(visit: Visit) -> PageResponse:
     """Let a worker in no more; their tickets may go to somebody else."""
     form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lists.record(visit, URI, visit.id)["is_disabled"]
     try:
@@ -173,7 +173,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
 
 
 @page("POST", f"{BASE}/{{id}}/enable", "proven admin")
-def enable(visit: Visit) -> Shown:
+def enable(visit: Visit) -> PageResponse:
     """Let a worker in again."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
     visit.tell(f"{label} may sign in again.", f"{_path(visit.id)}/disable", tickets=KEEP)
@@ -196,7 +196,7 @@ def _fields(form: Form) -> dict[str, Any]:
     return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
 
 
-def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> Shown:
+def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> PageResponse:
     """The worker's page, or the one with the link, which is shown this once."""
     if way == "link":
         link = accounts.invitation(visit.ctx, id, ends_tokens)
@@ -224,22 +224,22 @@ def _handed_over(visit: Visit, to_id: int) -> str:
     return f"{count} ticket{'' if count == 1 else 's'} handed over{more}."
 
 
-def _new(visit: Visit, form: Form) -> Shown:
+def _new(visit: Visit, form: Form) -> PageResponse:
     return render(visit, "person_new.html", form.status, form=form, labels=LABELS, ways=INVITE)
 
 
-def _form(visit: Visit, form: Form) -> Shown:
+def _form(visit: Visit, form: Form) -> PageResponse:
     id = visit.id
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
     devices = security.sessions_of(visit.ctx, id)
     return render(
         visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
         change=login_address.waiting(visit.ctx, id),
-        state=accounts.signing_in(visit.ctx, [id]).get(id, SigningIn()), device=sign_in.shown_device,
+        state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()), device=sign_in.shown_device,
     )  # fmt: skip
 
 
-def _disable(visit: Visit, form: Form) -> Shown:
+def _disable(visit: Visit, form: Form) -> PageResponse:
     worker = records.retrieve(visit.ctx, URI, visit.id)
     count = lists.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
     takers = lists.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))

@@ -1,7 +1,7 @@
 """Pictures of records, at the addresses that the API tells. Source: Records, `_image_url`; the initials are ours."""
 
 from console.routes import page
-from console.shown import Shown
+from console.shown import PageResponse
 from console.visit import Visit
 from server.desk import pictures
 
@@ -9,7 +9,7 @@ DAY_SECONDS, MINUTE_SECONDS = 86400, 60
 
 
 @page("GET", "/avatars/{name}/{id}")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The picture of a record, for who may see the record. Raises NotFound, Forbidden."""
     found = pictures.picture(visit.ctx, visit.arguments["name"], visit.id)
     is_current = found.is_given and visit.query.text("v", "") == str(found.version)
@@ -17,5 +17,5 @@ def show(visit: Visit) -> Shown:
         "Cache-Control": f"private, max-age={DAY_SECONDS if is_current else MINUTE_SECONDS}",
         "Content-Disposition": "inline",
     }
-    return Shown(headers=headers, content_type=found.content_type, pieces=lambda: iter((found.content,)),
+    return PageResponse(headers=headers, content_type=found.content_type, pieces=lambda: iter((found.content,)),
                  length=len(found.content))  # fmt: skip

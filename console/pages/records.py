@@ -10,7 +10,7 @@ from console.pages.jump import KINDS
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
 
 
 @page("GET", "/records/{type}/{id}")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """A record of any type, for who may read it; a ticket has a page of its own. Raises NotFound, Forbidden."""
     record_type = visit.service.registry.type(visit.arguments["type"])
     if record_type.uri == TICKET:
@@ -50,7 +50,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("GET", "/tickets/{mask}")
-def ticket(visit: Visit) -> Shown:
+def ticket(visit: Visit) -> PageResponse:
     """A ticket with its messages, newest first. Raises NotFound, Forbidden."""
     mask = unquote(visit.arguments["mask"])
     found = _ticket(visit, mask)
@@ -76,7 +76,7 @@ def ticket(visit: Visit) -> Shown:
 
 
 @page("GET", "/profiles/{type}/{rest}")
-def former(visit: Visit) -> Shown:
+def former(visit: Visit) -> PageResponse:
     """The addresses that scripts of this family know: a mask, or an id with or without a name behind it; the name of a
     part of the page may follow. Raises NotFound."""
     uri = visit.service.registry.type(visit.arguments["type"]).uri
@@ -125,6 +125,6 @@ def _place(visit: Visit, found: Sheet) -> str:
     return kind.path.format(found.id) if kind is not None and visit.actor.is_admin else ""
 
 
-def _to(visit: Visit, path: str) -> Shown:
+def _to(visit: Visit, path: str) -> PageResponse:
     """On to another path with what the address asks for."""
     return see(f"{path}?{visit.request.query}" if visit.request.query else path)

@@ -8,7 +8,7 @@ from console.forms import Form
 from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.access.rules import REASONS
 from server.desk import contexts, records
@@ -38,7 +38,7 @@ VERBS = {"create": "create", "update": "change", "delete": "delete"}
 
 
 @dataclass(frozen=True)
-class Granted:
+class TypePrivileges:
     """One record type with what a role can grant on it: {operation: privilege id}, and what is asked besides."""
 
     name: str
@@ -48,7 +48,7 @@ class Granted:
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All roles, and why a worker may or may not do something."""
     found, wrong = lists.found(visit, URI, "sort:name")
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
@@ -62,13 +62,13 @@ def show_list(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new role."""
     return _form(visit, Form({"privs_mode": "itemized"}, {"privs": []}), None)
 
 
 @page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a role."""
     form = Form.sent(visit.form, LINES, ("privs",))
     try:
@@ -80,14 +80,14 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One role to be changed."""
     role = lists.record(visit, URI, visit.id)
     return _form(visit, _stored(role), role)
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change a role."""
     role, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, LINES, ("privs",))
     try:
@@ -99,7 +99,7 @@ def save(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove a role; nobody has its privileges any more."""
     role = lists.record(visit, URI, visit.id)
     try:
@@ -118,7 +118,7 @@ def _fields(form: Form) -> dict[str, Any]:
     return {name: form.text(name) for name in LINES} | {"privs": form.several["privs"]}
 
 
-def _granted(visit: Visit) -> list[Granted]:
+def _granted(visit: Visit) -> list[TypePrivileges]:
     """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
     registry = visit.service.registry
     found = []
@@ -126,7 +126,7 @@ def _granted(visit: Visit) -> list[Granted]:
         operations = [name for name in contexts.PRIVILEGED if "privilege" in getattr(each.access, name)]
         if operations and each.context:
             privileges = {name: f"contexts.{each.context}.{name}" for name in operations}
-            found.append(Granted(each.label_names[1], each.uri, privileges, _also(each)))
+            found.append(TypePrivileges(each.label_names[1], each.uri, privileges, _also(each)))
     return sorted(found, key=lambda each: each.name.lower())
 
 
@@ -136,7 +136,7 @@ def _also(record_type: RecordType) -> str:
     return "; ".join(REASONS[rule] for rule in rules if rule in REASONS)
 
 
-def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> Shown:
+def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> PageResponse:
     types = _granted(visit)
     shown = {privilege for each in types for privilege in each.privileges.values()}
     members: list[str] = []

@@ -9,7 +9,7 @@ from console.forms import Form
 from console.pages.mail import ENCRYPTIONS, PARAMS
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.first_start import address, demo, setup
@@ -35,13 +35,13 @@ TITLES = {"you": "You", "address": "Address", "mail": "Mail", "start": "Start"}
 
 
 @page("GET", f"{BASE}/{{code}}", "anyone")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The empty form, or why there is none any more."""
     return _over(visit) or _you(visit, Form.of({"timezone": "UTC"}))
 
 
 @page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False, hashes=True)
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Create the administrator, who is signed in then, or show the form again with what is wrong."""
     over = _over(visit)
     if over is not None:
@@ -63,7 +63,7 @@ def save(visit: Visit) -> Shown:
     return see(f"{BASE}/address")
 
 
-def _you(visit: Visit, form: Form) -> Shown:
+def _you(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS,
         steps=_steps("you", setup.STEPS), least=MIN_CHARS,
@@ -81,7 +81,7 @@ def _check(form: Form, password: str, again: str) -> None:
         form.fail("password_again", "The two passwords differ.")
 
 
-def _over(visit: Visit) -> Shown | None:
+def _over(visit: Visit) -> PageResponse | None:
     """What a link shows that works no more, with the way to a new one; None for one that works."""
     if setup.is_open(visit.service, visit.arguments["code"], visit.now):
         return None
@@ -95,14 +95,14 @@ def _over(visit: Visit) -> Shown | None:
 
 
 @page("GET", BASE, "admin")
-def go_on(visit: Visit) -> Shown:
+def go_on(visit: Visit) -> PageResponse:
     """The first step that is left; the start when all are done."""
     left = setup.left(visit.ctx)
     return see(f"{BASE}/{left[0]}" if left else "/")
 
 
 @page("POST", f"{BASE}/skip", "admin")
-def skip(visit: Visit) -> Shown:
+def skip(visit: Visit) -> PageResponse:
     """Leave a step as it is."""
     step = visit.form.text("step", "")
     for known in setup.STEPS:
@@ -112,7 +112,7 @@ def skip(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/address", "admin")
-def show_address(visit: Visit) -> Shown:
+def show_address(visit: Visit) -> PageResponse:
     """Where the service is reached, who its mail comes from, what ticket numbers look like."""
     found = address.of(visit.ctx)
     here = f"{visit.service.base_url.partition('://')[0]}://{visit.request.headers.get('Host', '')}"
@@ -121,7 +121,7 @@ def show_address(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/address", "proven admin")
-def save_address(visit: Visit) -> Shown:
+def save_address(visit: Visit) -> PageResponse:
     """Set them. About an address that is not the one in use is asked once more."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
@@ -146,7 +146,7 @@ def _require_same(visit: Visit, wanted: str) -> None:
         raise Invalid(f"you are at {here} just now; tick the box below if {wanted} is right", field="base_url")
 
 
-def _address(visit: Visit, form: Form) -> Shown:
+def _address(visit: Visit, form: Form) -> PageResponse:
     return _step(visit, "address", form, sources=visit.service.settings.sources, is_given=_given(visit))
 
 
@@ -156,13 +156,13 @@ def _given(visit: Visit) -> set[str]:
 
 
 @page("GET", f"{BASE}/mail", "admin")
-def show_mail(visit: Visit) -> Shown:
+def show_mail(visit: Visit) -> PageResponse:
     """A mail server for outgoing mail, or none yet."""
     return _mail(visit, Form.of({"encryption": "starttls", "recipient": profile.of(visit.ctx)["email"]}))
 
 
 @page("POST", f"{BASE}/mail", "proven admin")
-def save_mail(visit: Visit) -> Shown:
+def save_mail(visit: Visit) -> PageResponse:
     """Send a test mail by the server that is described; once it was taken, keep the server as the default one."""
     form = Form.sent(visit.form, (*MAIL_FIELDS, "anyway"))
     params = {name: form.text(name) for name in PARAMS if form.text(name)}
@@ -178,19 +178,19 @@ def save_mail(visit: Visit) -> Shown:
     return _next(visit, "mail")
 
 
-def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> Shown:
+def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
     has_server = mail_setup.defaults(visit.ctx)[1] > 0
     return _step(visit, "mail", form, encryptions=ENCRYPTIONS, dialogue=dialogue, has_server=has_server)
 
 
 @page("GET", f"{BASE}/start", "admin")
-def show_start(visit: Visit) -> Shown:
+def show_start(visit: Visit) -> PageResponse:
     """Begin with an empty desk, or with something to look at."""
     return _step(visit, "start", Form(), tickets=demo.count(), is_filled=demo.is_filled(visit.ctx))
 
 
 @page("POST", f"{BASE}/demo", "admin")
-def fill(visit: Visit) -> Shown:
+def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)
     visit.tell("The demo data is there. Remove it when you have seen enough.", f"{BASE}/demo/remove")
@@ -198,20 +198,20 @@ def fill(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/demo/remove", "admin")
-def remove_demo(visit: Visit) -> Shown:
+def remove_demo(visit: Visit) -> PageResponse:
     """Remove the demo data for good."""
     count = demo.remove(visit.ctx)
     visit.tell(f"The demo data is gone: {count} tickets with all that belonged to them.")
     return see("/")
 
 
-def _next(visit: Visit, step: Step) -> Shown:
+def _next(visit: Visit, step: Step) -> PageResponse:
     """On to the step behind this one that is left."""
     left = setup.finish_step(visit.ctx, step)
     return see(f"{BASE}/{left}" if left is not None else "/")
 
 
-def _step(visit: Visit, step: Step, form: Form, **values: object) -> Shown:
+def _step(visit: Visit, step: Step, form: Form, **values: object) -> PageResponse:
     left = setup.left(visit.ctx)
     steps = _steps(step, left)
     return render(visit, f"setup_{step}.html", form.status, form=form, labels=LABELS, steps=steps, **values)

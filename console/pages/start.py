@@ -4,7 +4,7 @@ from console import lists, reports
 from console.forms import sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, fragment, see
+from console.shown import PageResponse, fragment, see
 from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
@@ -29,11 +29,11 @@ TRIED = {
 
 
 @page("GET", "/", "anyone")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """For who is signed in, what waits; for others, how to get in."""
     if visit.session is None or visit.session.waits_for_code:
         is_set_up = setup.is_set_up(visit.service)
-        return Shown(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
+        return PageResponse(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
     ctx = visit.ctx
     waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in WAITING]
     tells = []
@@ -56,7 +56,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", "/start/ticket", "admin")
-def send_ticket(visit: Visit) -> Shown:
+def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
     made = to_do.send_test_ticket(visit.ctx)
     visit.tell(f"Ticket {made.mask} created.")
@@ -64,7 +64,7 @@ def send_ticket(visit: Visit) -> Shown:
 
 
 @page("POST", "/start/away")
-def put_away(visit: Visit) -> Shown:
+def put_away(visit: Visit) -> PageResponse:
     """Show the list of what to try no more."""
     to_do.put_away(visit.ctx)
     visit.tell("List dismissed.", "/start/back")
@@ -72,7 +72,7 @@ def put_away(visit: Visit) -> Shown:
 
 
 @page("POST", "/start/back")
-def bring_back(visit: Visit) -> Shown:
+def bring_back(visit: Visit) -> PageResponse:
     """Show it again."""
     to_do.bring_back(visit.ctx)
     return see("/")

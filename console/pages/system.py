@@ -14,7 +14,7 @@ import tornado
 from console import lists
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, again, see
+from console.shown import PageResponse, again, see
 from console.ui import bytes_text
 from console.visit import Visit
 from server import log
@@ -47,7 +47,7 @@ MAX_EVENTS = 500  # in the list to choose from
 
 
 @dataclass(frozen=True)
-class Row:
+class SettingRow:
     """A setting as it is shown: value and default as text, and where the value comes from."""
 
     setting: Setting
@@ -57,7 +57,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Logged:
+class LogRow:
     """A line of the log. at: Unix seconds. level: its name."""
 
     at: int
@@ -66,7 +66,7 @@ class Logged:
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """How the service is, versions, the database, what waits."""
     service = visit.service
     watched = health.of_running(service)
@@ -83,7 +83,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/database", "admin")
-def check_database(visit: Visit) -> Shown:
+def check_database(visit: Visit) -> PageResponse:
     """Let the scheduler read the whole database."""
     database_check.start(visit.ctx)
     visit.tell("The database is being read. Load this page again to see what was found.")
@@ -91,14 +91,14 @@ def check_database(visit: Visit) -> Shown:
 
 
 @page("GET", CHECKUP, "admin")
-def show_checkup(visit: Visit) -> Shown:
+def show_checkup(visit: Visit) -> PageResponse:
     """Every part of the set-up, with what to do; mail servers are asked, too."""
     visit.verdict = verdict.anew(visit.service, visit.now)
     return render(visit, "checkup.html", tabs=TABS, judged=visit.verdict, of_request=list(_of_request(visit)))
 
 
 @page("GET", LOG, "admin")
-def show_log(visit: Visit) -> Shown:
+def show_log(visit: Visit) -> PageResponse:
     """The last lines of the log. Raises Invalid for a level that there is not."""
     level, q = visit.query.text("level", ""), visit.query.text("q", "").strip()
     if level and level not in log.LEVELS:
@@ -113,7 +113,7 @@ def show_log(visit: Visit) -> Shown:
 
 
 @page("GET", SETTINGS, "admin")
-def show_settings(visit: Visit) -> Shown:
+def show_settings(visit: Visit) -> PageResponse:
     """Every setting of the process: what it means, its value, and where that comes from."""
     q = visit.query.text("q", "").strip().lower()
     rows = [row for row in _rows(visit) if q in f"{row.setting.name} {row.setting.help}".lower()]
@@ -121,7 +121,7 @@ def show_settings(visit: Visit) -> Shown:
 
 
 @page("GET", AUDIT, "admin")
-def show_audit(visit: Visit) -> Shown:
+def show_audit(visit: Visit) -> PageResponse:
     """The activity log, newest first."""
     found, wrong = lists.found(visit, "activity_log", "sort:-created,-id")
     for each in found["results"]:
@@ -130,11 +130,11 @@ def show_audit(visit: Visit) -> Shown:
     return render(visit, "audit.html", 422 if wrong else 200, tabs=TABS, found=found, wrong=wrong, events=events)
 
 
-def _lines(level: str, q: str) -> list[Logged]:
+def _lines(level: str, q: str) -> list[LogRow]:
     """The last lines from a level on that hold a text, the newest first."""
     least, wanted = log.LEVELS.get(level, 0), q.lower()
     return [
-        Logged(int(each.at), log.NAMES.get(each.level, "error"), each.text)
+        LogRow(int(each.at), log.NAMES.get(each.level, "error"), each.text)
         for each in log.kept()
         if each.level >= least and wanted in each.text.lower()
     ]
@@ -185,11 +185,13 @@ def _report(facts: list[tuple[str, str]], checks: dict[str, bool], waiting: Back
     return "\n".join(f"{name}: {value}" for name, value in told)
 
 
-def _rows(visit: Visit) -> list[Row]:
+def _rows(visit: Visit) -> list[SettingRow]:
     settings = visit.service.settings
     values = dict(settings.given) | {"base_url": visit.service.base_url}
     return [
-        Row(each, _one_line(values[each.name]), _one_line(each.default), settings.sources.get(each.name, "default"))
+        SettingRow(
+            each, _one_line(values[each.name]), _one_line(each.default), settings.sources.get(each.name, "default")
+        )
         for each in table.SETTINGS
     ]
 

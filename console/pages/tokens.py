@@ -6,15 +6,15 @@ from console import lists
 from console.forms import Form
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, PageResponse, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.people import app_tokens, token_lists
-from server.people.app_tokens import Issued
-from server.people.token_lists import Wanted
+from server.people.app_tokens import TokenPair
+from server.people.token_lists import TokenSelection
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
 from server.web import reach
@@ -30,7 +30,7 @@ REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
 @page("GET", BASE, "proven admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The form for a new token, and all that are good now."""
     app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, app_tokens.APP_NAME))
     values = {"app_id": app_id, "worker_id": str(visit.actor.worker_id), "expires": PRESETS[0], "label": ""}
@@ -38,7 +38,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", BASE, "proven admin")
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
     if visit.form.flag("choose"):
@@ -61,7 +61,7 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/revoke", "proven admin")
-def show_revoke_all(visit: Visit) -> Shown:
+def show_revoke_all(visit: Visit) -> PageResponse:
     """Which tokens of an app or a worker end together."""
     wanted = _wanted(visit, Form())
     return render(
@@ -71,7 +71,7 @@ def show_revoke_all(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/revoke", "proven admin")
-def revoke_all(visit: Visit) -> Shown:
+def revoke_all(visit: Visit) -> PageResponse:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
     visit.tell(f"{count} token{' works' if count == 1 else 's work'} no more.")
@@ -79,7 +79,7 @@ def revoke_all(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/revoke", "proven admin")
-def revoke(visit: Visit) -> Shown:
+def revoke(visit: Visit) -> PageResponse:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
     visit.tell("The token works no more.")
@@ -92,7 +92,7 @@ def _is_long(visit: Visit, expires: str) -> bool:
     return times.after(expires, now, zone) > times.after(LONG, now, zone)
 
 
-def _file(visit: Visit, found: Issued) -> str:
+def _file(visit: Visit, found: TokenPair) -> str:
     """The address of a file with the tokens, for programs that read their settings from one: the page holds it itself,
     since the tokens are kept nowhere."""
     lines = (
@@ -102,7 +102,7 @@ def _file(visit: Visit, found: Issued) -> str:
     return "data:text/plain;charset=utf-8," + quote("\n".join(lines))
 
 
-def _wanted(visit: Visit, filters: Form) -> Wanted:
+def _wanted(visit: Visit, filters: Form) -> TokenSelection:
     """What the address narrows the list down to. filters: gets what stands there, and what is wrong with it."""
     filters.values = {name: visit.query.text(name, "") for name in ("app", "worker", "state")}
     ids = dict.fromkeys(WANTED, 0)
@@ -112,10 +112,10 @@ def _wanted(visit: Visit, filters: Form) -> Wanted:
             filters.values[name] = str(ids[name] or "")
         except Invalid as error:
             filters.refuse(error)
-    return Wanted(ids["app"], ids["worker"], filters.get("state") == "over")
+    return TokenSelection(ids["app"], ids["worker"], filters.get("state") == "over")
 
 
-def _whose(visit: Visit, wanted: Wanted) -> str:
+def _whose(visit: Visit, wanted: TokenSelection) -> str:
     """In words: of Nora through Shop. Raises NotFound, Invalid for neither."""
     if not wanted.app_id and not wanted.worker_id:
         raise Invalid("Choose an app or a worker first.")
@@ -127,7 +127,7 @@ def _whose(visit: Visit, wanted: Wanted) -> str:
     return " ".join(parts)
 
 
-def _tokens(visit: Visit, form: Form, is_long: bool = False) -> Shown:
+def _tokens(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     scopes = []
     try:
         app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))

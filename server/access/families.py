@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor, tokens
-from server.access.tokens import TOKEN, Known
+from server.access.tokens import TOKEN, StoredToken
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -33,11 +33,11 @@ class Renewal:
     """A refresh token that may be exchanged, and the pair that it is exchanged for. after: the access token that a
     retry gets once more, None the first time."""
 
-    old: Known
+    old: StoredToken
     access_token: str
     refresh_token: str
     salt: str
-    after: Known | None = None
+    after: StoredToken | None = None
 
 
 def new() -> str:
@@ -93,7 +93,7 @@ def access_end(renewal: Renewal, lifetimes: Lifetimes, now: int) -> int:
     return min(now + lifetimes.access, _last_end(renewal.old))
 
 
-def revoke(tx: Transaction, token: Known, now: int) -> None:
+def revoke(tx: Transaction, token: StoredToken, now: int) -> None:
     """End a token; a refresh token ends its whole family."""
     if token.kind == "refresh":
         _end(tx, token, now)
@@ -110,19 +110,19 @@ def end(tx: Transaction, family: str, now: int) -> int:
     )
 
 
-def _end(tx: Transaction, token: Known, now: int) -> None:
+def _end(tx: Transaction, token: StoredToken, now: int) -> None:
     if token.family:
         end(tx, token.family, now)
     else:
         tokens.revoke(tx, token.id, now)
 
 
-def _last_end(token: Known) -> int:
+def _last_end(token: StoredToken) -> int:
     """Beyond this instant the family cannot be renewed."""
     return token.renewable_until or token.expires_at
 
 
-def _retried(tx: Transaction, refresh_token: str, old: Known, now: int) -> Renewal | None:
+def _retried(tx: Transaction, refresh_token: str, old: StoredToken, now: int) -> Renewal | None:
     renewal = _renewal(refresh_token, old, old.salt)
     access, refresh = (tokens.known(tx, text) for text in (renewal.access_token, renewal.refresh_token))
     is_untouched = access is not None and refresh is not None and not access.revoked_at and not refresh.revoked_at
@@ -132,7 +132,7 @@ def _retried(tx: Transaction, refresh_token: str, old: Known, now: int) -> Renew
     return None
 
 
-def _renewal(refresh_token: str, old: Known, salt: str) -> Renewal:
+def _renewal(refresh_token: str, old: StoredToken, salt: str) -> Renewal:
     return Renewal(old, _derived(refresh_token, salt, "access"), _derived(refresh_token, salt, "refresh"), salt)
 
 

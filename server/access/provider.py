@@ -2,8 +2,9 @@
 
 For the page at /oauth/authorize (sign-in and consent), in this order:
 
-1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. A `Refused` without
-   `url` is a page with its message and status 400; one with `url` is a redirect there (303). Else it is an `Asked`.
+1. `begin(service, parameters)`, with what came in the query, or in the body of a POST by an app. An
+   `AuthorizationRefusal` without `url` is a page with its message and status 400; one with `url` is a redirect there
+   (303). Else it is an `AuthorizationRequest`.
 2. Nobody signed in: the sign-in page, which leads back to this very address. No form holds the request: it is in the
    address, and is read anew each time.
 3. `needs_consent(service, asked, worker_id)`: False means `allow` at once. True: show app, worker, `scopes` with
@@ -66,7 +67,7 @@ TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AuthorizationRequest:
     """A request for a worker's consent that is in order. origin: where the answer is sent to, as people may see it.
 
     parameters: the request itself. is_consent_forced: whether the worker is asked even when that is known already."""
@@ -84,7 +85,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AuthorizationRefusal:
     """A request that is not in order. url: where the app wants to hear of it, "" when there is no app to trust."""
 
     message: str
@@ -92,7 +93,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class OAuthRequest:
     """What a client sent to an endpoint. authorization: the header, None for none. client: its address."""
 
     parameters: Pairs
@@ -101,18 +102,20 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class OAuthResponse:
     """What a client is told. payload: None for an empty body."""
 
     status: int
     payload: dict[str, Any] | None
 
 
-def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> Asked | Refused:
+def begin(
+    service: Service, parameters: Iterable[tuple[str, str]], now: int
+) -> AuthorizationRequest | AuthorizationRefusal:
     """What an app asks for, or why it cannot. parameters: as they came, decoded. Changes nothing."""
     pairs = _known(parameters, ASKED)
 
-    def read(tx: Transaction) -> Asked | Refused:
+    def read(tx: Transaction) -> AuthorizationRequest | AuthorizationRefusal:
         try:
             _require_short(pairs)
             _require_once(pairs)
@@ -121,14 +124,16 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
                 body=list(pairs),  # type: ignore[arg-type]
             )
         except FatalClientError as error:
-            return Refused(FATAL.get(error.description, error.description))
+            return AuthorizationRefusal(FATAL.get(error.description, error.description))
         except OAuth2Error as error:
-            return Refused(_described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs)))
+            return AuthorizationRefusal(
+                _described(error), _refusal(service, str(error.redirect_uri), error, dict(pairs))
+            )
         except Invalid as error:
-            return Refused(error.message)
+            return AuthorizationRefusal(error.message)
         app, sent = found["request"].client, dict(pairs)
         address = str(found["redirect_uri"])
-        return Asked(
+        return AuthorizationRequest(
             app.id, app.client_id, app.name, app.url, tuple(app.scopes[each] for each in scopes), address,
             callbacks.origin(address), sent.get("state", ""), "consent" in sent.get("prompt", "").split(), pairs,
         )  # fmt: skip
@@ -136,7 +141,7 @@ def begin(service: Service, parameters: Iterable[tuple[str, str]], now: int) -> 
     return service.store.read(read)
 
 
-def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
+def needs_consent(service: Service, asked: AuthorizationRequest, worker_id: int) -> bool:
     """Whether the worker must be asked: every time. Where the service is set to remember, not for scopes that were
     allowed before, unless another program could stand behind the callback, or the app wants it."""
     if not service.settings.oauth_remember_consent or asked.is_consent_forced:
@@ -147,13 +152,13 @@ def needs_consent(service: Service, asked: Asked, worker_id: int) -> bool:
     return not {each.id for each in asked.scopes} <= allowed
 
 
-def seal(service: Service, asked: Asked, worker_id: int, now: int) -> str:
+def seal(service: Service, asked: AuthorizationRequest, worker_id: int, now: int) -> str:
     """What shows that a form is that of a page shown to this worker for this request, a while ago at most."""
     told = json.dumps([worker_id, now, asked.app_id, [each.id for each in asked.scopes], asked.parameters])
     return f"{now}.{hmac.digest(_seal_key(service), told.encode(), 'sha256').hex()}"
 
 
-def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now: int) -> None:
+def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, given: str, now: int) -> None:
     """Raises Invalid for a form that is not the one shown, or is too old."""
     at = given.partition(".")[0]
     is_fresh = at.isascii() and at.isdigit() and len(at) <= 12 and 0 <= now - int(at) <= SEAL_SECONDS
@@ -162,7 +167,7 @@ def require_seal(service: Service, asked: Asked, worker_id: int, given: str, now
 
 
 def allow(
-    service: Service, asked: Asked, worker_id: int, now: int, scopes: Iterable[str] | None = None,
+    service: Service, asked: AuthorizationRequest, worker_id: int, now: int, scopes: Iterable[str] | None = None,
     along: Callable[[Transaction], None] = lambda tx: None,
 ) -> str:  # fmt: skip
     """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
@@ -191,28 +196,28 @@ def allow(
     return service.store.write(write)
 
 
-def deny(service: Service, asked: Asked) -> str:
+def deny(service: Service, asked: AuthorizationRequest) -> str:
     """The address to send the browser to when the worker refused."""
     return _refusal(service, asked.redirect_uri, AccessDeniedError(), dict(asked.parameters))
 
 
-def client_id(sent: Sent) -> str:
+def client_id(sent: OAuthRequest) -> str:
     """The client that a request says it comes from, "" for none."""
     return (dict(sent.parameters).get("client_id") or basic(sent.authorization or "")[0])[:MAX_CLIENT_ID_CHARS]
 
 
-def exchange(service: Service, sent: Sent, now: int) -> Reply:
+def exchange(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """Tokens for a code or a refresh token. Raises Invalid for what is no such request, TooMany for one who was wrong
     too often. What a second use ends is ended though the answer is an error."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_token_response)
 
 
-def revoke(service: Service, sent: Sent, now: int) -> Reply:
+def revoke(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """End a token of the client; a refresh token takes all of its login along. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
 
 
-def introspect(service: Service, sent: Sent, now: int) -> Reply:
+def introspect(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """What a token of the client is good for. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_introspect_response)
 
@@ -232,7 +237,9 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     consents.forget_of_worker(tx, worker_id)
 
 
-def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]) -> Reply:
+def _answered(
+    service: Service, sent: OAuthRequest, now: int, pick: Callable[[Endpoints], Callable[..., Answered]]
+) -> OAuthResponse:
     pairs = _known(sent.parameters, SENT)
     _require_short(pairs)
     _require_once(pairs)
@@ -241,7 +248,7 @@ def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints]
     # A client id is no secret: who guesses must not lock out those who call from elsewhere.
     keys = [lockout.account("client", f"{client_id(sent)} {address}"), f"{address} client"]
 
-    def write(tx: Transaction) -> Reply:
+    def write(tx: Transaction) -> OAuthResponse:
         lockout.require_open(tx, keys, now)
         endpoints = Endpoints(tx, service, now)
         try:
@@ -252,7 +259,7 @@ def _answered(service: Service, sent: Sent, now: int, pick: Callable[[Endpoints]
         if payload and "error" in payload:
             payload.setdefault("error_description", TOLD.get(payload["error"], ""))
             lockout.count(tx, _guessed(endpoints, payload["error"], keys), now)
-        return Reply(status, payload)
+        return OAuthResponse(status, payload)
 
     return service.store.write(write)
 
@@ -265,7 +272,7 @@ def _guessed(endpoints: Endpoints, error: str, keys: list[str]) -> list[str]:
     return keys[1:] if error == "invalid_grant" and (app is None or app.is_public) else []
 
 
-def _allowed(asked: Asked, scopes: Iterable[str] | None) -> tuple[str, ...]:
+def _allowed(asked: AuthorizationRequest, scopes: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(each.id for each in asked.scopes)
     if scopes is None:
         return names

@@ -116,7 +116,7 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class StoredToken:
     """What is kept of a token, whether it is good or not. Times in Unix seconds, revoked_at and renewed_at 0 for never.
 
     renewed_at: when a refresh token was exchanged for the pair after it. salt: what that pair was made with."""
@@ -137,16 +137,16 @@ class Known:
     created_by: int
 
 
-def known(tx: Transaction, token: str) -> Known | None:
+def known(tx: Transaction, token: str) -> StoredToken | None:
     """What is kept of the token with this text, None for an unknown one."""
     row = tx.first(TOKEN, hash=digest(token)) if len(token) <= MAX_TOKEN_CHARS else None
     return of_row(row) if row is not None else None
 
 
-def of_row(row: Row) -> Known:
+def of_row(row: Row) -> StoredToken:
     """What is kept of a token, from its row."""
     at = TOKEN.position
-    return Known(
+    return StoredToken(
         row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),
         row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]], row[at["family"]],
         row[at["renewable_until"]], row[at["renewed_at"]], row[at["salt"]], row[at["label"]], row[at["created_by"]],

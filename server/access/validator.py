@@ -31,7 +31,7 @@ from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challeng
 from server.access import actor, app_secrets, codes, families, tokens
 from server.access.codes import Code
 from server.access.families import Lifetimes, Renewal
-from server.access.tokens import Known
+from server.access.tokens import StoredToken
 from server.context import Service
 from server.records.shared import callbacks
 from server.records.shared.scopes import Scope, parse
@@ -356,7 +356,7 @@ class Validator(RequestValidator):
     def _app(self, client_id: str) -> App | None:
         return app_of(self.tx, self.service, client_id, self.now)
 
-    def _own(self, token: str) -> Known | None:
+    def _own(self, token: str) -> StoredToken | None:
         """What is known of a token of the app that asks; those of others are unknown to it."""
         found = tokens.known(self.tx, token)
         return found if found is not None and found.app_id == self._present.id else None

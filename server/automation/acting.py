@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from server import times
-from server.automation.command import Call, CommandFailed
+from server.automation.command import CommandCall, CommandFailed
 from server.automation.dictionary import plain
 from server.automation.reading import holds_bytes
 from server.context import Context
@@ -18,7 +18,7 @@ from server.template.values import pairs, printed
 Result = TypeVar("Result")
 
 
-class _Undone(Exception):
+class _DryRunResult(Exception):
     """Carries the answer of a write out of the transaction that it undoes."""
 
     def __init__(self, answer: Any) -> None:
@@ -26,7 +26,7 @@ class _Undone(Exception):
         self.answer = answer
 
 
-def service_of(call: Call, bytes_in: tuple[str, ...] = ()) -> Context:
+def service_of(call: CommandCall, bytes_in: tuple[str, ...] = ()) -> Context:
     """The operation that a command acts in. bytes_in: inputs whose text may stand for bytes that are no UTF-8.
 
     Raises CommandFailed without a service, Invalid for another input with such bytes."""
@@ -42,7 +42,7 @@ def service_of(call: Call, bytes_in: tuple[str, ...] = ()) -> Context:
     return ctx
 
 
-def changed(call: Call, ctx: Context, work: Callable[[Context], Result]) -> Result:
+def changed(call: CommandCall, ctx: Context, work: Callable[[Context], Result]) -> Result:
     """Do what changes records or rows, and answer what it answers; undone at once in a dry run.
 
     With `disable_events`, nobody is told of the change."""
@@ -52,17 +52,17 @@ def changed(call: Call, ctx: Context, work: Callable[[Context], Result]) -> Resu
         return work(ctx)
 
     def write(tx: Transaction) -> NoReturn:
-        raise _Undone(work(ctx))
+        raise _DryRunResult(work(ctx))
 
     try:
         ctx.service.store.write(write)
-    except _Undone as undone:
+    except _DryRunResult as undone:
         answer: Result = undone.answer
         return answer
     raise AssertionError("a dry run cannot have written")
 
 
-def instant(call: Call, ctx: Context, name: str, otherwise: int) -> int:
+def instant(call: CommandCall, ctx: Context, name: str, otherwise: int) -> int:
     """Unix seconds of an input: a number, or a time in words in the zone of the run; 0 for never.
 
     Raises Invalid for a text that is no time."""

@@ -19,7 +19,7 @@ from server.records.base import Record, RecordType
 from server.search.ast import Query
 from server.search.conditions import Condition, all_of, equals, slots_from
 from server.search.parser import parse
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
@@ -58,7 +58,7 @@ def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunLog:
     """The entries that one run of an automation wrote. id: of the run, 0 for an entry of before runs were noted. name:
     of the automation, "" for none. worst: the lowest level number. message: of the newest entry of that run."""
 
@@ -71,7 +71,7 @@ class Run:
     message: str
 
 
-def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
+def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[RunLog], int]:
     """The runs whose entries a search finds among the newest MAX_COUNTED of the log, the newest first, and how many
     there are. page: counts from 0.
 
@@ -79,7 +79,7 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
     record_type, query = _asked(ctx, q)
     table: Any = record_type.table.sql
 
-    def read(tx: Transaction) -> tuple[list[Run], int]:
+    def read(tx: Transaction) -> tuple[list[RunLog], int]:
         condition = _newest_first(ctx, tx, record_type, query).condition
         values = (*condition.values, _counted_after(tx))
         rows = tx.rows(lambda: _runs(table, condition), (*values, limit, page * limit))
@@ -90,7 +90,7 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[Run], int]:
             (json.dumps([row[0] for row in rows if row[0]]),),
         ))  # fmt: skip
         return [
-            Run(id, newest_id, name, at, worst.get(id, LOWEST), count, message)
+            RunLog(id, newest_id, name, at, worst.get(id, LOWEST), count, message)
             for id, newest_id, name, at, message, count in rows
         ], int(total or 0)
 
@@ -176,7 +176,9 @@ def _asked(ctx: Context, q: str) -> tuple[RecordType, Query]:
     return ctx.service.registry.type(URI), replace(parse(q), sort=())
 
 
-def _newest_first(ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0) -> Search:
+def _newest_first(
+    ctx: Context, tx: Transaction, record_type: RecordType, query: Query, run_id: int = 0
+) -> CompiledSearch:
     found = compile_search(record_type, query, search_scope(ctx, tx, query))
     if run_id:
         of_run = equals(record_type.column("run_id"), run_id)

@@ -10,9 +10,9 @@ from server import template
 from server.automation import checker
 from server.automation.commands.functions import automation_name
 from server.automation.dictionary import Dictionary
-from server.automation.host import Automation, Host
+from server.automation.host import Host, Script
 from server.errors import KataSyntax, reason
-from server.kata import Generic, Given, check, parse
+from server.kata import Environment, Generic, check, parse
 from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
 from server.template import Budget, Surroundings
@@ -43,13 +43,13 @@ class Handler:
     """An automation that answers. name: that of its entry. line: of the entry in the binding, from 1."""
 
     name: str
-    automation: Automation
+    automation: Script
     inputs: dict[str, Any]
     line: int
 
 
 @dataclass(frozen=True)
-class Considered:
+class BindingCandidate:
     """An entry of a binding, and what becomes of it. key: as it is written. uri: the automation that it names.
     handler: None for one that does not answer; reason: why, in words. is_off: whether it is disabled."""
 
@@ -68,7 +68,7 @@ def problems(text: str) -> list[tuple[int, str]]:
         mistakes = checker.check_texts(document)
         if mistakes:
             return [(each.line, f"[{each.path}] {each.message}") for each in mistakes]
-        values = Generic(Given()).value(document.tree)
+        values = Generic(Environment()).value(document.tree)
         found = check(values if isinstance(values, dict) else {}, SCHEMA, scalars=False)
         return [(document.lines.get(each.path, 0) + 1, f"[{each.path}] {each.message}") for each in found]
     except KataSyntax as error:
@@ -84,7 +84,7 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
             yield each.handler
 
 
-def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[Considered]:
+def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
     """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
     document = parse(text)
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
@@ -93,7 +93,7 @@ def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> I
     def render(source: str) -> str:
         return template.compile(source).render(dictionary, budget, around)
 
-    evaluator = Generic(Given(values=dictionary, render=render))
+    evaluator = Generic(Environment(values=dictionary, render=render))
     entries: dict[str, tuple[str, Tree]] = {}
     for key, value in document.tree.items():
         kind, _, name = plain(key).partition("/")
@@ -106,20 +106,20 @@ def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> I
         line = document.lines.get(key, 0) + 1
         disabling = _disabling(tree, evaluator, key)
         if disabling:
-            yield Considered(key, line, reason=f"its `{disabling}` is true", is_off=True)
+            yield BindingCandidate(key, line, reason=f"its `{disabling}` is true", is_off=True)
             continue
         own = evaluator.map({part: value for part, value in tree.items() if plain(part) in ("uri", "inputs")}, key)
         uri = own.get("uri") if isinstance(own, dict) else None
         found = host.automation(automation_name(str(uri))) if uri else None
         if found is None:
-            yield Considered(key, line, str(uri or ""), reason="there is no such automation")
+            yield BindingCandidate(key, line, str(uri or ""), reason="there is no such automation")
             continue
         if found.trigger != trigger:
-            yield Considered(key, line, str(uri), reason=f"the automation is started by {found.trigger}")
+            yield BindingCandidate(key, line, str(uri), reason=f"the automation is started by {found.trigger}")
             continue
         inputs = own.get("inputs") if isinstance(own, dict) else None
         handler = Handler(name, found, inputs if isinstance(inputs, dict) else {}, line)
-        yield Considered(key, line, str(uri), handler)
+        yield BindingCandidate(key, line, str(uri), handler)
 
 
 def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from server import template
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS
-from server.automation.program import CONTROL, Block, Node, compiled
+from server.automation.program import CONTROL, Block, CommandNode, compiled
 from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
@@ -82,7 +82,7 @@ def placed(found: Iterable[Mistake]) -> list[Mistake]:
     return sorted(set(islice(found, MAX_MISTAKES)), key=lambda each: (each.line, each.path))
 
 
-def nodes(block: Block) -> Iterator[Node]:
+def nodes(block: Block) -> Iterator[CommandNode]:
     """Every command of a block and of the blocks inside it."""
     for node in block.nodes:
         yield node
@@ -176,7 +176,7 @@ def _declarations(tree: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
             yield _at(f"{path}:type", f"'{type[:50]}' is not a type of text{nearest(type, inputs.TEXTS)}", lines)
 
 
-def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
+def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
     """What a command would refuse when it is reached, whatever it is given then."""
     if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
         yield _at(node.path, f"'@{','.join(node.annotations)}' cannot stand on a command", lines)
@@ -209,7 +209,7 @@ def _node(node: Node, lines: dict[str, int]) -> Iterator[Mistake]:
     yield from _inputs(node, body, lines)
 
 
-def _inputs(node: Node, body: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
+def _inputs(node: CommandNode, body: Tree, lines: dict[str, int]) -> Iterator[Mistake]:
     command = COMMANDS[node.type]
     known = {each.name: each for each in command.inputs}
     given = {plain(key) for key in body if plain(key) in command.own_keys and plain(key) in known}

@@ -9,7 +9,7 @@ from server.errors import Invalid, Required, ScriptError, nearest
 
 if TYPE_CHECKING:
     from server.automation.engine import Run
-    from server.automation.program import Node
+    from server.automation.program import CommandNode
 
 Kind = Literal["text", "number", "flag", "list", "map", "text or map", "text or list", "id", "any"]
 MAX_TEXT = 255  # of a text whose input says nothing else
@@ -28,12 +28,12 @@ class Input:
 
 
 @dataclass
-class Call:
+class CommandCall:
     """A command that is reached: the run, its node, and its inputs, checked. given: the names that the script gives.
     output: the key that its answer is kept under, "" for none."""
 
     run: "Run"
-    node: "Node"
+    node: "CommandNode"
     inputs: dict[str, Any]
     given: frozenset[str]
     output: str = ""
@@ -53,7 +53,7 @@ class Command:
     reaches beyond the program's own data, so that a simulated run must not do it."""
 
     name: str
-    call: Callable[[Call], Any]
+    call: Callable[[CommandCall], Any]
     inputs: tuple[Input, ...]
     note: str
     governed: bool = True
@@ -75,10 +75,10 @@ def command(
     effects: bool = False,
     own_keys: tuple[str, ...] = (),
     tells: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
-) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+) -> Callable[[Callable[[CommandCall], Any]], Callable[[CommandCall], Any]]:
     """Declare the decorated function as a command."""
 
-    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    def declare(call: Callable[[CommandCall], Any]) -> Callable[[CommandCall], Any]:
         COMMANDS[name] = Command(name, call, inputs, note, governed, needs_output, effects, own_keys, tells)
         return call
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from server import clock, log, template, times
 from server.automation import commands, flow, inputs, policy, run_log
-from server.automation.command import COMMANDS, Call, Command, CommandFailed, checked
+from server.automation.command import COMMANDS, Command, CommandCall, CommandFailed, checked
 from server.automation.dictionary import Dictionary, require_bounded
-from server.automation.flow import MAX_NODES, Ended, Frame
-from server.automation.host import Automation, Entry, Host
-from server.automation.program import Node, Program, compiled
-from server.automation.trace import Step, Trace, shown
+from server.automation.flow import MAX_NODES, Frame, RunEnded
+from server.automation.host import Host, LogEntry, Script
+from server.automation.program import CommandNode, Program, compiled
+from server.automation.trace import Trace, TraceStep, shown
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
-from server.kata import Given, Parameters
+from server.kata import Environment, Parameters
 from server.kata.annotations import parts_of
 from server.kata.parser import Tree, annotations
 from server.kata.parser import plain as plain_key
@@ -29,15 +29,15 @@ LOG = log.get("automation")
 
 
 @dataclass
-class Result:
+class RunResult:
     """state: return, await, exit, error (the time limit) or failure. message: why, for the last two."""
 
     state: str
     returned: Any = None
     values: dict[str, Any] = field(default_factory=dict)
-    log: list[Entry] = field(default_factory=list)
+    log: list[LogEntry] = field(default_factory=list)
     message: str = ""
-    trace: list[Step] = field(default_factory=list)
+    trace: list[TraceStep] = field(default_factory=list)
     at_step: dict[str, Any] | None = None  # the dictionary after the command that was asked for, if it was reached
 
     @property
@@ -52,7 +52,7 @@ class Run:
 
     def __init__(
         self,
-        automation: Automation,
+        automation: Script,
         values: dict[str, Any],
         host: Host,
         *,
@@ -69,7 +69,7 @@ class Run:
         self.load = host.load
         self.values = Dictionary(values, host.load)
         self.simulates = truthy(values.get("__simulate"))
-        self.log: list[Entry] = []
+        self.log: list[LogEntry] = []
         self.at_end: list[Callable[[bool], None]] = []
         self.around = Surroundings(zone=host.zone, host=host.functions())
         self.budget = Budget()
@@ -79,13 +79,13 @@ class Run:
         self._nodes = 0
         self._latest = time.monotonic() + policy.MAX_SECONDS if latest is None else latest
         self.ends_at = 0.0
-        self._node: Node | None = None
+        self._node: CommandNode | None = None
         self._inner: Run | None = None  # of an automation that this one has called
         self._is_stopped = False
 
     # -- the whole --------------------------------------------------------------------------------------------------
 
-    def result(self) -> Result:
+    def result(self) -> RunResult:
         """Run to the end, or to an await."""
         try:
             program = self._program = compiled(self.automation.script, commands.load())
@@ -98,7 +98,7 @@ class Run:
                 self._take_inputs(program)
                 self.frames = [Frame(program.start)]
             return self._ended("exit", None) if self._go() else self._over()
-        except Ended as ended:
+        except RunEnded as ended:
             return self._ended(ended.state, ended.returned)
         except BudgetSpent as error:
             return self._over() if time.monotonic() > self.ends_at > 0 else self._failed(self._placed(error))
@@ -123,7 +123,7 @@ class Run:
         node = self._node
         return f"{node.path}: {error.message} (line {node.line})" if node is not None else error.message
 
-    def _ended(self, state: str, returned: Any) -> Result:
+    def _ended(self, state: str, returned: Any) -> RunResult:
         try:
             require_bounded([self.values, returned, *(frame.memory for frame in self.frames)])
         except BudgetSpent as error:
@@ -142,24 +142,24 @@ class Run:
         except BudgetSpent:
             self.values.clear()
 
-    def _over(self) -> Result:
+    def _over(self) -> RunResult:
         return self._failed(STOPPED) if self._is_stopped else self._timed_out()
 
-    def _timed_out(self) -> Result:
+    def _timed_out(self) -> RunResult:
         self._left_behind()
         self.values["__exit"], self.values["__error"] = "error", LIMIT_REACHED
         self.note(3, LIMIT_REACHED, LIMIT_REACHED)
         return self._result("error", LIMIT_REACHED)
 
-    def _failed(self, message: str) -> Result:
+    def _failed(self, message: str) -> RunResult:
         if not self.simulates:
             self.note(3, "", message)
         self._left_behind()
         return self._result("failure", message)
 
-    def _result(self, state: str, message: str = "", returned: Any = None) -> Result:
+    def _result(self, state: str, message: str = "", returned: Any = None) -> RunResult:
         steps, at_step = (self._trace.steps, self._trace.at_step) if self._trace is not None else ([], None)
-        return Result(state, returned, self.values, self.log, message, steps, at_step)
+        return RunResult(state, returned, self.values, self.log, message, steps, at_step)
 
     def _take_inputs(self, program: Program) -> None:
         given = self.values.get("inputs")
@@ -209,7 +209,7 @@ class Run:
 
     # -- one command ------------------------------------------------------------------------------------------------
 
-    def _do(self, node: Node) -> None:
+    def _do(self, node: CommandNode) -> None:
         if node.annotations and not (node.type == "return" and node.annotations == ("key",)):
             raise KataSyntax(
                 f"{node.path}: '@{','.join(node.annotations)}' cannot stand on a command (line {node.line})",
@@ -222,7 +222,7 @@ class Run:
         else:
             self._command(node, COMMANDS[node.type])
 
-    def _command(self, node: Node, command: Command) -> None:
+    def _command(self, node: CommandNode, command: Command) -> None:
         body = node.body if isinstance(node.body, dict) else {}
         if self.simulates and "on_simulate" in node.blocks:
             self.frames.append(Frame(node.blocks["on_simulate"], kind="simulate", memory=node.path))
@@ -231,7 +231,7 @@ class Run:
         try:
             output = self.output_of(node, body)
             found = self._called(node, command, body, output)
-        except (Ended, BudgetSpent):
+        except (RunEnded, BudgetSpent):
             raise
         except HelpdeskError as error:
             self._command_failed(node, output, error)
@@ -241,11 +241,11 @@ class Run:
         if "on_success" in node.blocks:
             self.frames.append(Frame(node.blocks["on_success"]))
 
-    def output_of(self, node: Node, body: Tree) -> str:
+    def output_of(self, node: CommandNode, body: Tree) -> str:
         key = next((key for key in body if plain_key(key) == "output"), None)
         return printed(self.evaluated(key, body[key], node.path)) if key is not None else ""
 
-    def _called(self, node: Node, command: Command, body: Tree, output: str) -> Any:
+    def _called(self, node: CommandNode, command: Command, body: Tree, output: str) -> Any:
         allowed = {"inputs", "output", "on_simulate", "on_success", "on_error", *command.own_keys}
         for key in body:
             if plain_key(key) not in allowed:
@@ -267,9 +267,9 @@ class Run:
             self.ask_policy(node, command, taken, output)
         if command.effects and self.host.dry:
             raise CommandFailed(f"{command.name} is not done in a simulation; say in on_simulate what it answers")
-        return command.call(Call(self, node, taken, frozenset(given), output))
+        return command.call(CommandCall(self, node, taken, frozenset(given), output))
 
-    def ask_policy(self, node: Node, command: Command, taken: dict[str, Any], output: str) -> None:
+    def ask_policy(self, node: CommandNode, command: Command, taken: dict[str, Any], output: str) -> None:
         """Whether the policy lets a node run a command with these inputs. Raises PolicyDenied."""
         variables: dict[str, Any] = {
             "node": {"id": node.path, "type": command.name}, "inputs": taken, "output": output,
@@ -286,7 +286,7 @@ class Run:
             if self._trace is not None:
                 self._trace.rule(rule)
 
-    def _command_failed(self, node: Node, output: str, error: HelpdeskError) -> None:
+    def _command_failed(self, node: CommandNode, output: str, error: HelpdeskError) -> None:
         if self._trace is not None:
             self._trace.failed(error.message)
         if "on_error" not in node.blocks:
@@ -321,7 +321,7 @@ class Run:
         found = self.parameter(key, value, path)
         return None if found is None else found[1]
 
-    def called(self, automation: Automation, values: dict[str, Any]) -> Result:
+    def called(self, automation: Script, values: dict[str, Any]) -> RunResult:
         """Run another automation inside this run; its entries come into this log."""
         values = values | ({"__simulate": True} if self.simulates else {})
         inner = self._inner = Run(automation, values, self.host, calls=self.calls + 1, latest=self._latest)
@@ -333,13 +333,13 @@ class Run:
         self.at_end += inner.at_end
         return found
 
-    def _given(self, path: str, key: str = "") -> Given:
+    def _given(self, path: str, key: str = "") -> Environment:
         """What the values below a path are evaluated with. key: of the value, where the path does not end with it."""
 
         def log(here: str, error: TemplateFailed) -> None:
             self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
-        return Given(self.values, self.render, self.read_date, log, self._charge)
+        return Environment(self.values, self.render, self.read_date, log, self._charge)
 
     def _charge(self, annotation: str, text: str) -> None:
         """Before a text becomes many values. Raises BudgetSpent."""
@@ -357,7 +357,7 @@ class Run:
 
 
 def run(
-    automation: Automation,
+    automation: Script,
     values: dict[str, Any],
     host: Host,
     *,
@@ -365,7 +365,7 @@ def run(
     state_at: int = 0,
     seconds: float | None = None,
     within: Callable[[Run], AbstractContextManager[None]] | None = None,
-) -> Result:
+) -> RunResult:
     """Run an automation with a dictionary, to its end or to an await. Never raises for what a script does.
 
     state_at: the command whose dictionary is kept, from 1; it must be traced. seconds: that the run may take at most,

@@ -9,7 +9,7 @@ from typing import Any
 from server import log
 from server.access.own import own_context
 from server.automation import bindings
-from server.automation.host import Entry
+from server.automation.host import LogEntry
 from server.automation.reading import holds_bytes
 from server.automation.service import MAX_DEPTH, ServiceHost, perform
 from server.context import Context, Service
@@ -66,4 +66,4 @@ def _binding(ctx: Context, tx: Transaction, name: str) -> str:
 def _note(host: ServiceHost, message: str) -> None:
     LOG.warning("event.stopped", reason=message)
     if not host.dry:
-        host.ctx.service.store.write(lambda tx: host.log(tx, "", [Entry(3, "", message)]))
+        host.ctx.service.store.write(lambda tx: host.log(tx, "", [LogEntry(3, "", message)]))

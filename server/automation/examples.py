@@ -11,8 +11,8 @@ from typing import Any
 
 from server.automation import service
 from server.automation.dictionary import plain
-from server.automation.engine import Result
-from server.automation.host import Automation
+from server.automation.engine import RunResult
+from server.automation.host import Script
 from server.context import Context
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
@@ -51,7 +51,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ExampleCheck:
     """An example that was run again. outcome: what came of it now, "" when there was no time left to run it."""
 
     example: Example
@@ -62,7 +62,7 @@ class Checked:
         return bool(self.outcome) and self.outcome != self.example.outcome
 
 
-def outcome(found: Result) -> str:
+def outcome(found: RunResult) -> str:
     """How a run ended, as a text that is compared with others.
 
     >>> print(outcome(Result("return", {"a": 1})))
@@ -96,7 +96,7 @@ def find(ctx: Context, automation_id: int, id: int) -> Example:
     return _example(row)
 
 
-def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], found: Result) -> int:
+def keep(ctx: Context, automation_id: int, name: str, given: Mapping[str, Any], found: RunResult) -> int:
     """Keep values and what a simulated run made of them; its id. One of the same name is replaced.
 
     Raises AdminOnly, NotFound, Required for no name, Invalid for one too long, TooLarge for values beyond
@@ -136,7 +136,7 @@ def remove(ctx: Context, automation_id: int, id: int) -> Example:
     return found
 
 
-def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Checked]:
+def check(ctx: Context, automation: Script, of: list[Example]) -> list[ExampleCheck]:
     """Run examples again, as simulations, for CHECK_SECONDS in all."""
     found = []
     ends_at = time.monotonic() + CHECK_SECONDS
@@ -144,14 +144,14 @@ def check(ctx: Context, automation: Automation, of: list[Example]) -> list[Check
         left = ends_at - time.monotonic()
         result = simulate(ctx, automation, each.given, seconds=left) if left > 0 else None
         is_over = result is None or (result.state == "error" and time.monotonic() >= ends_at)
-        found.append(Checked(each, "" if is_over or result is None else outcome(result)))
+        found.append(ExampleCheck(each, "" if is_over or result is None else outcome(result)))
     return found
 
 
 def simulate(
-    ctx: Context, automation: Automation, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
+    ctx: Context, automation: Script, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
     seconds: float | None = None, stop_code: str = "",
-) -> Result:  # fmt: skip
+) -> RunResult:  # fmt: skip
     """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""
     values = {**given, "__simulate": True}
     return service.perform(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from server.automation.dictionary import lazy, plain
-from server.automation.program import Block, Node, Program
+from server.automation.program import Block, CommandNode, Program
 from server.errors import BudgetSpent, ScriptError
 from server.kata.annotations import as_bool
 from server.kata.parser import plain as plain_key
@@ -32,7 +32,7 @@ class Frame:
     memory: Any = None
 
 
-class Ended(Exception):
+class RunEnded(Exception):
     """The run is over."""
 
     def __init__(self, state: str, returned: Any) -> None:
@@ -82,7 +82,7 @@ _REMEMBERED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _set(run: "Run", node: Node) -> None:
+def _set(run: "Run", node: CommandNode) -> None:
     if isinstance(node.body, str):
         run.values[""] = run.evaluated("", node.body, node.path)
         return
@@ -92,13 +92,13 @@ def _set(run: "Run", node: Node) -> None:
             run.values[found[0]] = lazy(found[1], run.load)
 
 
-def _decision(run: "Run", node: Node) -> None:
+def _decision(run: "Run", node: CommandNode) -> None:
     for outcome in node.blocks["outcomes"].nodes:
         if _outcome(run, outcome):
             return
 
 
-def _outcome(run: "Run", node: Node) -> bool:
+def _outcome(run: "Run", node: CommandNode) -> bool:
     part = node.parts.get("if")
     if part is not None and not truthy(run.evaluated(*part, node.path)):
         return False
@@ -108,7 +108,7 @@ def _outcome(run: "Run", node: Node) -> bool:
     return True
 
 
-def _repeat(run: "Run", node: Node) -> None:
+def _repeat(run: "Run", node: CommandNode) -> None:
     part, names = node.parts.get("each"), _names(run, node)
     listed = run.evaluated(*part, node.path) if part is not None else None
     block = node.blocks.get("do")
@@ -124,7 +124,7 @@ def _repeat(run: "Run", node: Node) -> None:
     run.frames.append(frame)
 
 
-def _names(run: "Run", node: Node) -> list[str]:
+def _names(run: "Run", node: CommandNode) -> list[str]:
     part = node.parts.get("as")
     found = printed(run.evaluated(*part, node.path)).strip() if part is not None else ""
     if not found:
@@ -146,7 +146,7 @@ def _next(run: "Run", frame: Frame) -> bool:
     return True
 
 
-def _while(run: "Run", node: Node) -> None:
+def _while(run: "Run", node: CommandNode) -> None:
     if "if" not in node.parts:
         raise ScriptError(f"{node.path}: while needs `if:` (line {node.line})")
     block = node.blocks.get("do")
@@ -169,18 +169,18 @@ def block_done(run: "Run", frame: Frame) -> None:
     run.frames.pop()
 
 
-def _return(run: "Run", node: Node) -> None:
+def _return(run: "Run", node: CommandNode) -> None:
     if node.annotations:
         found = run.evaluated("_@key", node.body, node.path)
-        raise Ended("return", found if isinstance(found, (dict, list)) else {})
-    raise Ended("return", _listed(run, node))
+        raise RunEnded("return", found if isinstance(found, (dict, list)) else {})
+    raise RunEnded("return", _listed(run, node))
 
 
-def _await(run: "Run", node: Node) -> None:
-    raise Ended("await", _listed(run, node))
+def _await(run: "Run", node: CommandNode) -> None:
+    raise RunEnded("await", _listed(run, node))
 
 
-def _listed(run: "Run", node: Node) -> dict[str, Any]:
+def _listed(run: "Run", node: CommandNode) -> dict[str, Any]:
     """The children of a command as a map; a plain text stands under the empty key."""
     if isinstance(node.body, str):
         return {"": run.evaluated("", node.body, node.path)}
@@ -192,7 +192,7 @@ def _listed(run: "Run", node: Node) -> dict[str, Any]:
     return found
 
 
-def _error(run: "Run", node: Node) -> None:
+def _error(run: "Run", node: CommandNode) -> None:
     if isinstance(node.body, str):
         message = printed(run.evaluated("", node.body, node.path))
     else:
@@ -200,14 +200,14 @@ def _error(run: "Run", node: Node) -> None:
     raise ScriptError(message or "the automation ended with an error")
 
 
-def _log(run: "Run", node: Node) -> None:
+def _log(run: "Run", node: CommandNode) -> None:
     if isinstance(node.body, str):
         message = printed(run.evaluated("", node.body, node.path))
         if message not in ("", "0"):
             run.note(LEVELS[node.type], node.path, message)
 
 
-def _simulated(run: "Run", node: Node) -> None:
+def _simulated(run: "Run", node: CommandNode) -> None:
     """simulate.success and simulate.error: the answer of the command whose on_simulate this is."""
     while run.frames and run.frames[-1].kind != "simulate":
         run.frames.pop()
@@ -224,7 +224,7 @@ def _simulated(run: "Run", node: Node) -> None:
         run.frames.append(Frame(owner.blocks[branch]))
 
 
-CONTROL: dict[str, Callable[["Run", Node], Any]] = {
+CONTROL: dict[str, Callable[["Run", CommandNode], Any]] = {
     "set": _set,
     "decision": _decision,
     "outcome": _outcome,

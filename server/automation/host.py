@@ -14,7 +14,7 @@ TEMPLATE_FUNCTION = "svc.trigger.scripting.function"
 
 
 @dataclass(frozen=True)
-class Automation:
+class Script:
     """An automation as it is run. name, id, version: "" and 0 for one that is not kept."""
 
     script: str
@@ -26,7 +26,7 @@ class Automation:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One line of the automation log. level: 1 alert, 3 error, 4 warning, 7 debug. is_own: False for what another
     automation wrote that this one called."""
 
@@ -47,7 +47,7 @@ class Host(Protocol):
     def ctx(self) -> "Context | None":
         """The operation that commands act in, None without a service."""
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         """The automation of a name."""
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
@@ -58,16 +58,16 @@ class Host(Protocol):
 
 
 @dataclass
-class Alone:
+class StandaloneHost:
     """A host without a service: other automations are those handed in."""
 
-    automations: Mapping[str, Automation] = field(default_factory=dict)
+    automations: Mapping[str, Script] = field(default_factory=dict)
     dry: bool = False
     depth: int = 0
     zone: str = "UTC"
     ctx: "Context | None" = None
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self.automations.get(name)
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from server.automation.dictionary import lazy
 from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, Required, nearest
-from server.kata import Generic, Given, Tree, parse
+from server.kata import Environment, Generic, Tree, parse
 from server.kata.annotations import as_bool, as_int
 from server.kata.parser import plain
 from server.mail import addresses
@@ -28,7 +28,7 @@ _MISSING = object()
 
 
 @dataclass(frozen=True)
-class Declared:
+class InputDeclaration:
     """One input. options: type, type_options, required, default, record_type, expand."""
 
     kind: str
@@ -40,7 +40,7 @@ class Declared:
         return as_bool(self.options.get("required", False))
 
 
-def declared(tree: Tree, given: Given) -> list[Declared]:
+def declared(tree: Tree, given: Environment) -> list[InputDeclaration]:
     """The declarations under `inputs:`. Raises Invalid for a kind that there is not, KataSyntax."""
     found = []
     for key, options in pairs(Generic(given).value(tree)):
@@ -48,20 +48,20 @@ def declared(tree: Tree, given: Given) -> list[Declared]:
         if kind not in KINDS:
             raise Invalid(f"inputs: '{kind[:50]}' is not a kind of input{nearest(kind, KINDS)}", field=kind)
         if slash and name:
-            found.append(Declared(kind, name, options if isinstance(options, dict) else {}))
+            found.append(InputDeclaration(kind, name, options if isinstance(options, dict) else {}))
     return found
 
 
-def of_script(script: str) -> list[Declared]:
+def of_script(script: str) -> list[InputDeclaration]:
     """What a script asks for, as a form shows it: templates in it stay as they are. [] of one that cannot be read."""
     try:
         tree = next((value for key, value in parse(script).tree.items() if plain(key) == "inputs"), {})
-        return declared(tree, Given()) if isinstance(tree, dict) else []
+        return declared(tree, Environment()) if isinstance(tree, dict) else []
     except HelpdeskError:
         return []
 
 
-def checked(tree: Tree, values: Any, run: "Run", given: Given) -> dict[str, Any]:
+def checked(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
     """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
     sent = {str(key): value for key, value in pairs(values)}
     known = {each.name: each for each in declared(tree, given)} if tree else {}
@@ -89,26 +89,26 @@ def misfit(script: str, values: Mapping[str, Any]) -> Invalid | None:
     return None
 
 
-def _require_known(known: Mapping[str, Declared], sent: Iterable[str]) -> None:
+def _require_known(known: Mapping[str, InputDeclaration], sent: Iterable[str]) -> None:
     for name in sent:
         if name not in known:
             near = nearest(name, known)
             raise Invalid(f"inputs: '{name[:80]}' is not an input of this automation{near}", field=name)
 
 
-def _require_given(each: Declared, value: Any) -> None:
+def _require_given(each: InputDeclaration, value: Any) -> None:
     if each.is_required and value in (_MISSING, None, "", [], {}):
         raise Required(f"inputs: '{each.name}' is required", field=each.name)
 
 
-def _with_default(each: Declared, value: Any) -> Any:
+def _with_default(each: InputDeclaration, value: Any) -> Any:
     typed = each.kind == "text" and each.options.get("type")
     if value in (_MISSING, None) or (typed and value == ""):
         return each.options.get("default", value)
     return value
 
 
-def _read(each: Declared, value: Any, run: "Run") -> Any:
+def _read(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if each.kind == "array":
         if value is None or isinstance(value, (list, dict)):
             return value
@@ -122,14 +122,14 @@ def _read(each: Declared, value: Any, run: "Run") -> Any:
     return reader(each, value, run)
 
 
-def _bad(each: Declared, reason: str) -> Invalid:
+def _bad(each: InputDeclaration, reason: str) -> Invalid:
     return Invalid(f"inputs: '{each.name}' {reason}", field=each.name)
 
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
 
-def _plain(each: Declared, value: Any, run: "Run") -> Any:
+def _plain(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if value is None:
         return None
     if not isinstance(value, str):
@@ -139,11 +139,11 @@ def _plain(each: Declared, value: Any, run: "Run") -> Any:
     return value
 
 
-def _bool(each: Declared, value: Any, run: "Run") -> Any:
+def _bool(each: InputDeclaration, value: Any, run: "Run") -> Any:
     return value if value is None or value == "" else as_bool(value)
 
 
-def _date(each: Declared, value: Any, run: "Run") -> Any:
+def _date(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if value is None or value == "":
         return False
     if value == "0":
@@ -153,7 +153,7 @@ def _date(each: Declared, value: Any, run: "Run") -> Any:
     return value
 
 
-def _number(each: Declared, value: Any, run: "Run") -> Any:
+def _number(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if value is None or value == "":
         return 0
     if isinstance(value, bool) or not is_numeric(value):
@@ -161,14 +161,14 @@ def _number(each: Declared, value: Any, run: "Run") -> Any:
     return value
 
 
-def _timestamp(each: Declared, value: Any, run: "Run") -> Any:
+def _timestamp(each: InputDeclaration, value: Any, run: "Run") -> Any:
     found = _number(each, value, run)
     if not 0 <= (read_number(found) if isinstance(found, str) else found) <= MAX_TIMESTAMP:
         raise _bad(each, "takes Unix seconds")
     return found
 
 
-def _freeform(each: Declared, value: Any, run: "Run") -> Any:
+def _freeform(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if value is None:
         return None
     if isinstance(value, (dict, list, bool)):
@@ -185,7 +185,7 @@ def _freeform(each: Declared, value: Any, run: "Run") -> Any:
 
 
 def _matching(test: Any, wanted: str, blank: Any = "") -> Any:
-    def read(each: Declared, value: Any, run: "Run") -> Any:
+    def read(each: InputDeclaration, value: Any, run: "Run") -> Any:
         if value is None or value == "":
             return value if blank == "" else blank
         if not isinstance(value, str) or not test(value):
@@ -218,7 +218,7 @@ def _is_url(text: str) -> bool:
     return bool(re.match(r"https?://[^\s/?#]+", text, re.IGNORECASE)) and len(text) <= MAX_URL and " " not in text
 
 
-def _record_type(each: Declared, value: Any, run: "Run") -> Any:
+def _record_type(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if value is None or value == "":
         return value
     ctx = run.host.ctx
@@ -249,7 +249,7 @@ TEXTS: dict[str, Any] = {
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
-def _records(each: Declared, value: Any, run: "Run") -> Any:
+def _records(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if each.kind == "record":
         return None if value in (None, "") else _record(each, value, run)
     if isinstance(value, str):
@@ -259,7 +259,7 @@ def _records(each: Declared, value: Any, run: "Run") -> Any:
     return keyed((key, _record(each, one, run)) for key, one in pairs(value)) if value is not None else None
 
 
-def _record(each: Declared, value: Any, run: "Run") -> Any:
+def _record(each: InputDeclaration, value: Any, run: "Run") -> Any:
     if isinstance(value, dict) and "id" in value:
         value = value["id"]
     uri, id = str(each.options.get("record_type") or ""), printed(value).strip()

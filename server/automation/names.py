@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from server.automation import commands
 from server.automation.checker import Mistake, check, nodes, placed
 from server.automation.command import COMMANDS
-from server.automation.program import Node, compiled
+from server.automation.program import CommandNode, compiled
 from server.context import Context
 from server.errors import KataSyntax, NotFound
 from server.kata import Tree
@@ -44,7 +44,7 @@ def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mista
     return placed(found())
 
 
-def _command(node: Node, registry: Registry, customs: Definitions, lines: dict[str, int]) -> Iterator[Mistake]:
+def _command(node: CommandNode, registry: Registry, customs: Definitions, lines: dict[str, int]) -> Iterator[Mistake]:
     command = COMMANDS.get(node.type)
     inputs = _map(node.body, "inputs")
     if command is not None and any(each.name == TYPE for each in command.inputs):

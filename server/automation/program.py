@@ -37,7 +37,7 @@ MAX_KEPT_CHARS = 128 * 1024  # of a script that is kept as a program; longer one
 
 
 @dataclass
-class Node:
+class CommandNode:
     """One command. path: its keys from `start`, joined by colons. blocks: the commands inside it, by `then`, `do`,
     `on_error`... For a decision, `outcomes`. body: what stands under its key, a text or a map."""
 
@@ -55,7 +55,7 @@ class Block:
     """Commands in their order. path: with the key that holds them."""
 
     path: str
-    nodes: list[Node]
+    nodes: list[CommandNode]
 
 
 @dataclass
@@ -126,9 +126,9 @@ class _Builder:
         block = self._blocks[path] = Block(path, nodes)
         return block
 
-    def _node(self, key: str, value: "str | Tree", path: str) -> Node:
+    def _node(self, key: str, value: "str | Tree", path: str) -> CommandNode:
         type = plain(key).partition("/")[0]
-        node = Node(path, type, annotations(key), value, self._document.lines.get(path, 0) + 1)
+        node = CommandNode(path, type, annotations(key), value, self._document.lines.get(path, 0) + 1)
         if type == "decision":
             self._decision(node)
         elif type in PARTS:
@@ -139,14 +139,14 @@ class _Builder:
                     node.blocks[plain(name)] = self._block(branch, f"{path}:{plain(name)}")
         return node
 
-    def _decision(self, node: Node) -> None:
+    def _decision(self, node: CommandNode) -> None:
         body = node.body if isinstance(node.body, dict) else {}
         for key in body:
             if plain(key).partition("/")[0] != "outcome":
                 raise self._error(f"{node.path}:{plain(key)}", "a decision takes only outcomes")
         node.blocks["outcomes"] = self._block(body, node.path)
 
-    def _parts(self, node: Node, names: tuple[str, ...]) -> None:
+    def _parts(self, node: CommandNode, names: tuple[str, ...]) -> None:
         for key, value in node.body.items() if isinstance(node.body, dict) else ():
             name = plain(key)
             if name not in names:

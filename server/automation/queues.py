@@ -30,7 +30,7 @@ MAX_NAMES = 250  # looked at for the nearest one
 
 
 @dataclass(frozen=True)
-class Taken:
+class LeasedMessage:
     """A message that is lent. available_at: since when it could be taken, Unix seconds."""
 
     uuid: str
@@ -66,7 +66,7 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
     return uuids
 
 
-def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[Taken]]:
+def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessage]]:
     """A new consumer id and the messages that it has taken, the longest waiting first. Raises NotFound, Invalid.
 
     Source: ours."""
@@ -74,12 +74,12 @@ def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[Taken]]:
         raise Invalid(f"limit: {limit} is not 1 to {MAX_TAKEN}", field="limit")
     consumer = f"0x{secrets.token_hex(16)}"
 
-    def write(tx: Transaction) -> list[Taken]:
+    def write(tx: Transaction) -> list[LeasedMessage]:
         found = _next(tx, _queue(ctx, tx, name), limit, ctx.now)
         if found:
             _claim(tx, [row[0] for row in found], consumer, ctx.now + LEASE_SECONDS)
         at = QUEUE_MESSAGE.position
-        return [Taken(row[at["uuid"]], json.loads(row[at["data"]]), row[at["available_at"]]) for row in found]
+        return [LeasedMessage(row[at["uuid"]], json.loads(row[at["data"]]), row[at["available_at"]]) for row in found]
 
     return consumer, ctx.service.store.write(write)
 

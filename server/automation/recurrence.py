@@ -23,7 +23,7 @@ _PART = re.compile(r"(?:\*|([a-z]{3}|[0-9]{1,2})(?:-([a-z]{3}|[0-9]{1,2}))?)(?:/
 
 
 @dataclass(frozen=True)
-class _Field:
+class _CronField:
     """One of the five. words: names that stand for numbers, from `first` on. special: further forms of a part."""
 
     name: str
@@ -67,11 +67,11 @@ class _Field:
 
 
 FIELDS = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("day of month", 1, 31, special=r"l|lw|([1-9]|[12][0-9]|3[01])w"),
-    _Field("month", 1, 12, MONTHS, 1),
-    _Field("day of week", 0, 7, WEEKDAYS, special=r"([0-7]|sun|mon|tue|wed|thu|fri|sat)(l|#[1-5])"),
+    _CronField("minute", 0, 59),
+    _CronField("hour", 0, 23),
+    _CronField("day of month", 1, 31, special=r"l|lw|([1-9]|[12][0-9]|3[01])w"),
+    _CronField("month", 1, 12, MONTHS, 1),
+    _CronField("day of week", 0, 7, WEEKDAYS, special=r"([0-7]|sun|mon|tue|wed|thu|fri|sat)(l|#[1-5])"),
 )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from server import times
 from server.automation import bindings, contents
-from server.automation.host import Entry
+from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform
 from server.context import Context
 from server.desk import records
@@ -47,7 +47,7 @@ def _made(ctx: Context, host: ServiceHost, resource: Record) -> dict[str, Any] |
         handler = next(bindings.handlers(resource["automation_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"resource '{resource['name']}': its binding fails: {error.message}"
-        ctx.service.store.write(lambda tx: host.log(tx, "", [Entry(3, "", message)]))
+        ctx.service.store.write(lambda tx: host.log(tx, "", [LogEntry(3, "", message)]))
         return None
     if handler is None:
         return None

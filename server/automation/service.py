@@ -8,8 +8,8 @@ from typing import Any
 
 from server.access.actor import APP, system
 from server.automation import automation_log
-from server.automation.engine import Result, run
-from server.automation.host import Automation, Entry
+from server.automation.engine import RunResult, run
+from server.automation.host import LogEntry, Script
 from server.automation.stopping import stoppable
 from server.automation.template_functions import functions_for
 from server.context import Context
@@ -37,7 +37,7 @@ class ServiceHost:
         self.zone = ctx.actor.timezone or "UTC"
         self._functions: Mapping[str, Callable[..., Any]] | None = None
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self.ctx.service.store.read(lambda tx: find(self.ctx, tx, name))
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
@@ -54,7 +54,7 @@ class ServiceHost:
             self._functions = functions_for(lambda: self)
         return self._functions
 
-    def log(self, tx: Transaction, name: str, entries: list[Entry], version: int = 0) -> int:
+    def log(self, tx: Transaction, name: str, entries: list[LogEntry], version: int = 0) -> int:
         """Write the entries of one run into the automation log, as a part of a write; the id of the run there, 0 when
         it wrote none. name: the automation's, "" for none. version: of the automation, 0 for one that is not kept."""
         writing, run_id = RecordWriter(self.ctx, tx), 0
@@ -69,7 +69,7 @@ def as_service(ctx: Context) -> Context:
     return replace(ctx, actor=system(ctx.actor.timezone or "UTC"), steps=None)
 
 
-def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
+def find(ctx: Context, tx: Transaction, name: str) -> Script | None:
     """The automation of a name, as this transaction sees it."""
     record_type = ctx.service.registry.type("automation")
     row = tx.first(record_type.table, name=name)
@@ -78,14 +78,14 @@ def find(ctx: Context, tx: Transaction, name: str) -> Automation | None:
     return of_record(record_type.record(row))
 
 
-def of_record(record: Mapping[str, Any]) -> Automation:
+def of_record(record: Mapping[str, Any]) -> Script:
     """The automation that a record holds."""
-    return Automation(
+    return Script(
         record["script"], record["policy_kata"], record["name"], record["extension_id"], record["id"], record["version"]
     )
 
 
-def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> None:
+def _count(ctx: Context, automation: Script, found: RunResult, ms: float) -> None:
     """For the metrics of automations."""
     of = {"automation_id": automation.id, "trigger": automation.trigger}
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
@@ -94,7 +94,7 @@ def _count(ctx: Context, automation: Automation, found: Result, ms: float) -> No
         noted(ctx.service.store).ran(automation.id, ctx.now, found.state)
 
 
-def log_run(ctx: Context, automation: Automation) -> None:
+def log_run(ctx: Context, automation: Script) -> None:
     """Tell in the activity log that somebody runs an automation by hand, with effects."""
     told = {"target": automation.name or "that is not saved yet"}
     context = ctx.service.registry.type("automation").context
@@ -104,7 +104,7 @@ def log_run(ctx: Context, automation: Automation) -> None:
 
 def perform(
     ctx: Context,
-    automation: Automation,
+    automation: Script,
     values: Mapping[str, Any],
     *,
     dry: bool = False,
@@ -113,7 +113,7 @@ def perform(
     seconds: float | None = None,
     stop_code: str = "",
     host: ServiceHost | None = None,
-) -> Result:
+) -> RunResult:
     """Run an automation with a dictionary, and keep what it logged. Never raises for what a script does; raises
     NotOnWriter inside a write.
 
@@ -131,14 +131,14 @@ def perform(
 def run_counted(
     ctx: Context,
     host: ServiceHost,
-    automation: Automation,
+    automation: Script,
     values: Mapping[str, Any],
     *,
     traced: int = 0,
     state_at: int = 0,
     seconds: float | None = None,
     stop_code: str = "",
-) -> Result:
+) -> RunResult:
     """Run an automation with a dictionary, and count the run; who asks keeps its log, with what else there is to write.
     Never raises for what a script does; raises NotOnWriter inside a write.
 

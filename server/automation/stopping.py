@@ -12,7 +12,7 @@ from server.store.store_local import StoreLocal
 
 
 @dataclass
-class Stoppable:
+class StoppableRuns:
     """The runs under way that can be stopped, by who let them run and the code that they chose for it."""
 
     runs: dict[tuple[int, str], Run] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class Stoppable:
         return found is not None
 
 
-STOPPABLE: StoreLocal[Stoppable] = StoreLocal()
+STOPPABLE: StoreLocal[StoppableRuns] = StoreLocal()
 
 
-def stoppable(store: Store) -> Stoppable:
+def stoppable(store: Store) -> StoppableRuns:
     """Those of the service with this store."""
-    return STOPPABLE.made(store, Stoppable)
+    return STOPPABLE.made(store, StoppableRuns)
 
 
 def stop(ctx: Context, code: str) -> bool:

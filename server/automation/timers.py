@@ -10,8 +10,8 @@ import peewee
 from server import times
 from server.access.own import own_context
 from server.automation import bindings, continuations, recurrence
-from server.automation.engine import Result
-from server.automation.host import Automation, Entry
+from server.automation.engine import RunResult
+from server.automation.host import LogEntry, Script
 from server.automation.service import ServiceHost, find, run_counted
 from server.context import Context, Service
 from server.desk.events import record_values
@@ -84,7 +84,7 @@ def _begin(ctx: Context, tx: Transaction, id: int, at: int) -> Record | None:
 
 def _cut_short(ctx: Context, tx: Transaction, host: ServiceHost, timer: Record, name: str) -> None:
     message = f"timer '{name}': its run was cut short by a stop of the service, and is not begun again"
-    host.log(tx, "", [Entry(4, "", message)])
+    host.log(tx, "", [LogEntry(4, "", message)])
     _ended(ctx, tx, timer)
 
 
@@ -97,7 +97,7 @@ def text_of(ctx: Context, id: int) -> str:
     return str(found["automations_kata"])
 
 
-def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automation | None, dict[str, Any]]:
+def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Script | None, dict[str, Any]]:
     """The automation and its dictionary; None when none is bound, or the binding is broken, which is logged."""
     store = ctx.service.store
     waiting = store.read(lambda tx: continuations.read(tx, timer["continuation_id"]))
@@ -107,13 +107,13 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Automati
         if automation is not None:
             return automation, state
         gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; it begins anew"
-        store.write(lambda tx: host.log(tx, "", [Entry(4, "", gone)]))
+        store.write(lambda tx: host.log(tx, "", [LogEntry(4, "", gone)]))
     values = record_values("timer", "svc.contexts.automation.timer", timer["id"])
     try:
         handler = next(bindings.handlers(timer["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"timer '{timer['name']}': its binding fails: {error.message}"
-        store.write(lambda tx: host.log(tx, "", [Entry(3, "", message)]))
+        store.write(lambda tx: host.log(tx, "", [LogEntry(3, "", message)]))
         return None, {}
     if handler is None:
         return None, {}
@@ -124,8 +124,8 @@ def _ended(
     ctx: Context,
     tx: Transaction,
     timer: Record,
-    automation: Automation | None = None,
-    found: Result | None = None,
+    automation: Script | None = None,
+    found: RunResult | None = None,
     until: int | None = None,
 ) -> None:
     """Keep what it waits for, remove it, or set its next time. until: when a run that waits goes on, None for one that
@@ -152,14 +152,14 @@ def _ended(
     writing.set(URI, id, values if following else values | {"is_disabled": 1})
 
 
-def _until(ctx: Context, found: Result) -> int:
+def _until(ctx: Context, found: RunResult) -> int:
     """When a run goes on: Unix seconds, or a time in words; at once where it does not say, or cannot be read."""
     returned = found.returned if isinstance(found.returned, dict) else {}
     given = returned.get("until")
     try:
         return times.instant(printed(given), ctx.now, ctx.tz) if given not in (None, "") else 0
     except Invalid as error:
-        found.log.append(Entry(4, "", f"await: until: {error.message}"))
+        found.log.append(LogEntry(4, "", f"await: until: {error.message}"))
         return 0
 
 

@@ -13,7 +13,7 @@ _ABSENT = object()
 
 
 @dataclass
-class Step:
+class TraceStep:
     """One command of a trace. ms: its time, without that of commands inside it. changed: the keys that it set.
     verdict: the rule of the policy that let it run, or did not; "" where none is asked, or none fits."""
 
@@ -28,11 +28,11 @@ class Trace:
     """most: how many commands are listed. state_at: the command, from 1, whose dictionary is kept; 0 for none."""
 
     def __init__(self, most: int, state_at: int = 0) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TraceStep] = []
         self.at_step: dict[str, Any] | None = None  # the dictionary after that command
         self._most = min(most, MAX_TRACED)
         self._state_at = state_at
-        self._step: Step | None = None  # of the command that is run; None beyond what is listed
+        self._step: TraceStep | None = None  # of the command that is run; None beyond what is listed
 
     @property
     def is_full(self) -> bool:
@@ -43,10 +43,10 @@ class Trace:
         """While a command is run that changes these values."""
         if len(self.steps) == self._most:
             self._step = None
-            self.steps.append(Step("", error=f"only the first {self._most:,} commands of the run are listed"))
+            self.steps.append(TraceStep("", error=f"only the first {self._most:,} commands of the run are listed"))
             yield
             return
-        step = self._step = Step(path)
+        step = self._step = TraceStep(path)
         self.steps.append(step)
         place, before, began = len(self.steps), dict(values), time.perf_counter()
         try:

@@ -42,7 +42,7 @@ KEPT_TEXTS, KEPT_CHARS = 1000, 16 * 1024  # texts whose names are kept, since th
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AutomationUse:
     """A record that names an automation. uri: its type. label: what people call it."""
 
     uri: str
@@ -74,12 +74,12 @@ def _read(text: str) -> frozenset[str]:
     )
 
 
-def of(ctx: Context, name: str) -> list[Use]:
+def of(ctx: Context, name: str) -> list[AutomationUse]:
     """The records that name an automation, at most MAX_USES, by type. One statement for each type. Raises AdminOnly."""
     ctx.require_admin(DOING)
     wanted = name.lower()
 
-    def read(tx: Transaction) -> list[Use]:
+    def read(tx: Transaction) -> list[AutomationUse]:
         return [use for use, named in _holders(ctx, tx, wanted) if wanted in named][:MAX_USES]
 
     return ctx.service.store.read(read)
@@ -93,13 +93,13 @@ def counts(ctx: Context) -> Counter[str]:
     )
 
 
-def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[Use, frozenset[str]]]:
+def _holders(ctx: Context, tx: Transaction, *parts: str) -> Iterator[tuple[AutomationUse, frozenset[str]]]:
     """The records whose texts hold one of the parts, whatever the case, each with the automations that they name."""
     for uri, column in HOLDERS:
         record_type = ctx.service.registry.type(uri)
         for id, name, found in _holding(tx, record_type.table, record_type.label_column, column, parts):
             own = {name.lower()} if uri == "automation" else set()
-            yield Use(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
+            yield AutomationUse(uri, id, name or f"{record_type.label_names[0]} {id}"), names(found) - own
 
 
 def _holding(

@@ -61,10 +61,10 @@ examples:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ApiArgument:
     """One argument. kind: "" for a text, ":" for JSON, "@" for a file.
 
-    >>> Parameter("f", ":", '{"a": [1, null], "b": {"c": true}}').pairs()
+    >>> ApiArgument("f", ":", '{"a": [1, null], "b": {"c": true}}').pairs()
     [('f[a][]', '1'), ('f[a][]', ''), ('f[b][c]', '1')]
     """
 
@@ -102,11 +102,11 @@ def _path(text: str) -> str:
     return text if text.startswith("/") else f"/rest/{text}"
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> ApiArgument:
     found = ARGUMENT.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"it is NAME=VALUE, NAME:=JSON or NAME@=FILE, not '{text[:80]}'")
-    return Parameter(found["name"], found["kind"], found["value"])
+    return ApiArgument(found["name"], found["kind"], found["value"])
 
 
 def _run(options: argparse.Namespace) -> int:

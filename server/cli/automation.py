@@ -7,15 +7,15 @@ from typing import Any
 
 from server.automation import engine, trace
 from server.automation.dictionary import plain
-from server.automation.engine import Result
-from server.automation.host import FUNCTION, Automation
+from server.automation.engine import RunResult
+from server.automation.host import FUNCTION, Script
 from server.cli import lines, texts
 from server.cli.arguments import group, offline, only_for_files
 from server.cli.workspace import OfflineHost, Workspace, workspace
 from server.errors import HelpdeskError, Invalid, nearest
 
 DONE, FAILED = 0, 1
-SHAPE = lines.Shape("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
+SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
 FUNCTION_PARTS = ("script", "policy", "extension_id")
 MAX_FUNCTIONS = 100  # of one request
 ENDED = ("return", "await", "exit")
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
 def _run_file(options: argparse.Namespace, store: Workspace) -> int:
     if options.file == "-" and options.policy == "-":
         raise Invalid("script and policy cannot both come from standard input")
-    automation = Automation(texts.read(options.file), texts.read(options.policy) if options.policy else "")
+    automation = Script(texts.read(options.file), texts.read(options.policy) if options.policy else "")
     values = texts.variables(options) | ({"__simulate": True} if options.simulate else {})
     found = engine.run(automation, values, OfflineHost(store, dry=options.simulate), traced=trace.MAX_TRACED)
     log = [{"level": each.level, "node": each.node, "message": each.message} for each in found.log]
@@ -61,17 +61,17 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
 def answer(request: lines.Request, store: Workspace) -> lines.Request:
     """How a run ends: state, return, vars, logs as [level, node, message], and the message of one that failed."""
     host = OfflineHost(store, _functions(request.get("functions") or {}))
-    automation = Automation(request["script"], request.get("policy", ""))
+    automation = Script(request["script"], request.get("policy", ""))
     found = engine.run(automation, dict(request.get("vars") or {}), host)
     return _ending(found) | {"logs": [[each.level, each.node, each.message] for each in found.log]}
 
 
-def _ending(found: Result) -> dict[str, Any]:
+def _ending(found: RunResult) -> dict[str, Any]:
     shown: dict[str, Any] = {"state": found.state, "return": plain(found.returned), "vars": found.variables}
     return shown if found.state in ENDED else shown | {"message": found.message}
 
 
-def _functions(given: dict[str, Any]) -> dict[str, Automation]:
+def _functions(given: dict[str, Any]) -> dict[str, Script]:
     """The automations that come with a request. Raises Invalid."""
     if len(given) > MAX_FUNCTIONS:
         raise Invalid(f"'functions' takes at most {MAX_FUNCTIONS}")
@@ -83,7 +83,7 @@ def _functions(given: dict[str, Any]) -> dict[str, Automation]:
             if part not in FUNCTION_PARTS:
                 raise Invalid(f"'{part[:80]}' is no part of a function{nearest(part, FUNCTION_PARTS)}")
         trigger = parts.get("extension_id", FUNCTION)
-        found[name] = Automation(parts.get("script", ""), parts.get("policy", ""), name, trigger)
+        found[name] = Script(parts.get("script", ""), parts.get("policy", ""), name, trigger)
     return found
 
 

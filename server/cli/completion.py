@@ -39,7 +39,7 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Command:
+class Subcommand:
     """words: with the program's name first. below: {name: what it is about} of the commands inside it."""
 
     words: str
@@ -73,12 +73,12 @@ def _run(options: argparse.Namespace) -> None:
     texts.put(FORMS[options.shell](list(walk(parser()))))
 
 
-def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Command]:
+def walk(parser: argparse.ArgumentParser, words: str = PROGRAM) -> Iterator[Subcommand]:
     """Every command of a parser, itself first, in the order in which they are declared."""
     inner = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
     below = {each.dest: each.help or "" for group in inner for each in group._choices_actions}
     arguments = tuple(_argument(each) for each in parser._actions if each not in inner)
-    yield Command(words, parser.description or "", arguments, below)
+    yield Subcommand(words, parser.description or "", arguments, below)
     for group in inner:
         for name, each in group.choices.items():
             yield from walk(each, f"{words} {name}")
@@ -99,7 +99,7 @@ def _argument(action: argparse.Action) -> Argument:
 # of an option.
 
 
-def bash(commands: list[Command]) -> str:
+def bash(commands: list[Subcommand]) -> str:
     """A function for bash, and its registration."""
     lines = [f"# Completion of {PROGRAM} for bash; made by `{PROGRAM} completion bash`.", f"_{PROGRAM}() {{"]
     lines += [
@@ -137,7 +137,7 @@ def _bash_value(argument: Argument) -> str:
     return f'COMPREPLY=($(compgen {flag} -- "$current"))' if flag else ":"
 
 
-def zsh(commands: list[Command]) -> str:
+def zsh(commands: list[Subcommand]) -> str:
     """A file for zsh, to be put as _helpdesk into a folder of its fpath."""
     lines = [f"#compdef {PROGRAM}", f"# Completion of {PROGRAM} for zsh; made by `{PROGRAM} completion zsh`."]
     lines += [
@@ -182,7 +182,7 @@ def _zsh_value(argument: Argument) -> str:
     return {"folder": "_files -/", "file": "_files"}.get(argument.kind, "_message value")
 
 
-def fish(commands: list[Command]) -> str:
+def fish(commands: list[Subcommand]) -> str:
     """Lines for fish."""
     known = " ".join(f"'{name}'" for name in _below(commands))
     valued = " ".join(f"'{name}'" for name in _valued(commands))
@@ -233,7 +233,7 @@ def _fish_text(text: str) -> str:
     return f"'{escaped}'"
 
 
-def powershell(commands: list[Command]) -> str:
+def powershell(commands: list[Subcommand]) -> str:
     """A block for the profile of PowerShell, which completes names of files by itself."""
     lines = [
         f"# Completion of {PROGRAM} for PowerShell; made by `{PROGRAM} completion powershell`.",
@@ -280,12 +280,12 @@ def _ps_text(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _below(commands: list[Command]) -> list[str]:
+def _below(commands: list[Subcommand]) -> list[str]:
     """The words of every command that stands below another."""
     return [f"{command.words} {name}" for command in commands for name in command.below]
 
 
-def _options_with_values(commands: list[Command]) -> list[tuple[Command, Argument, list[str]]]:
+def _options_with_values(commands: list[Subcommand]) -> list[tuple[Subcommand, Argument, list[str]]]:
     """Options that take a value, each with its command and with all names, the command's words before them."""
     return [
         (command, each, [f"{command.words} {flag}" for flag in each.flags])
@@ -293,7 +293,7 @@ def _options_with_values(commands: list[Command]) -> list[tuple[Command, Argumen
     ]  # fmt: skip
 
 
-def _valued(commands: list[Command]) -> list[str]:
+def _valued(commands: list[Subcommand]) -> list[str]:
     return [name for _, _, names in _options_with_values(commands) for name in names]
 
 
@@ -305,15 +305,15 @@ def _pattern_lines(indent: str, names: list[str], action: str) -> list[str]:
     return [f"{indent}{patterns}) {action} ;;"]
 
 
-def _flags(command: Command) -> list[str]:
+def _flags(command: Subcommand) -> list[str]:
     return [flag for each in command.options for flag in each.flags]
 
 
-def _words_of_places(command: Command) -> list[str]:
+def _words_of_places(command: Subcommand) -> list[str]:
     return [choice for each in command.places for choice in each.choices]
 
 
-def _takes(command: Command, kind: str) -> bool:
+def _takes(command: Subcommand, kind: str) -> bool:
     return any(each.kind == kind for each in command.places)
 
 
@@ -326,7 +326,7 @@ EXIT_CODES = {
 }
 
 
-def man(commands: list[Command]) -> str:
+def man(commands: list[Subcommand]) -> str:
     """The man page, in the macros of man(7)."""
     top, *rest = commands
     name = PROGRAM.upper()
@@ -349,7 +349,7 @@ def man(commands: list[Command]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _man_command(command: Command) -> list[str]:
+def _man_command(command: Subcommand) -> list[str]:
     arguments = [each for each in command.arguments if "-h" not in each.flags]
     usage = [f"\\fB{_roff(command.words)}\\fR", *map(_man_usage, arguments)]
     lines = [f'.SS "{_roff(command.words.partition(" ")[2])}"', " ".join(usage), ".PP", _roff(command.about)]
@@ -380,6 +380,6 @@ def _roff(text: str) -> str:
     return re.sub(r"^\.", r"\\&.", " ".join(escaped.split()), flags=re.MULTILINE)
 
 
-FORMS: dict[str, Callable[[list[Command]], str]] = {
+FORMS: dict[str, Callable[[list[Subcommand]], str]] = {
     "bash": bash, "zsh": zsh, "fish": fish, "powershell": powershell, "man": man,
 }  # fmt: skip

@@ -8,11 +8,11 @@ from server.cli import lines, texts
 from server.cli.arguments import offline
 from server.cli.workspace import OfflineHost, Workspace, workspace
 from server.errors import HelpdeskError, KataSyntax
-from server.kata import Generic, Given
+from server.kata import Environment, Generic
 from server.template import Budget, Surroundings
 
 DONE, FAILED = 0, 1
-SHAPE = lines.Shape("source", maps=frozenset(("vars",)))
+SHAPE = lines.RequestSchema("source", maps=frozenset(("vars",)))
 
 
 def declare(commands: Any) -> None:
@@ -51,11 +51,11 @@ def answer(request: lines.Request, store: Workspace) -> lines.Request:
         return found | {"error": {"code": error.details["code"], "path": error.details.get("path", "")}}
 
 
-def _given(values: Any, store: Workspace) -> Given:
+def _given(values: Any, store: Workspace) -> Environment:
     if values is None:
-        return Given()
+        return Environment()
     budget, around = Budget(), Surroundings(host=OfflineHost(store).functions())
-    return Given(values or {}, lambda text: template.compile(text).render(values or {}, budget, around))
+    return Environment(values or {}, lambda text: template.compile(text).render(values or {}, budget, around))
 
 
 def _refused(error: HelpdeskError) -> lines.Request:

@@ -19,7 +19,7 @@ Request = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Shape:
+class RequestSchema:
     """What a request holds: a text that it must have, further texts and maps that it may have. null is as absent."""
 
     required: str
@@ -28,7 +28,10 @@ class Shape:
 
 
 def serve(
-    shape: Shape, answer: Callable[[Request], Request], refused: Callable[[HelpdeskError], Request], store: Workspace
+    shape: RequestSchema,
+    answer: Callable[[Request], Request],
+    refused: Callable[[HelpdeskError], Request],
+    store: Workspace,
 ) -> None:
     """Answer every line of standard input. refused: the answer in place of one that there is not. No line finds what
     another one wrote, but in a data folder that was named."""
@@ -58,7 +61,7 @@ def _lines() -> Iterator[bytes]:
             yield raw
 
 
-def _request(raw: bytes, shape: Shape) -> Request:
+def _request(raw: bytes, shape: RequestSchema) -> Request:
     """A line as a request, every part of its kind. Raises Malformed, Invalid."""
     if len(raw) > MAX_LINE_BYTES:
         raise Invalid(f"a line has at most {MAX_LINE_BYTES:,} bytes")

@@ -46,7 +46,7 @@ def declare(commands: Any) -> None:
 def _import(options: argparse.Namespace) -> None:
     package, answers = _package(options.file), _answers(options.answer)
 
-    def work(ctx: Context) -> importing.Imported:
+    def work(ctx: Context) -> importing.ImportResult:
         return importing.import_package(ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants)
 
     found = None

@@ -11,7 +11,7 @@ from server.errors import HelpdeskError, Invalid, ScriptError, nearest, reason
 from server.template import PACKAGE, SCRIPT, Surroundings
 
 DONE, FAILED = 0, 1
-SHAPE = lines.Shape("template", texts=frozenset(("delimiters",)), maps=frozenset(("vars",)))
+SHAPE = lines.RequestSchema("template", texts=frozenset(("delimiters",)), maps=frozenset(("vars",)))
 DELIMITERS = {"script": SCRIPT, "package": PACKAGE}
 
 

@@ -32,7 +32,7 @@ def _serve(options: argparse.Namespace) -> None:
     app.serve(settings, site.sites, lambda running: _announce(running, settings), lambda: settings_of(options))
 
 
-def _announce(running: app.Running, settings: Settings) -> None:
+def _announce(running: app.RunningService, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
     path = setup.setup_path(own_context(running.service))
     setup.note_address(own_context(running.service))

@@ -12,7 +12,7 @@ from typing import Any
 
 from server import app, log
 from server.access.own import command_context
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
 from server.context import Context, Service
@@ -29,7 +29,7 @@ class Workspace:
     def __init__(self, opened: ExitStack) -> None:
         self._opened = opened
         self._service: Service | None = None
-        self._made: _Made | None = None  # the throw-away folder
+        self._made: _Sandbox | None = None  # the throw-away folder
 
     @property
     def is_open(self) -> bool:
@@ -39,7 +39,7 @@ class Workspace:
         """The operation of a command of this moment, on the store that is open, or on a throw-away one."""
         if self._service is None:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
-            self._made = _Made(Path(self._opened.enter_context(folder)))
+            self._made = _Sandbox(Path(self._opened.enter_context(folder)))
             self._opened.callback(self._close)  # before the folder goes
             self._open(self._made.folder).close()
             self._made.keep()
@@ -74,7 +74,7 @@ class Workspace:
             self._service.store.close()
 
 
-class _Made:
+class _Sandbox:
     """A throw-away folder, and its database as it was at first."""
 
     def __init__(self, folder: Path) -> None:
@@ -142,19 +142,17 @@ class OfflineHost:
     depth = 0
     zone = "UTC"
 
-    def __init__(
-        self, store: Workspace, automations: Mapping[str, Automation] | None = None, *, dry: bool = False
-    ) -> None:
+    def __init__(self, store: Workspace, automations: Mapping[str, Script] | None = None, *, dry: bool = False) -> None:
         self.dry = dry
         self._store = store
         self._automations = automations or {}
-        self._within: _Within | None = None
+        self._within: _WorkspaceHost | None = None
 
     @property
     def ctx(self) -> Context:
         return self._inside().ctx
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self._inside().automation(name) if self._store.is_open else self._automations.get(name)
 
     def load(self, context: str, id: int, key: str) -> Mapping[str, Any]:
@@ -163,18 +161,18 @@ class OfflineHost:
     def functions(self) -> Mapping[str, Callable[..., Any]]:
         return functions_for(self._inside)
 
-    def _inside(self) -> "_Within":
+    def _inside(self) -> "_WorkspaceHost":
         if self._within is None:
-            self._within = _Within(self._store.context(), self._automations, dry=self.dry)
+            self._within = _WorkspaceHost(self._store.context(), self._automations, dry=self.dry)
         return self._within
 
 
-class _Within(ServiceHost):
+class _WorkspaceHost(ServiceHost):
     """The host once there is a store."""
 
-    def __init__(self, ctx: Context, automations: Mapping[str, Automation], *, dry: bool) -> None:
+    def __init__(self, ctx: Context, automations: Mapping[str, Script], *, dry: bool) -> None:
         super().__init__(ctx, dry=dry)
         self._automations = automations
 
-    def automation(self, name: str) -> Automation | None:
+    def automation(self, name: str) -> Script | None:
         return self._automations.get(name) or super().automation(name)

@@ -31,7 +31,7 @@ class _Turn:
 
 
 @dataclass(frozen=True)
-class _Account:
+class _SigningAccount:
     """values: the params of account and service in one, as signing.checked answers them."""
 
     id: int
@@ -92,8 +92,8 @@ def token_refused(ctx: Context, reference: str, token: str) -> None:
     ctx.service.store.write(write)
 
 
-def _read(ctx: Context, reference: str) -> _Account:
-    def read(tx: Transaction) -> _Account:
+def _read(ctx: Context, reference: str) -> _SigningAccount:
+    def read(tx: Transaction) -> _SigningAccount:
         reading = RecordReader(ctx, tx)
         uri = reference.strip()
         found = reading.lookup.reference(TYPE, uri if uri.startswith("svc:") else f"svc:{TYPE}:{uri.lower()}")
@@ -104,12 +104,14 @@ def _read(ctx: Context, reference: str) -> _Account:
         if service is None:
             raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
         kind = service["extension_id"]
-        return _Account(account["id"], kind, signing.checked(kind, service["params"] or {}, account["params"] or {}))
+        return _SigningAccount(
+            account["id"], kind, signing.checked(kind, service["params"] or {}, account["params"] or {})
+        )
 
     return ctx.service.store.read(read)
 
 
-def _renewed(ctx: Context, reference: str, old: _Account, seconds: float) -> _Account:
+def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float) -> _SigningAccount:
     """The account with another token than the old one; fetched once, however many ask for it at the same time."""
     bounds = outbound.limits(ctx.service.settings)
     bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))

@@ -165,7 +165,7 @@ def _week(start: Wall) -> int:
 class Bin:
     """One bin: its label and, in a chart, its place. `start` is a wall time."""
 
-    def __init__(self, calendar: "Calendar", start: Wall) -> None:
+    def __init__(self, calendar: "TimeScale", start: Wall) -> None:
         self.calendar = calendar
         self.start = start
         self.label = calendar.unit.label(start)
@@ -193,7 +193,7 @@ class Bin:
         return ranges[0] if len(ranges) == 1 else f"({' OR '.join(ranges)})"
 
 
-class Calendar:
+class TimeScale:
     """The bins of one unit in one zone, as seen at `now`."""
 
     def __init__(self, unit: Unit, tz: tzinfo, now: int) -> None:

@@ -13,7 +13,7 @@ from server.counting.dimensions.base import Dimension, Member, Raw
 from server.counting.measures import Function, Tally
 from server.errors import BadDataQuery
 from server.search.conditions import ALWAYS, NEVER, slots_from
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.store.peewee_parts import stand_in
 from server.store.shapes import keyed
 
@@ -49,7 +49,7 @@ class Cells:
 
 
 def count(
-    search: Search,
+    search: CompiledSearch,
     dimensions: Sequence[Dimension],
     measured: Dimension | None,
     function: Function,
@@ -89,7 +89,7 @@ def count(
 
 
 def _rows(
-    search: Search,
+    search: CompiledSearch,
     dimensions: tuple[Dimension, ...],
     measured: Dimension | None,
     function: Function,
@@ -143,7 +143,7 @@ def _rows(
 _SUMS = (peewee.fn.COUNT, peewee.fn.SUM, peewee.fn.MIN, peewee.fn.MAX)
 
 
-def _summary(search: Search, dimensions: tuple[Dimension, ...]) -> Any:
+def _summary(search: CompiledSearch, dimensions: tuple[Dimension, ...]) -> Any:
     """The table of kept counts, when it holds every column that the search and the dimensions look at."""
     table, known = search.record_type.table, search.condition.columns
     if not table.summary or known is None or any(each.values for each in dimensions):

@@ -11,9 +11,9 @@ from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.options import options
 from server.counting.dimensions.resolve import Fields
 from server.records.base import Record
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import slots_from
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.store.shapes import keyed
 from server.store.statements import in_list
 
@@ -22,14 +22,14 @@ MAX_POINTS = 10_000  # of one series
 
 
 @dataclass(frozen=True)
-class Point:
+class DataPoint:
     """A record with one value of each dimension. A record with several values of one makes several points."""
 
     record: Record
     members: tuple[Member, ...]
 
 
-def raw_field(text: Text, fields: Fields, alias: str) -> Dimension:
+def raw_field(text: SearchValue, fields: Fields, alias: str) -> Dimension:
     """The field that a text names, for its values as they are: a date without a unit is its Unix seconds.
 
     Raises BadDataQuery with the nearest name."""
@@ -40,7 +40,7 @@ def raw_field(text: Text, fields: Fields, alias: str) -> Dimension:
     return found
 
 
-def points(search: Search, dimensions: Sequence[Dimension], limit: int) -> list[Point]:
+def points(search: CompiledSearch, dimensions: Sequence[Dimension], limit: int) -> list[DataPoint]:
     """The points of the first records that a search finds, in its order; without those of values that are not shown.
 
     Two statements, and one for each dimension of other records."""
@@ -61,10 +61,10 @@ def points(search: Search, dimensions: Sequence[Dimension], limit: int) -> list[
         shown = [each[part] for each, part in zip(members, raw, strict=True) if each is not None]
         if None not in shown:
             found[id].append(tuple(member for member in shown if member is not None))
-    return [Point(records[id], each) for id, listed in found.items() for each in listed]
+    return [DataPoint(records[id], each) for id, listed in found.items() for each in listed]
 
 
-def _raws(search: Search, dimensions: Sequence[Dimension], ids: list[int]) -> list[tuple[int, list[Raw]]]:
+def _raws(search: CompiledSearch, dimensions: Sequence[Dimension], ids: list[int]) -> list[tuple[int, list[Raw]]]:
     """[(record id, the raw value of each dimension)] of records."""
     table = search.record_type.table
     starts: list[int] = []

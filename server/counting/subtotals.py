@@ -16,7 +16,7 @@ from server.counting.measures import FUNCTIONS
 from server.errors import BadQuery, nearest
 from server.records.shared import custom
 from server.search.filters import Filter, LinksFilter, TypeFilter
-from server.search.select import Search
+from server.search.select import CompiledSearch
 
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
@@ -26,7 +26,7 @@ MAX_VALUES = 250  # distinct values of one subtotal, those with most hits
 MAX_COUNTED = 4 * MAX_VALUES  # stored values looked at: some are one for people, and some the caller may not read
 
 
-def subtotals(search: Search, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
+def subtotals(search: CompiledSearch, name: str, shown: "Dictionaries") -> list[dict[str, Any]]:
     """[{label, hits, key}] of one name, most hits first. Raises BadQuery for a name that cannot be counted."""
     record_type = search.record_type
     asked, name = name, search.record_type.subtotals.meant(name)

@@ -53,7 +53,7 @@ def create(
     return ctx.service.store.write(write)
 
 
-def _point(id: str) -> points.Point:
+def _point(id: str) -> points.ActivityPoint:
     if not id.strip():
         raise Required("activity_point is required: the id of an activity event", field="activity_point")
     try:

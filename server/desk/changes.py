@@ -94,7 +94,7 @@ class ToldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ChangePage:
     """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
     has_more: whether there is something behind it already; a page may hold few of them, or none, all the same."""
 
@@ -123,7 +123,7 @@ def require_kept(tx: Transaction, cursor: int) -> None:
         )
 
 
-def page(ctx: Context, tx: Transaction, cursor: int, limit: int, wanted: Wanted) -> Page:
+def page(ctx: Context, tx: Transaction, cursor: int, limit: int, wanted: Wanted) -> ChangePage:
     """Up to `limit` changes after a cursor, of the types that are wanted, without those that the caller may not read.
     Raises Gone."""
     require_kept(tx, cursor)
@@ -132,7 +132,7 @@ def page(ctx: Context, tx: Transaction, cursor: int, limit: int, wanted: Wanted)
     rows = [] if cursor == end else _after(tx, cursor, types, limit)
     if len(rows) == limit:
         end = rows[-1][0]
-    return Page([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < now(tx))
+    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < now(tx))
 
 
 def _types(seeing: Dictionaries, wanted: Wanted) -> dict[str, RecordType]:

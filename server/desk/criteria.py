@@ -13,7 +13,7 @@ from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, nearest
 from server.records.base import RecordType
-from server.search.ast import Group, Items, Node, Sort, Term, Text
+from server.search.ast import BooleanGroup, Items, Node, SearchValue, Sort, Term
 from server.search.filters import Filter
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
 
@@ -55,7 +55,7 @@ def search(ctx: Context, uri: str, asked: SearchRequest, criteria: Criteria) -> 
     record_type = ctx.service.registry.type(uri)
     query = parse(asked.q)
     terms = _terms(record_type, criteria.listed)
-    root = Group("and", (query.root, *criteria.also, *terms), False, 0)
+    root = BooleanGroup("and", (query.root, *criteria.also, *terms), False, 0)
     order = query.sort or _order(record_type, criteria)
     try:
         return records.search_parsed(ctx, uri, replace(query, root=root, sort=order), asked)
@@ -92,23 +92,23 @@ def filter_name(record_type: RecordType, name: str) -> str:
     return name
 
 
-def _value(found: Filter | None, operator: str, criterion: Criterion, position: int) -> Text | Items:
+def _value(found: Filter | None, operator: str, criterion: Criterion, position: int) -> SearchValue | Items:
     if operator == "is null":
         if found is not None and found.type == "fulltext":
             raise BadQuery(f"oper: '{criterion.name}' holds words and takes no null", field="oper")
-        return Text("null", False, position)
+        return SearchValue("null", False, position)
     if operator == "in":
-        return Items(tuple(Text(each, True, position) for each in _several(criterion.value)), position)
+        return Items(tuple(SearchValue(each, True, position) for each in _several(criterion.value)), position)
     if operator == "between":
         ends = _several(criterion.value)
         if len(ends) != 2:
             raise BadQuery(f"value: between takes two values for '{criterion.name}'", field="value")
-        return Text(f"{ends[0]} to {ends[1]}", False, position)
+        return SearchValue(f"{ends[0]} to {ends[1]}", False, position)
     text = _one(criterion)
     if operator in ("=", "like", "fulltext"):
         is_whole = operator == "=" and (found is None or found.type in WORDS)
-        return Text(text, is_whole, position)
-    return Text(operator + text, False, position)
+        return SearchValue(text, is_whole, position)
+    return SearchValue(operator + text, False, position)
 
 
 def _one(criterion: Criterion) -> str:

@@ -12,7 +12,7 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound
 from server.records.parts import Record
 from server.records.shared.custom import definitions
-from server.records.shared.custom.definitions import CustomField
+from server.records.shared.custom.definitions import FieldDefinition
 from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
 from server.store.statements import in_list, slot
 from server.store.tables import Table
@@ -24,7 +24,7 @@ MAX_SUFFIX = 1000  # of a name that others have already
 URI = "custom_field"
 
 
-def all_fields(ctx: Context) -> dict[str, tuple[CustomField, ...]]:
+def all_fields(ctx: Context) -> dict[str, tuple[FieldDefinition, ...]]:
     """The fields of every type, in order, by context."""
     return ctx.service.store.read(lambda tx: definitions(tx).by_context)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from server.access.rules import Rules
 from server.context import Context
-from server.records.base import Expand, Nested, Record, RecordType
+from server.records.base import Expand, NestedRecord, Record, RecordType
 from server.records.registry import Registry
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
@@ -21,7 +21,7 @@ _CUSTOM_LINK = re.compile(r"custom_([0-9]+)_(.*)\Z")
 
 
 class Dictionaries:
-    """records.base.Shown: shows records of one snapshot to one caller."""
+    """records.parts.DictionaryContext: shows records of one snapshot to one caller."""
 
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         self.ctx = ctx
@@ -152,7 +152,7 @@ class Dictionaries:
             self._open_custom(f"custom_{number}", shown, rest, depth)
 
     def _open_nested(
-        self, nested: Nested, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
+        self, nested: NestedRecord, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
     ) -> None:
         """Load the records behind one prefix, whatever their types, and put their keys under it."""
         column = nested.id_column

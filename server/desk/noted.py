@@ -8,7 +8,7 @@ from server.access import tokens
 from server.context import Service
 from server.desk.metrics import storing
 from server.jobs.scheduler import periodic
-from server.records.shared.noted import Noted, noted
+from server.records.shared.noted import UsageBuffer, noted
 from server.records.workspaces.visits import VISIT, VISIT_SECONDS
 from server.store.statements import slot
 from server.store.tables import table_named
@@ -27,7 +27,7 @@ def write_notes(service: Service, now: int) -> None:
         service.store.write(lambda tx: _write(tx, taken, now))
 
 
-def _write(tx: Transaction, taken: Noted, now: int) -> None:
+def _write(tx: Transaction, taken: UsageBuffer, now: int) -> None:
     storing.store(tx, taken.samples)
     storing.forget_old(tx, now)
     _write_activity(tx, taken.active)

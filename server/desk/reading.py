@@ -15,7 +15,7 @@ from server.desk.lookup import RecordLookup
 from server.errors import NotFound
 from server.fields import Intake
 from server.records.base import Record, RecordType
-from server.search.compile import Scope
+from server.search.compile import SearchScope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse
 from server.search.select import search
@@ -57,10 +57,10 @@ class RecordReader:
         record_type = self.registry.type(uri)
         self.rules.require(self.tx, operation, record_type, self._existing(record_type, id))
 
-    def scope(self, everything: bool = False) -> Scope:
+    def scope(self, everything: bool = False) -> SearchScope:
         """For searches inside this transaction: what the caller may read, or everything."""
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
-        return Scope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
+        return SearchScope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
         """Where sent values come in."""

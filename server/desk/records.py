@@ -19,7 +19,7 @@ from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFoun
 from server.records.base import Record, RecordType
 from server.records.shared.custom import definitions
 from server.search.ast import Query
-from server.search.compile import Scope
+from server.search.compile import SearchScope
 from server.search.parser import parse
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
@@ -190,13 +190,13 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
     return found
 
 
-def search_scope(ctx: Context, tx: Transaction, query: Query) -> Scope:
+def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
     """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
-    return _zoned(Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable), query)
+    return _zoned(SearchScope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable), query)
 
 
-def _zoned(scope: Scope, query: Query) -> Scope:
+def _zoned(scope: SearchScope, query: Query) -> SearchScope:
     if query.timezone is None:
         return scope
     try:

@@ -18,7 +18,7 @@ PART = ".part"
 
 
 @dataclass
-class Written:
+class WrittenFile:
     """One file: its size in bytes and the SHA-256 of its content, in hex."""
 
     bytes: int = 0
@@ -60,16 +60,16 @@ def opened(place: Path) -> Iterator[Target]:
 
 
 @contextmanager
-def written(target: Target, path: str) -> Iterator[tuple[BinaryIO, Written]]:
+def written(target: Target, path: str) -> Iterator[tuple[BinaryIO, WrittenFile]]:
     """A file, and what is known of it once it is closed."""
-    told = Written()
+    told = WrittenFile()
     with target.open(path) as file:
-        counting = _Counting(file)
+        counting = _CountingStream(file)
         yield cast(BinaryIO, counting), told
     told.bytes, told.sha256 = counting.size, counting.digest.hexdigest()
 
 
-class _Counting(io.RawIOBase):
+class _CountingStream(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.size = 0

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.digits import id_in
 from server.fields.base import Field, Intake, as_text, beginning, camel_case
-from server.search.filters import Behind, ChooserFilter, ContextFilter, DeepFilter, Filter
+from server.search.filters import BelongsTo, ChooserFilter, ContextFilter, DeepFilter, Filter
 
 APP = "svc.contexts.app"
 
@@ -57,7 +57,7 @@ class Id(Field):
         found = super().filters() if self.target else []
         if self.deep:
             name = (self.filter or self.usual_filter()).removesuffix(".id")
-            found.append(DeepFilter(name, self.deep, self.target, Behind(self.name)))
+            found.append(DeepFilter(name, self.deep, self.target, BelongsTo(self.name)))
         return found
 
     def usual_filter(self) -> str:

@@ -18,7 +18,7 @@ URL, MASK = "base_url", "mail_mask_pattern"
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ServiceAddress:
     """base_url: with is_chosen, whether somebody chose it. sender: the default one, "" for none."""
 
     base_url: str
@@ -27,7 +27,7 @@ class Address:
     mask_pattern: str
 
 
-def of(ctx: Context) -> Address:
+def of(ctx: Context) -> ServiceAddress:
     """What holds now."""
     settings = ctx.service.settings
 
@@ -36,7 +36,7 @@ def of(ctx: Context) -> Address:
         return "" if found is None else str(found["email"])
 
     sender = ctx.service.store.read(read)
-    return Address(ctx.service.base_url, URL in settings.sources, sender, settings.mail_mask_pattern)
+    return ServiceAddress(ctx.service.base_url, URL in settings.sources, sender, settings.mail_mask_pattern)
 
 
 def checked(ctx: Context, base_url: str, mask_pattern: str) -> str:

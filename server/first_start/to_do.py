@@ -17,7 +17,7 @@ from server.desk.reading import RecordReader
 from server.errors import Invalid, Unavailable
 from server.first_start import demo
 from server.mail.compose import new_message_id
-from server.mailroom import Received
+from server.mailroom import Receipt
 from server.outbox.sender import default_sender
 from server.packages.library import PACKAGE_IMPORT
 from server.people import own_tokens, profile
@@ -74,7 +74,7 @@ def bring_back(ctx: Context) -> None:
     ctx.service.store.write(lambda tx: tx.delete(PUT_AWAY, worker_id=ctx.actor.worker_id))
 
 
-def send_test_ticket(ctx: Context) -> Received:
+def send_test_ticket(ctx: Context) -> Receipt:
     """A ticket as a mail of the worker who asks makes it. Raises AdminOnly, Invalid for a worker without address."""
     ctx.require_admin("send a test ticket")
     email, store = profile.of(ctx)["email"], ctx.service.store

@@ -39,7 +39,7 @@ def after_set_back(name: str) -> Callable[[Repair], Repair]:
 
 
 @dataclass(frozen=True)
-class Jump:
+class ClockJump:
     """by: seconds that the clock was set ahead, negative for back. at: when that was seen, Unix seconds."""
 
     by: int
@@ -56,7 +56,7 @@ class ClockWatch:
         self._ahead: float | None = None  # the time of day before the clock that nobody can set
         self._held_until = 0.0
         self._written_at = 0.0
-        self.jump: Jump | None = None  # the last one, for as long as something is held because of it
+        self.jump: ClockJump | None = None  # the last one, for as long as something is held because of it
 
     @property
     def holds(self) -> bool:
@@ -81,7 +81,7 @@ class ClockWatch:
         kept = self._service.store.read(_kept)
         self._hold(min(int(kept.get("hold_seconds", 0)), HOLD_SECONDS))
         jump = kept.get("jump")
-        self.jump = Jump(**jump) if self.holds and jump else None
+        self.jump = ClockJump(**jump) if self.holds and jump else None
         away = now - int(kept.get("seen_at", now))
         if away < -JUMP_SECONDS:
             self._jumped(now, away)
@@ -96,7 +96,7 @@ class ClockWatch:
             self._repair(now)
 
     def _jumped(self, now: int, by: int) -> None:
-        self.jump = Jump(by, now)
+        self.jump = ClockJump(by, now)
         self._hold(HOLD_SECONDS)
         self._written_at = 0.0
         LOG.warning("clock.jumped", by_seconds=by, held_seconds=HOLD_SECONDS)
@@ -132,14 +132,14 @@ def holds(service: Service) -> bool:
     return watch is not None and watch.holds
 
 
-def last_jump(service: Service) -> Jump | None:
+def last_jump(service: Service) -> ClockJump | None:
     """The jump of the clock because of which nothing is deleted just now; also told to commands, of a service that
     runs in another process."""
     watch = of(service)
     if watch is not None:
         return watch.jump
     kept = service.store.read(_kept)
-    return Jump(**kept["jump"]) if kept.get("jump") and kept.get("hold_seconds") else None
+    return ClockJump(**kept["jump"]) if kept.get("jump") and kept.get("hold_seconds") else None
 
 
 def _kept(tx: Transaction) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def begin_run() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class JobCapacity:
     """How many jobs may be taken up: slow ones, others, and both together."""
 
     slow: int = BATCH
@@ -133,7 +133,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class JobTiming:
     """How long a job took: from when, Unix seconds, and how many milliseconds."""
 
     began_at: int
@@ -169,13 +169,13 @@ class JobQueue:
         """Take back a job that the same transaction added."""
         tx.delete(JOB, id=id)
 
-    def claim_due(self, now: int, room: Room = Room()) -> list[Job]:
+    def claim_due(self, now: int, room: JobCapacity = JobCapacity()) -> list[Job]:
         """Claim what is due and not claimed, the longest due first."""
         if not self._store.read(lambda tx: self._due_ids(tx, now, room)):
             return []
         return self._store.write(lambda tx: self._claim(tx, now, room))
 
-    def next_due(self, room: Room = Room()) -> int | None:
+    def next_due(self, room: JobCapacity = JobCapacity()) -> int | None:
         """When the next job is due that nobody has claimed, and for which there is room; None when there is none."""
         table: Any = JOB.sql
 
@@ -193,7 +193,7 @@ class JobQueue:
 
         return self._store.read(earliest)
 
-    def finish(self, done: Job, ran: Ran | None = None) -> None:
+    def finish(self, done: Job, ran: JobTiming | None = None) -> None:
         """Remove a job that was done, if the claim is still ours, and note how it went."""
 
         def write(tx: Transaction) -> None:
@@ -202,7 +202,7 @@ class JobQueue:
 
         self._store.write(write)
 
-    def fail(self, failed: Job, error: str, now: int, ran: Ran | None = None) -> None:
+    def fail(self, failed: Job, error: str, now: int, ran: JobTiming | None = None) -> None:
         """Note the error and try again later, or no more after MAX_ATTEMPTS."""
         wait = min(RETRY_SECONDS * 2 ** (failed.attempts - 1), MAX_RETRY_SECONDS)
         values = {"last_error": error[:MAX_ERROR_CHARACTERS], "due_at": now + wait} | FREE
@@ -239,7 +239,7 @@ class JobQueue:
         ))  # fmt: skip
 
     @staticmethod
-    def _due_ids(tx: Transaction, now: int, room: Room) -> list[int]:
+    def _due_ids(tx: Transaction, now: int, room: JobCapacity) -> list[int]:
         table: Any = JOB.sql
 
         def of(is_slow: bool, most: int) -> list[tuple[Any, ...]]:
@@ -256,7 +256,7 @@ class JobQueue:
         found = [row for is_slow, most in room.shares if most > 0 for row in of(is_slow, most)]
         return [id for _, id in sorted(found)[: room.total]]
 
-    def _claim(self, tx: Transaction, now: int, room: Room) -> list[Job]:
+    def _claim(self, tx: Transaction, now: int, room: JobCapacity) -> list[Job]:
         table: Any = JOB.sql
         claimed = []
         for id in self._due_ids(tx, now, room):
@@ -281,7 +281,7 @@ class JobQueue:
             tx.update(JOB, claimed.id, values)
 
 
-def _note(tx: Transaction, job: Job, ran: Ran | None, error: str) -> None:
+def _note(tx: Transaction, job: Job, ran: JobTiming | None, error: str) -> None:
     """Keep how a job went, and no more than MAX_RUNS of its kind."""
     if ran is None:
         return

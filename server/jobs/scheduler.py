@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from server import clock, log
 from server.context import Service
 from server.jobs.clock_watch import WATCH, ClockWatch
-from server.jobs.queue import OFF, Job, JobQueue, Ran, Room, body_of
+from server.jobs.queue import OFF, Job, JobCapacity, JobQueue, JobTiming, body_of
 from server.store.store_local import StoreLocal
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
@@ -32,7 +32,7 @@ _log = log.get("jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScanRun:
     """The last run of a scan. at: Unix seconds. ms: how long it took. error: "" for none. next_at: when it asked to run
     again, 0 for whenever the others do."""
 
@@ -101,7 +101,7 @@ class Scheduler:
         self._wanted: dict[str, int] = {}  # when a scan wants to run again
         self._stopping = False
         self._thread: threading.Thread | None = None
-        self.scanned: dict[str, Scanned] = {}  # the last run of each scan
+        self.scanned: dict[str, ScanRun] = {}  # the last run of each scan
         self._ahead = 0.0  # the time of day before the clock that nobody can set, when claims were last renewed
         self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
 
@@ -201,7 +201,7 @@ class Scheduler:
             except Exception as failure:
                 _log.exception("scan.failed", scan=name)
                 error = f"{type(failure).__name__}: {failure}"
-            self.scanned[name] = Scanned(now, _ms_since(began), error, again or 0)
+            self.scanned[name] = ScanRun(now, _ms_since(began), error, again or 0)
             if again is not None:
                 self._wanted[name] = again
 
@@ -218,12 +218,12 @@ class Scheduler:
             running = list(self._running.values())
         self.queue.renew(running, now)
 
-    def _room(self) -> Room:
+    def _room(self) -> JobCapacity:
         """What may be taken up beside the jobs that run."""
         with self._lock:
             running = [each.is_slow for each in self._running.values()]
         slow, free = sum(running), self._slots - len(running)
-        return Room(
+        return JobCapacity(
             min(max(self._slots // 2, 1) - slow, free), min(max(self._slots - 1, 1) - (len(running) - slow), free), free
         )
 
@@ -259,10 +259,10 @@ class Scheduler:
             body(self._service, claimed.payload, began)
         except Exception as error:
             _log.exception("job.failed", kind=claimed.kind, job=claimed.id, attempts=claimed.attempts)
-            message, ran = f"{type(error).__name__}: {error}", Ran(began, _ms_since(started))
+            message, ran = f"{type(error).__name__}: {error}", JobTiming(began, _ms_since(started))
             self._guarded("fail", lambda: self.queue.fail(claimed, message, clock.now() if now is None else now, ran))
             return
-        ran = Ran(began, _ms_since(started))
+        ran = JobTiming(began, _ms_since(started))
         self._guarded("finish", lambda: self.queue.finish(claimed, ran))
 
     def _guarded(self, what: str, work: Callable[[], object]) -> None:

@@ -25,7 +25,7 @@ def _read_date(text: str) -> int | None:
 
 
 @dataclass
-class Given:
+class Environment:
     """What a tree is evaluated with.
 
     values: the dictionary that `key` looks in, None for none. render: turns a template into text, may raise
@@ -42,7 +42,7 @@ class Given:
 class Generic:
     """strict: whether a template that fails ends all, else its value is null and the failure is logged."""
 
-    def __init__(self, given: Given, strict: bool = True) -> None:
+    def __init__(self, given: Environment, strict: bool = True) -> None:
         self.given = given
         self.strict = strict
 

@@ -39,7 +39,7 @@ def parse(text: str) -> Document:
         raise KataSyntax(
             f"the document has {len(text):,} characters, at most {MAX_CHARS:,} are read", code="TOO_LARGE", line=1
         )
-    document = _Parser(text.replace("\r", "").split("\n")).run()
+    document = _KataParser(text.replace("\r", "").split("\n")).run()
     references.resolve(document)
     return document
 
@@ -70,7 +70,7 @@ class _Level:
     seen: set[str]
 
 
-class _Parser:
+class _KataParser:
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self._document = Document()

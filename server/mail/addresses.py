@@ -42,7 +42,7 @@ _GAPS = re.compile(rf"{_GAP}(?: ?{_GAP})+")
 _AT_WITH_GAP = re.compile(rf" ?{_GAP} ?@ ?{_GAP}? ?| ?@ ?{_GAP} ?")
 
 
-class Address(NamedTuple):
+class NamedAddress(NamedTuple):
     """A display name ("" for none) and an address as it was written."""
 
     name: str
@@ -80,30 +80,30 @@ def the_one(text: str) -> str | None:
     return text.lower() if valid(text) else None
 
 
-def parse_list(text: str, limit: int = ADDRESSES) -> list[Address]:
+def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     """The valid addresses of a field, at most `limit`, in order; what is no address is skipped. Takes linear time.
 
     `,` and `;` separate; quoted names may hold both; `mail@host (Name)`, groups and bare addresses are understood.
 
     >>> parse_list('"Doe, Ann" <ann@x.example>; bob@x.example (Bob)')
-    [Address(name='Doe, Ann', address='ann@x.example'), Address(name='Bob', address='bob@x.example')]
+    [NamedAddress(name='Doe, Ann', address='ann@x.example'), NamedAddress(name='Bob', address='bob@x.example')]
     """
     if "@" not in text:
         return []
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:
-        return [Address(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []
-    return _Reader(text, limit).read()
+        return [NamedAddress(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []
+    return _AddressReader(text, limit).read()
 
 
-def parse_all(text: str, limit: int = ADDRESSES) -> list[Address]:
+def parse_all(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     """As parse_list, for what somebody wrote to be mailed to. Raises Invalid that tells the first text that is no
     address, so that nobody is left out silently.
 
     >>> parse_all("ann@x.example; Bob <bob@x.example>")[1].name
     'Bob'
     """
-    reader = _Reader(text, limit)
+    reader = _AddressReader(text, limit)
     found = reader.read()
     if reader.unread and len(found) < limit:
         shown = headers.one_line(reader.unread)[:ADDRESS_CHARACTERS]
@@ -178,19 +178,19 @@ def _encoded_word(text: str) -> str:
     return "=?utf-8?b?" + base64.b64encode(text.encode("utf-8", "replace")).decode("ascii") + "?="
 
 
-class _Reader:
+class _AddressReader:
     """One pass over a field. An opening quote or parenthesis without its end is an ordinary character, and so are all
     later ones: looking for each one's end again would take quadratic time."""
 
     def __init__(self, text: str, limit: int) -> None:
         self.text, self.limit, self.position = text, limit, 0
-        self.found: list[Address] = []
+        self.found: list[NamedAddress] = []
         self.unread = ""  # the first text between commas without an address or with a cut one, or a word with @
         self._begun = 0  # where the text since the last comma begins
         self.has_quotes = self.has_comments = True
         self._next_mailbox()
 
-    def read(self) -> list[Address]:
+    def read(self) -> list[NamedAddress]:
         while self.position < len(self.text) and len(self.found) < self.limit:
             plain = _PLAIN.match(self.text, self.position)
             if plain is not None:
@@ -306,7 +306,7 @@ class _Reader:
     def _add(self, name: str, address: str) -> None:
         address = _NEEDLESS_QUOTES.sub(r"\1", address)
         if valid(address):
-            self.found.append(Address(headers.one_line(name)[:NAME_CHARACTERS], address))
+            self.found.append(NamedAddress(headers.one_line(name)[:NAME_CHARACTERS], address))
 
 
 def _bare_address(word: str) -> str:

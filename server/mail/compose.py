@@ -52,7 +52,7 @@ class OutFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutgoingMail:
     """A mail to send. Ids with or without angle brackets; `date` in unix seconds, written in `tz`; `to` and `cc` are
     (name or "", address); `references` oldest first; `installation` names this service to itself, against loops."""
 
@@ -77,7 +77,7 @@ class Outgoing:
     list_headers: tuple[tuple[str, str], ...] = ()
 
 
-def compose(mail: Outgoing) -> bytes:
+def compose(mail: OutgoingMail) -> bytes:
     """The mail as bytes with CRLF line ends, pure ASCII unless a mailbox name is not.
 
     Raises Invalid, with `field`, for CR, LF or NUL in what goes into a header, for a bad address and for more than
@@ -183,7 +183,7 @@ def quote_original(text: str, date_text: str, sender: str) -> str:
     return "\n".join([f"On {date_text}, {sender} wrote:", *(f"> {line}" if line else ">" for line in lines)])
 
 
-def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
+def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
     if len(mail.to) + len(mail.cc) > MAX_RECIPIENTS:
         raise Invalid(f"a mail goes to at most {MAX_RECIPIENTS} recipients; leave some out", field="to")
     yield "Message-ID", f"<{_own_id(mail.message_id)}>"
@@ -209,7 +209,7 @@ def _headers(mail: Outgoing) -> Iterable[tuple[str, str]]:
         yield name, value
 
 
-def _body(mail: Outgoing) -> EmailMessage:
+def _body(mail: OutgoingMail) -> EmailMessage:
     """The MIME tree: mixed(alternative(text, related(HTML, inline images)), files), as little of it as is needed."""
     message = EmailMessage(policy=_POLICY)
     message.set_content(_clean_text(mail.text), charset="utf-8", cte="quoted-printable")

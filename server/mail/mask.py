@@ -22,7 +22,7 @@ _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
 _UNFIT = re.compile("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
 
 
-class Choosing(Protocol):
+class RandomSource(Protocol):
     """What draws: a random.Random, or OneDraw."""
 
     def choice(self, options: str, /) -> str: ...
@@ -61,7 +61,7 @@ def masks_in(subject: str) -> list[str]:
     return found
 
 
-def new_mask(pattern: str = DEFAULT_PATTERN, rand: Choosing | None = None, today: date | None = None) -> str:
+def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, today: date | None = None) -> str:
     """A mask drawn by a pattern, in upper case; the caller draws again when it is taken.
 
     Pattern: `L` letter without O, `N` digit 1 to 9, `C` either, `Y` `M` `D` year, month, day in four, two, two digits,
@@ -107,7 +107,7 @@ def _tokens(pattern: str) -> tuple[tuple[str, bool], ...]:
     return tuple(tokens)
 
 
-def _drawn(token: str, is_literal: bool, rand: Choosing, day: date) -> str:
+def _drawn(token: str, is_literal: bool, rand: RandomSource, day: date) -> str:
     if is_literal:
         return token
     if token in _CHOICES:

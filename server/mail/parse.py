@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
 from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers, rtf, smime, tnef
-from server.mail.addresses import Address
+from server.mail.addresses import NamedAddress
 from server.mail.bounce import Bounce
 
 NOTES = 50  # kept
@@ -42,7 +42,7 @@ _SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "p
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ParseLimits:
     """How much of a mail is taken. Sizes in bytes. Only mail_bytes refuses; the others leave things together or out."""
 
     mail_bytes: int = 64 * 1024 * 1024
@@ -54,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class AttachedFile:
     """An attachment. `name` is safe to show and unique in its mail; `content_id` comes without angle brackets.
 
     size: bytes that it came with. dropped: why its content was left out, "" where it is there."""
@@ -90,15 +90,15 @@ class Mail:
     in_reply_to: str | None
     references: tuple[str, ...]
     date: int
-    to: tuple[Address, ...]
-    cc: tuple[Address, ...]
-    delivered_to: tuple[Address, ...]
+    to: tuple[NamedAddress, ...]
+    cc: tuple[NamedAddress, ...]
+    delivered_to: tuple[NamedAddress, ...]
     header_text: str
     headers: tuple[tuple[str, str], ...]
     text: str
     html: str | None
     has_plain: bool
-    files: tuple[File, ...]
+    files: tuple[AttachedFile, ...]
     notes: tuple[str, ...]
     is_automatic: bool
     is_machine_written: bool
@@ -120,7 +120,7 @@ class Mail:
         return replace(mail, references=tuple(headers.ids_in(value))) if known == "references" else mail
 
 
-def parse(raw: bytes, now: int, limits: Limits = Limits(), host: str = "localhost") -> Mail:
+def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str = "localhost") -> Mail:
     """The mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be made.
 
     Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else. Source: Mail, sections 2 to 5.
@@ -160,7 +160,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     if found_bounce is None or found_bounce.failed_address is None:
         found_bounce = bounce_text.read(head, text, found_bounce)
     if sender is None and (is_nameless or found_bounce is not None):
-        sender = Address("", content.stand_in(host))
+        sender = NamedAddress("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
     is_made = read_id is None
     date, date_note = headers.date_in(head.first("date"), now)
@@ -192,22 +192,22 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     )
 
 
-def _addresses(head: headers.Head, limits: Limits, *names: str) -> tuple[Address, ...]:
-    found: list[Address] = []
+def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[NamedAddress, ...]:
+    found: list[NamedAddress] = []
     for value in head.all(*names):
         found += addresses.parse_list(value, limits.addresses - len(found))
         if len(found) >= limits.addresses:
             break
-    return tuple(Address(name, address.lower()) for name, address in found)
+    return tuple(NamedAddress(name, address.lower()) for name, address in found)
 
 
-def _senders(head: headers.Head, from_list: tuple[Address, ...], limits: Limits) -> Iterator[Address]:
+def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> Iterator[NamedAddress]:
     yield from _addresses(head, limits, "reply-to")
     yield from from_list
     yield from _addresses(head, limits, "return-path")
 
 
-def _sender_name(sender: Address | None, from_list: tuple[Address, ...]) -> str:
+def _sender_name(sender: NamedAddress | None, from_list: tuple[NamedAddress, ...]) -> str:
     if sender is None or sender.name:
         return sender.name if sender else ""
     return next((name for name, address in from_list if address == sender.address), "")
@@ -223,7 +223,7 @@ def _header_text(head: headers.Head, made_id: str | None) -> str:
     return "\n".join(lines + [f"{name}: {value}" for name, value in head.fields])
 
 
-def _notes(head: headers.Head, from_list: tuple[Address, ...], notes: list[str]) -> tuple[str, ...]:
+def _notes(head: headers.Head, from_list: tuple[NamedAddress, ...], notes: list[str]) -> tuple[str, ...]:
     all_notes = [*head.notes]
     if len(from_list) > 1:
         all_notes.append("From names more than one address")
@@ -251,11 +251,11 @@ class _Content:
     """Everything below the headers of one mail, collected part by part."""
 
     raw: bytes
-    limits: Limits
+    limits: ParseLimits
     charset: str  # of raw bytes in the heads of parts
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
-    files: list[File] = field(default_factory=list)
+    files: list[AttachedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     statuses: list[tuple[_Part, bytes]] = field(default_factory=list)
     originals: list[bytes] = field(default_factory=list)
@@ -457,7 +457,7 @@ class _Content:
         if dropped:
             self.notes.append(f"file {name} was not kept: {dropped}")
             content = b""
-        self.files.append(File(self._unique(name), mime_type, content, content_id, is_inline, size, dropped))
+        self.files.append(AttachedFile(self._unique(name), mime_type, content, content_id, is_inline, size, dropped))
 
     def _unique(self, name: str) -> str:
         """`name`, or with -1, -2 before its extension when an earlier file has it. Case makes no difference."""

@@ -55,7 +55,7 @@ def words_of(rtf: bytes) -> tuple[str, bool]:
     >>> words_of(rb"{\\rtf1\\ansi{\\fonttbl x;}Gr\\'fc\\'dfe,\\par \\b Ann\\u8364?}")
     ('Grüße,\\nAnn€', False)
     """
-    reading = _Reading(_codepage(rtf), b"\\fromhtml" in rtf[:1_000])
+    reading = _RtfReader(_codepage(rtf), b"\\fromhtml" in rtf[:1_000])
     for match in _TOKEN.finditer(rtf[:MAX_RTF_BYTES]):
         reading.take(match)
     reading.flush()
@@ -111,7 +111,7 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _RtfReader:
     codepage: str
     is_html: bool
     pieces: list[str] = field(default_factory=list)

@@ -34,7 +34,7 @@ _FIRST_NAMED, _GUID_BYTES = 0x8000, 16
 
 
 @dataclass(slots=True)
-class Packed:
+class TnefFile:
     """One file: `mime_type` and `content_id` are "" where it does not tell."""
 
     name: str = ""
@@ -48,7 +48,7 @@ class Winmail:
     """What was in it. rtf: the message as it was packed, for rtf.py. `is_whole` is False when something could not be
     read."""
 
-    files: list[Packed] = field(default_factory=list)
+    files: list[TnefFile] = field(default_factory=list)
     text: str = ""
     html: str = ""
     rtf: bytes = b""
@@ -59,7 +59,7 @@ def unpack(content: bytes) -> Winmail | None:
     """What is packed in `content`; None when that is no TNEF. Never raises; takes linear time."""
     if not content.startswith(SIGNATURE):
         return None
-    reading = _Reading(content)
+    reading = _TnefReader(content)
     try:
         reading.attributes()
     except (struct.error, ValueError, IndexError):
@@ -69,7 +69,7 @@ def unpack(content: bytes) -> Winmail | None:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TnefReader:
     content: bytes
     found: Winmail = field(default_factory=Winmail)
     codepage: str = "cp1252"
@@ -90,7 +90,7 @@ class _Reading:
 
     def _take(self, id: int, start: int, end: int) -> None:
         if id == _NEXT_FILE:
-            self.found.files.append(Packed())
+            self.found.files.append(TnefFile())
         elif id == _CODEPAGE and end - start >= 4:
             self.codepage = f"cp{struct.unpack_from('<I', self.content, start)[0]}"
         elif id == _BODY:
@@ -102,7 +102,7 @@ class _Reading:
 
     def _file(self, id: int, start: int, end: int) -> None:
         if not self.found.files:
-            self.found.files.append(Packed())
+            self.found.files.append(TnefFile())
         file = self.found.files[-1]
         if id == _FILE_DATA:
             file.content = self.content[start:end]
@@ -111,7 +111,7 @@ class _Reading:
         else:
             self._describe(file, dict(self._properties(start, end)))
 
-    def _describe(self, file: Packed, values: dict[int, Any]) -> None:
+    def _describe(self, file: TnefFile, values: dict[int, Any]) -> None:
         names = (values.get(each) for each in (_PR_LONG_NAME, _PR_NAME, _PR_SHORT_NAME))
         file.name = next((name for name in names if isinstance(name, str) and name), file.name)
         file.mime_type = _text(values.get(_PR_TYPE))

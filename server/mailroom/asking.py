@@ -16,7 +16,7 @@ from server.errors import HelpdeskError, Rejected
 from server.mail import headers
 from server.mailroom import sender as senders
 from server.mailroom import threading
-from server.mailroom.incoming import Incoming, again
+from server.mailroom.incoming import IncomingMail, again
 from server.mailroom.threading import Thread
 from server.records.base import Record
 from server.records.shared import custom
@@ -28,31 +28,31 @@ LOG = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FilteredMail:
     """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
     custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing."""
 
-    incoming: Incoming
+    incoming: IncomingMail
     org_id: int | None = None
     customs: dict[str, Any] = field(default_factory=dict)
     place: Mapping[str, Any] = field(default_factory=dict)
 
 
-def asked(ctx: Context, incoming: Incoming) -> Asked:
+def asked(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
     if not events.is_bound(ctx, FILTER, ROUTE):
-        return Asked(incoming)
+        return FilteredMail(incoming)
     found = _filtered(ctx, incoming)
     return replace(found, place=_routed(ctx, found.incoming))
 
 
-def _filtered(ctx: Context, incoming: Incoming) -> Asked:
+def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     def values() -> dict[str, Any]:
         ticket = _thread(ctx, incoming).ticket
         parent = events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
         return _values(ctx, incoming) | parent
 
-    found = Asked(incoming)
+    found = FilteredMail(incoming)
     for answer in events.ask(ctx, FILTER, values):
         if events.is_yes(answer.get("reject")):
             LOG.info("mail.refused", sender=incoming.mail.sender)
@@ -63,7 +63,7 @@ def _filtered(ctx: Context, incoming: Incoming) -> Asked:
     return found
 
 
-def _changed(found: Asked, changes: Mapping[str, Any]) -> Asked:
+def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
     """What one automation sets."""
     mail = found.incoming.mail
     for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):
@@ -81,7 +81,7 @@ def _changed(found: Asked, changes: Mapping[str, Any]) -> Asked:
     )
 
 
-def _routed(ctx: Context, incoming: Incoming) -> Mapping[str, Any]:
+def _routed(ctx: Context, incoming: IncomingMail) -> Mapping[str, Any]:
     """Asked for new tickets only; the first automation that returns something decides."""
 
     if events.is_bound(ctx, ROUTE) and _thread(ctx, incoming).ticket is None:
@@ -89,11 +89,11 @@ def _routed(ctx: Context, incoming: Incoming) -> Mapping[str, Any]:
     return {}
 
 
-def _thread(ctx: Context, incoming: Incoming) -> Thread:
+def _thread(ctx: Context, incoming: IncomingMail) -> Thread:
     return ctx.service.store.read(lambda tx: threading.find(RecordReader(ctx, tx), incoming))
 
 
-def _values(ctx: Context, incoming: Incoming) -> dict[str, Any]:
+def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     mail = incoming.mail
     known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordReader(ctx, tx), mail))
     sender: Record | None = known.get(mail.sender or "")

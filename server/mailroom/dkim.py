@@ -22,7 +22,7 @@ MAX_KEYS = 10  # of one domain
 
 
 @dataclass(frozen=True)
-class Key:
+class DkimKey:
     """A key, without its secret. created_at: Unix seconds. is_used: whether mail of the domain is signed with it."""
 
     id: int
@@ -43,20 +43,20 @@ class Key:
         return dkim_signing.entry_of(self.public_key)
 
 
-def listed(ctx: Context) -> list[Key]:
+def listed(ctx: Context) -> list[DkimKey]:
     """All keys, those of one domain together, the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(DKIM_KEY))
     return sorted(map(_key, rows), key=lambda each: (each.domain, -each.id))
 
 
-def one(ctx: Context, id: int) -> Key:
+def one(ctx: Context, id: int) -> DkimKey:
     """Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _still(tx, id))
 
 
-def make(ctx: Context, domain: str) -> Key:
+def make(ctx: Context, domain: str) -> DkimKey:
     """Make a key for a sender domain, under a selector that the domain has not had. It signs nothing yet. Raises
     AdminOnly; Invalid for a domain that no mail comes from; Conflict where there are enough."""
     ctx.require_admin(DOING)
@@ -80,7 +80,7 @@ def make(ctx: Context, domain: str) -> Key:
     return one(ctx, ctx.service.store.write(write))
 
 
-def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> Key:
+def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> DkimKey:
     """Sign mail of its domain with a key from now on, in place of the one before, which others still need in DNS for
     mail that is on its way. Raises AdminOnly, NotFound; Conflict when DNS does not show the key, as mail would be
     taken for forged; Unavailable when no name server answers."""
@@ -98,7 +98,7 @@ def use(ctx: Context, id: int, servers: Sequence[dns.Server] | None = None) -> K
     return one(ctx, id)
 
 
-def stop(ctx: Context, id: int) -> Key:
+def stop(ctx: Context, id: int) -> DkimKey:
     """Sign nothing with a key any more. Raises AdminOnly, NotFound."""
     key = one(ctx, id)
 
@@ -112,7 +112,7 @@ def stop(ctx: Context, id: int) -> Key:
     return one(ctx, id)
 
 
-def delete(ctx: Context, id: int) -> Key:
+def delete(ctx: Context, id: int) -> DkimKey:
     """Forget a key for good. Raises AdminOnly, NotFound; Conflict for one in use."""
     key = one(ctx, id)
 
@@ -126,7 +126,7 @@ def delete(ctx: Context, id: int) -> Key:
     return key
 
 
-def is_published(key: Key, servers: Sequence[dns.Server] | None = None) -> bool:
+def is_published(key: DkimKey, servers: Sequence[dns.Server] | None = None) -> bool:
     """Whether DNS shows the key. Raises Unavailable when no name server answers."""
     try:
         texts = [str(each["txt"]) for each in dns.records(key.name, "txt", servers)]
@@ -143,16 +143,16 @@ def sender_domains(ctx: Context) -> list[str]:
     return [each for each in found if "." in each]
 
 
-def _still(tx: Transaction, id: int) -> Key:
+def _still(tx: Transaction, id: int) -> DkimKey:
     row = tx.get(DKIM_KEY, id)
     if row is None:
         raise NotFound(f"there is no signing key {id} any more")
     return _key(row)
 
 
-def _key(row: Sequence[object]) -> Key:
+def _key(row: Sequence[object]) -> DkimKey:
     id, domain, selector, _, public, created_at, is_used = row
-    return Key(int(str(id)), str(domain), str(selector), str(public), int(str(created_at)), bool(is_used))
+    return DkimKey(int(str(id)), str(domain), str(selector), str(public), int(str(created_at)), bool(is_used))
 
 
 def _log(ctx: Context, tx: Transaction, point: str, domain: str, selector: str) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from server.context import Service
 from server.mail import charsets, mask, parse, spam
 from server.mail.authentication import dmarc_failed_at
-from server.mail.parse import Limits, Mail
+from server.mail.parse import Mail, ParseLimits
 
 SUBJECT_CHARACTERS = 255
 TOKEN_BYTES = 5  # two characters each
@@ -28,7 +28,7 @@ _TRACE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingMail:
     """What was sent, and what follows from it alone.
 
     subject, text, header_text: as they are stored. references: ids of mails that this one may answer, the likeliest
@@ -68,12 +68,12 @@ class Incoming:
         return text.encode("utf-8", "replace")
 
 
-def read(service: Service, raw: bytes, now: int) -> Incoming:
+def read(service: Service, raw: bytes, now: int) -> IncomingMail:
     """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else. Source: Mail, Content."""
     settings = service.settings
-    limits = Limits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
+    limits = ParseLimits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")
-    return Incoming(
+    return IncomingMail(
         raw=raw,
         bytes_digest=_digest(raw) if mail.message_id_was_made else "",
         body_digest=_digest_of_body(mail),
@@ -87,7 +87,7 @@ def read(service: Service, raw: bytes, now: int) -> Incoming:
     )
 
 
-def again(incoming: Incoming, mail: Mail) -> Incoming:
+def again(incoming: IncomingMail, mail: Mail) -> IncomingMail:
     """The same with a mail that was changed meanwhile; its bytes stay as they came."""
     return replace(incoming, **_what_follows(mail))
 

@@ -89,7 +89,7 @@ def _dmarc(domain: str, texts: list[str]) -> Hint:
     return Hint(domain, "DMARC", _cut(found[0]), "several are taken for none: keep one" if len(found) > 1 else "")
 
 
-def _dkim(domain: str, key: dkim.Key, servers: Sequence[dns.Server] | None) -> Hint:
+def _dkim(domain: str, key: dkim.DkimKey, servers: Sequence[dns.Server] | None) -> Hint:
     """Whether others can read the signatures that mail gets here."""
     is_there = dkim.is_published(key, servers)
     return Hint(

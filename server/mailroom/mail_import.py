@@ -25,13 +25,13 @@ from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
-from server.mailroom import Received, asking
+from server.mailroom import Receipt, asking
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
-from server.store.writer import Pending
+from server.store.writer import PendingWrite
 
 STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
 MAX_WAITING = 64  # mails that are prepared and wait for the writer
@@ -107,7 +107,7 @@ class _Mail:
 
     place: str
     size: int
-    answer: "SimpleQueue[Pending]" = field(default_factory=SimpleQueue)
+    answer: "SimpleQueue[PendingWrite]" = field(default_factory=SimpleQueue)
 
 
 class _Import:
@@ -173,7 +173,7 @@ class _Import:
         answer = mail.answer.get()
         if answer.error is not None:
             raise _stopped(answer.error, self.counts.done)
-        if isinstance(answer.result, Received):
+        if isinstance(answer.result, Receipt):
             self._count(_outcome(answer.result))
         else:
             self._fail(mail.place, answer.result)
@@ -188,17 +188,17 @@ class _Import:
         self._count("failed")
 
 
-def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Received | str]:
+def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Receipt | str]:
     """The write of the mail with this number of its source. It answers what became of the mail, or why it is not
     stored; either way the mail is done. Raises Unavailable when the mail before it is not."""
-    take: Callable[[Transaction], Received] | None = None
+    take: Callable[[Transaction], Receipt] | None = None
     refused = ""
     try:
         take = mailroom.ready(ctx, raw)
     except Exception as error:
         refused = _refusal(error)
 
-    def write(tx: Transaction) -> Received | str:
+    def write(tx: Transaction) -> Receipt | str:
         row = tx.first(IMPORTED, source=source)
         if (row[1] if row else 0) != number - 1:
             raise Unavailable("the mail before this one was not stored")
@@ -231,7 +231,7 @@ def _stopped(error: BaseException, done: int) -> BaseException:
     return error
 
 
-def _outcome(received: Received) -> str:
+def _outcome(received: Receipt) -> str:
     if received.outcome == "duplicate":
         return "duplicates"
     if received.outcome == "ignored":

@@ -11,14 +11,14 @@ from server.desk.service_settings import DEFAULT_SENDER
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
 from server.mail import dialogue
-from server.mail.compose import Outgoing, new_message_id
+from server.mail.compose import OutgoingMail, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
 from server.mailroom.mailboxes import checking, due
 from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK
 from server.outbox.default_transport import choose, default_transport
-from server.outbox.deliver import Loaded, hand_over
-from server.outbox.sender import Way, default_sender
+from server.outbox.deliver import ReadyMail, hand_over
+from server.outbox.sender import TransportChoice, default_sender
 from server.records.base import Record
 from server.records.shared.resolve import address_in
 from server.settings import VERSION
@@ -42,7 +42,7 @@ class TestFailed(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
+class SenderAddress:
     """An address that mail comes from. transport: the name of its own mail transport, "" for the default one."""
 
     id: int
@@ -68,12 +68,12 @@ def defaults(ctx: Context) -> tuple[int, int]:
     return ctx.service.store.read(_defaults)
 
 
-def senders(ctx: Context) -> list[Sender]:
+def senders(ctx: Context) -> list[SenderAddress]:
     """The addresses that mail comes from: the default one, then those with a mail transport. Raises AdminOnly."""
     ctx.require_admin(DOING)
     registry = ctx.service.registry
 
-    def read(tx: Transaction) -> list[Sender]:
+    def read(tx: Transaction) -> list[SenderAddress]:
         reading = RecordReader(ctx, tx)
         default = default_sender(tx)
         ids = reading.search_ids("address", "mailTransport.id:>0")[:MAX_SENDERS]
@@ -84,7 +84,7 @@ def senders(ctx: Context) -> list[Sender]:
                 registry.type("mail_transport").table, {each["mail_transport_id"] for each in found})
         )}  # fmt: skip
         listed = [
-            Sender(each["id"], each["email"], each["mail_transport_id"],
+            SenderAddress(each["id"], each["email"], each["mail_transport_id"],
                    transports.get(each["mail_transport_id"], ""), each["id"] == default)
             for each in found
         ]  # fmt: skip
@@ -189,7 +189,7 @@ def send_test(ctx: Context, transport_id: int, recipient: str) -> str:
         return transport, _sender(reading, own[0] if own else default_sender(tx))
 
     transport, sender = ctx.service.store.read(read)
-    way = Way(transport["id"], transport["extension_id"], transport["params"])
+    way = TransportChoice(transport["id"], transport["extension_id"], transport["params"])
     _send(ctx, way, transport["name"], sender, recipient)
     ctx.service.store.write(lambda tx: _log_test(RecordWriter(ctx, tx), transport_id, recipient.strip()))
     return sender
@@ -204,7 +204,7 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     transport(SMTP).settings_from(params)
     if not is_untried:
         sender = ctx.service.store.read(lambda tx: _sender(RecordReader(ctx, tx), default_sender(tx)))
-        _send(ctx, Way(0, SMTP, dict(params)), name, sender, recipient)
+        _send(ctx, TransportChoice(0, SMTP, dict(params)), name, sender, recipient)
     made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
     set_default_transport(ctx, made["id"])
 
@@ -228,16 +228,16 @@ def _sender(reading: RecordReader, id: int) -> str:
     return str(found["email"])
 
 
-def _send(ctx: Context, way: Way, name: str, sender: str, recipient: str) -> None:
+def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
     to = address_in(recipient, "recipient")
-    mail = Outgoing(
+    mail = OutgoingMail(
         message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
         from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
         text=TEXT.format(name=ctx.actor.name, transport=name),
     )  # fmt: skip
     with dialogue.recorded() as said:
         try:
-            hand_over(ctx, Loaded(mail, (to,), sender, way, 0), way)
+            hand_over(ctx, ReadyMail(mail, (to,), sender, way, 0), way)
         except TransportFailed as error:
             raise TestFailed(error.message, said.lines) from error
 
@@ -272,7 +272,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MailboxStatus:
     """When a mailbox is looked at next, 0 for never; when mail last arrived by it, and since when it fails, 0 for not.
     Unix seconds."""
 
@@ -281,14 +281,14 @@ class Look:
     failing_since: int = 0
 
 
-def looks(ctx: Context) -> dict[int, Look]:
+def looks(ctx: Context) -> dict[int, MailboxStatus]:
     """{id of a mailbox: what is known of its looks}. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
-    def read(tx: Transaction) -> dict[int, Look]:
+    def read(tx: Transaction) -> dict[int, MailboxStatus]:
         known = {row[0]: (row[1], row[2]) for row in tx.find(MAILBOX_LOOK)}
         next_at = {id: at for at, id in due.dates(tx, ctx.now, ctx.service.settings.mailbox_poll_seconds)}
-        return {id: Look(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
+        return {id: MailboxStatus(max(next_at.get(id, 0), 0), *known.get(id, (0, 0))) for id in {*known, *next_at}}
 
     return ctx.service.store.read(read)
 

@@ -11,10 +11,10 @@ from server.errors import Rejected
 from server.mailroom import asking, bounces, flood, repeats, routing, storing, threading
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
-from server.mailroom.asking import Asked
-from server.mailroom.incoming import Incoming
+from server.mailroom.asking import FilteredMail
+from server.mailroom.incoming import IncomingMail
 from server.mailroom.sender import Addresses
-from server.mailroom.threading import Known, Thread
+from server.mailroom.threading import ReferencedMessage, Thread
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.tickets import requesters
@@ -24,7 +24,7 @@ TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class Receipt:
     """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
     ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none."""
 
@@ -35,7 +35,7 @@ class Received:
     outcome: Literal["stored", "duplicate", "ignored"]
 
 
-def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Received:
+def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Receipt:
     """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
 
     along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
@@ -45,7 +45,7 @@ def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | Non
     Parser."""
     take = ready(ctx, raw)
 
-    def write(tx: Transaction) -> Received:
+    def write(tx: Transaction) -> Receipt:
         received = take(tx)
         if along is not None:
             along(tx)
@@ -54,7 +54,7 @@ def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | Non
     return ctx.service.store.write(write)
 
 
-def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
+def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt]:
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
@@ -64,7 +64,7 @@ def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Received]:
     return lambda tx: _take(by, tx, found, sender)
 
 
-def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
+def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Receipt:
     writing, incoming = RecordWriter(ctx, tx), asked.incoming
     thread = threading.find(writing, incoming)
     known = senders.known_addresses(writing, incoming.mail)
@@ -83,7 +83,7 @@ def _take(ctx: Context, tx: Transaction, asked: Asked, email: str) -> Received:
     return _store(senders.as_author(writing, sender), asked, thread, sender, known)
 
 
-def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, known: Addresses) -> Received:
+def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> Receipt:
     is_stranger, incoming = False, asked.incoming
     forged = senders.forged(incoming, sender, known)
     if forged:
@@ -103,10 +103,10 @@ def _store(writing: RecordWriter, asked: Asked, thread: Thread, sender: Record, 
     events.tell(writing, "mail.received", {
         "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
     })  # fmt: skip
-    return Received(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
+    return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 
-def _new_ticket(writing: RecordWriter, asked: Asked, sender: Record, known: Addresses) -> Record:
+def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
     incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
     place = asking.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
@@ -116,7 +116,7 @@ def _new_ticket(writing: RecordWriter, asked: Asked, sender: Record, known: Addr
     return ticket
 
 
-def _reply(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record, known: Addresses) -> bool:
+def _reply(writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record, known: Addresses) -> bool:
     """Open the ticket again; tells whether the sender is a stranger to it."""
     assert thread.ticket is not None
     storing.reopen(writing, thread.ticket)
@@ -127,7 +127,7 @@ def _reply(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Re
     return senders.is_stranger(writing, thread.ticket, sender)
 
 
-def _is_own_mail(ctx: Context, incoming: Incoming, thread: Thread, known: Addresses) -> bool:
+def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Addresses) -> bool:
     """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of ours.
 
     Source: Special mail, Loops."""
@@ -139,15 +139,17 @@ def _is_own_mail(ctx: Context, incoming: Incoming, thread: Thread, known: Addres
     return is_own and any(copy.is_outgoing for copy in thread.copies)
 
 
-def _ignored(writing: RecordWriter, thread: Thread) -> Received:
+def _ignored(writing: RecordWriter, thread: Thread) -> Receipt:
     copy = next(iter(thread.copies), None)
     ticket = (threading.survivor(writing, copy.ticket_id) if copy else None) or thread.ticket
     if ticket is None:
-        return Received(0, "", 0, False, "ignored")
-    return Received(ticket["id"], ticket["mask"], copy.id if copy else ticket["latest_message_id"], False, "ignored")
+        return Receipt(0, "", 0, False, "ignored")
+    return Receipt(ticket["id"], ticket["mask"], copy.id if copy else ticket["latest_message_id"], False, "ignored")
 
 
-def _again(ctx: Context, writing: RecordWriter, incoming: Incoming, copy: Known | None) -> Received | None:
+def _again(
+    ctx: Context, writing: RecordWriter, incoming: IncomingMail, copy: ReferencedMessage | None
+) -> Receipt | None:
     """The answer for a mail that is there already, None for a new one."""
     message_id, ticket_id = (copy.id, copy.ticket_id) if copy else (0, 0)
     if not message_id:
@@ -156,17 +158,19 @@ def _again(ctx: Context, writing: RecordWriter, incoming: Incoming, copy: Known 
         message = writing.record("message", message_id) if message_id else None
         ticket_id = message["ticket_id"] if message is not None else 0
     ticket = threading.survivor(writing, ticket_id) if ticket_id else None
-    return Received(ticket["id"], ticket["mask"], message_id, False, "duplicate") if ticket is not None else None
+    return Receipt(ticket["id"], ticket["mask"], message_id, False, "duplicate") if ticket is not None else None
 
 
-def _same(writing: RecordWriter, incoming: Incoming, thread: Thread, sender: Record | None) -> Known | None:
+def _same(
+    writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record | None
+) -> ReferencedMessage | None:
     """The message that is the same mail: the same id, the same sender, and the same words and files. Scanners and forms
     give the same id to many."""
     of_sender = [copy for copy in thread.copies if sender is not None and copy.sender_id == sender["id"]]
     return next((copy for copy in of_sender if _says_the_same(writing, incoming, copy)), None)
 
 
-def _says_the_same(writing: RecordWriter, incoming: Incoming, copy: Known) -> bool:
+def _says_the_same(writing: RecordWriter, incoming: IncomingMail, copy: ReferencedMessage) -> bool:
     if copy.body_digest:
         return copy.body_digest == incoming.body_digest
     message = writing.record("message", copy.id)  # stored before digests were kept

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.context import Service
 from server.jobs.scheduler import periodic
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -21,7 +21,7 @@ MAIL_WITHOUT_ID = Table(
 )  # message_id: may be that of one that was deleted since
 
 
-def known(tx: Transaction, incoming: Incoming, after: int) -> int:
+def known(tx: Transaction, incoming: IncomingMail, after: int) -> int:
     """The id of the message that this mail made when it came after that time, 0 for none. Unix seconds."""
     if not incoming.mail.message_id_was_made:
         return 0
@@ -29,7 +29,7 @@ def known(tx: Transaction, incoming: Incoming, after: int) -> int:
     return int(row[1]) if row is not None and row[2] > after else 0
 
 
-def remember(tx: Transaction, incoming: Incoming, message_id: int, now: int) -> None:
+def remember(tx: Transaction, incoming: IncomingMail, message_id: int, now: int) -> None:
     """Inside the transaction that stores the mail."""
     if incoming.mail.message_id_was_made:
         values = {"digest": incoming.bytes_digest, "message_id": message_id, "came_at": now}

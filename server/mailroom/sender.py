@@ -10,7 +10,7 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mail.parse import Mail
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.tickets import requesters
@@ -63,7 +63,7 @@ def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
     return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 
-def forged(incoming: Incoming, sender: Record, known: Addresses) -> list[str]:
+def forged(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
     """What is to be noted where a mail claims to be a worker's and is not: its server says so, or only Reply-To names
     the worker. sender: an address. Source: Security, M6; ours."""
     if not sender["worker_id"]:
@@ -88,7 +88,7 @@ def organization_of(writing: RecordWriter, sender: Record) -> int:
     return int(contact["org_id"]) if contact else 0
 
 
-def first_requesters(writing: RecordWriter, incoming: Incoming, sender: Record, known: Addresses) -> list[int]:
+def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Record, known: Addresses) -> list[int]:
     """The ids of the addresses that get the replies of a new ticket: the sender, and the recipients where the service
     is set so; never addresses of ours, nor excluded ones. Source: Mail, Requesters."""
     patterns = writing.setting("mail_exclude_patterns")

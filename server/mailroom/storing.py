@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from server.desk.writing import RecordWriter
 from server.mail import charsets
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.records.attachment import COPIED
 from server.records.base import Record
 from server.records.shared import paths
@@ -19,7 +19,7 @@ OCTETS = "application/octet-stream"
 HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 
 
-def new_ticket(writing: RecordWriter, incoming: Incoming, place: dict[str, int], org_id: int) -> Record:
+def new_ticket(writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int) -> Record:
     """The ticket of a mail that answers nothing: its id, mask and subject at least. place: its bucket_id or group_id.
 
     Source: Mail, New ticket."""
@@ -43,7 +43,7 @@ def reopen(writing: RecordWriter, ticket: Record) -> None:
 
 def message(
     writing: RecordWriter,
-    incoming: Incoming,
+    incoming: IncomingMail,
     ticket_id: int,
     sender: Record,
     notes: Sequence[str],
@@ -79,7 +79,7 @@ def message(
     return id
 
 
-def _files(writing: RecordWriter, incoming: Incoming) -> tuple[list[int], int]:
+def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], int]:
     """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
 
     Source: Mail, Bodies, Attachments."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.desk.reading import RecordReader
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.tickets.types.ticket_parts import merged
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReferencedMessage:
     """A stored message that a mail names."""
 
     id: int
@@ -31,11 +31,11 @@ class Thread:
     bounced: the mail of ours that came back."""
 
     ticket: Record | None
-    copies: tuple[Known, ...] = ()
-    bounced: Known | None = None
+    copies: tuple[ReferencedMessage, ...] = ()
+    bounced: ReferencedMessage | None = None
 
 
-def find(reading: RecordReader, incoming: Incoming) -> Thread:
+def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
     """Three statements at most for a mail that answers nothing merged."""
     own = incoming.own_id
     known = _messages(reading, [*filter(None, (own, incoming.bounced)), *incoming.references])
@@ -56,7 +56,7 @@ def survivor(reading: RecordReader, ticket_id: int) -> Record | None:
     return merged.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
 
 
-def _messages(reading: RecordReader, ids: list[str]) -> list[Known]:
+def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
     """The stored messages with one of these ids, in any case, the oldest first. One statement."""
     if not ids:
         return []
@@ -72,12 +72,12 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[Known]:
         (json.dumps(ids),),
     )
     return [
-        Known(id, ticket, message_id, sender, bool(outgoing), body)
+        ReferencedMessage(id, ticket, message_id, sender, bool(outgoing), body)
         for id, ticket, message_id, sender, outgoing, body in rows
     ]
 
 
-def _named(known: Iterable[Known], message_id: str | None) -> list[Known]:
+def _named(known: Iterable[ReferencedMessage], message_id: str | None) -> list[ReferencedMessage]:
     """Those with exactly this id, then those with it in another case."""
     if not message_id:
         return []

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from server.markup.tokens import Kind, tokens
+from server.markup.tokens import HtmlTokenKind, tokens
 
 MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text stays
 
@@ -46,13 +46,13 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
     >>> balanced("<ul><li>a<li><b>b</ul>c", {"ul", "li", "b"}, set())
     '<ul><li>a</li><li><b>b</b></li></ul>c'
     """
-    page = _Page()
+    page = _Balancer()
     for token in tokens(html):
-        if token.kind is Kind.TEXT:
+        if token.kind is HtmlTokenKind.TEXT:
             page.parts.append(entities.escape(token.value, quote=False))
         elif token.value not in tags:
             continue
-        elif token.kind is Kind.START:
+        elif token.kind is HtmlTokenKind.START:
             page.start(token.value, {name: value for name, value in token.attributes.items() if name in attributes})
         else:
             page.end(token.value)
@@ -61,7 +61,7 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
 
 
 @dataclass
-class _Page:
+class _Balancer:
     parts: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
     # Where each name stands in `open`, so that looking for the nearest one does not walk through all of them.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from server.markup.tokens import Kind, Token, tokens
+from server.markup.tokens import HtmlToken, HtmlTokenKind, tokens
 
 MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment
 MAX_INDENT = 6  # levels of lists that are indented; deeper ones stand below each other
@@ -29,11 +29,11 @@ def text_of_html(html: str) -> str:
     >>> text_of_html('<p>See <a href="https://x.example/a">the page</a></p><ul><li>one<li>two</ul>')
     'See the page <https://x.example/a>\\n\\n- one\\n- two'
     """
-    page = _Page()
+    page = _TextOutput()
     for token in tokens(_head(html)):
-        if token.kind is Kind.TEXT:
+        if token.kind is HtmlTokenKind.TEXT:
             page.text(token.value)
-        elif token.kind is Kind.START:
+        elif token.kind is HtmlTokenKind.START:
             page.start(token)
         else:
             page.end(token.value)
@@ -49,7 +49,7 @@ def _head(html: str) -> str:
 
 
 @dataclass
-class _Page:
+class _TextOutput:
     """The text so far, and what stands between it and the next word."""
 
     parts: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Page:
     link: str = ""
     link_from: int = 0  # length of `parts` where the label starts
 
-    def start(self, token: Token) -> None:
+    def start(self, token: HtmlToken) -> None:
         name = token.value
         self._block(name)
         if name == "br":

@@ -31,34 +31,38 @@ _UNREADABLE_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for n
 _ENDLESS_REFERENCE = re.compile(rf"&#[xX]?+[0-9a-fA-F]{{{MAX_REFERENCE_DIGITS},}}+;?")
 
 
-class Kind(Enum):
+class HtmlTokenKind(Enum):
     TEXT = "text"
     START = "start"
     END = "end"
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class HtmlToken:
     """A piece of HTML. `value`: the text with entities resolved, or the element's name in lower case.
     `attributes`: of a start tag, names in lower case, the first of equal names, entities resolved."""
 
-    kind: Kind
+    kind: HtmlTokenKind
     value: str
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-def tokens(html: str) -> Iterator[Token]:
+def tokens(html: str) -> Iterator[HtmlToken]:
     """The tags and texts of `html` in order. Comments, declarations and the elements in UNREADABLE with what they hold
     are left out; a tag without an end is text, with all that follows it. Never raises. Source: ours."""
     position = 0
     while (markup := _MARKUP.search(html, position)) is not None:
         start = markup.start()
         if start > position:
-            yield Token(Kind.TEXT, resolve(html[position:start]))
+            yield HtmlToken(HtmlTokenKind.TEXT, resolve(html[position:start]))
         tag = _TAG.match(html, start)
         if tag is not None:
             name = tag[2].lower()
-            yield Token(Kind.END, name) if tag[1] else Token(Kind.START, name, _attributes(tag[3]))
+            yield (
+                HtmlToken(HtmlTokenKind.END, name)
+                if tag[1]
+                else HtmlToken(HtmlTokenKind.START, name, _attributes(tag[3]))
+            )
             position = _after_unreadable(html, tag.end(), name) if not tag[1] else tag.end()
         elif _DECLARATION.match(html, start):
             position = _after_declaration(html, start)
@@ -68,7 +72,7 @@ def tokens(html: str) -> Iterator[Token]:
         if position < 0:
             return
     if position < len(html):
-        yield Token(Kind.TEXT, resolve(html[position:]))
+        yield HtmlToken(HtmlTokenKind.TEXT, resolve(html[position:]))
 
 
 def resolve(text: str) -> str:

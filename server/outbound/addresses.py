@@ -38,7 +38,7 @@ def is_public(address: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Allowed:
+class Allowlist:
     """What may be reached beside the open internet. names: of hosts, whatever addresses they have."""
 
     networks: tuple[Network, ...] = ()
@@ -52,7 +52,7 @@ class Allowed:
         return found is not None and any(found in each for each in self.networks if each.version == found.version)
 
 
-def allowed(listed: Sequence[str]) -> Allowed:
+def allowed(listed: Sequence[str]) -> Allowlist:
     """The setting `outbound_allow`: addresses, networks and names of hosts. Raises Invalid that names the wrong one."""
     networks, names = [], set()
     for each in listed:
@@ -60,7 +60,7 @@ def allowed(listed: Sequence[str]) -> Allowed:
             networks.append(ipaddress.ip_network(each, strict=False))
         except ValueError:
             names.add(_name(each))
-    return Allowed(tuple(networks), frozenset(names))
+    return Allowlist(tuple(networks), frozenset(names))
 
 
 def _name(text: str) -> str:

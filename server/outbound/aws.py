@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from server.errors import Invalid
-from server.outbound.urls import Url
+from server.outbound.urls import HttpUrl
 
 if TYPE_CHECKING:
-    from server.outbound.client import Request
+    from server.outbound.client import OutboundRequest
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 DEFAULT_REGION = "us-east-1"  # of hosts that name none
@@ -22,7 +22,7 @@ _HOST = re.compile(r"(?:.*\.)?amazonaws\.com(?:\.cn)?\Z")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z")
 
 
-def sign(asked: "Request", values: Mapping[str, str], now: int) -> "Request":
+def sign(asked: "OutboundRequest", values: Mapping[str, str], now: int) -> "OutboundRequest":
     """The request with its signature. values: access_key_id, secret_access_key, and if need be session_token, region
     and service; the last two are read from the host otherwise. now: Unix seconds. Raises Invalid."""
     region, service = _place(asked.url, values)
@@ -47,7 +47,7 @@ def sign(asked: "Request", values: Mapping[str, str], now: int) -> "Request":
     return asked.with_headers({"authorization": f"{ALGORITHM} {proof}"})
 
 
-def _place(url: Url, values: Mapping[str, str]) -> tuple[str, str]:
+def _place(url: HttpUrl, values: Mapping[str, str]) -> tuple[str, str]:
     """(region, service): as said, else as the host says."""
     region, service = values.get("region", ""), values.get("service", "")
     if _HOST.match(url.host):
@@ -64,7 +64,7 @@ def _place(url: Url, values: Mapping[str, str]) -> tuple[str, str]:
     return region or DEFAULT_REGION, service
 
 
-def _signed(asked: "Request") -> dict[str, str]:
+def _signed(asked: "OutboundRequest") -> dict[str, str]:
     """The headers that are signed, in order; those that the way may change are not."""
     found = {"host": asked.url.authority}
     for name, value in asked.headers:
@@ -73,12 +73,12 @@ def _signed(asked: "Request") -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _path(url: Url, service: str) -> str:
+def _path(url: HttpUrl, service: str) -> str:
     # Every service takes the path quoted twice but one, whose keys may be anything.
     return quote(unquote(url.path) if service == "s3" else url.path, safe="/-_.~")
 
 
-def _query(url: Url) -> str:
+def _query(url: HttpUrl) -> str:
     pairs = (pair.partition("=") for pair in url.query.split("&") if pair)
     return "&".join(sorted(f"{_again(name)}={_again(value)}" for name, _, value in pairs))
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
-from server.outbound.addresses import Allowed, allowed
+from server.outbound.addresses import Allowlist, allowed
 from server.outbound.connection import Deadline, Resolver, connect, reason
-from server.outbound.urls import Url
+from server.outbound.urls import HttpUrl
 from server.settings import VERSION, Settings, defaults_by_name
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -38,25 +38,25 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
-class Request:
+class OutboundRequest:
     """What is sent. headers: (lower-case name, value), in order. seconds: for all of it, 0 for as long as may be.
     verify: whether the certificate must be valid. sign: adds what proves who asks, a Signer or any function; it is not
     asked for another place than that of `url`."""
 
-    url: Url
+    url: HttpUrl
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     seconds: float = 0.0
     verify: bool = True
     follow: bool = True
-    sign: "Callable[[Request], Request] | None" = None
+    sign: "Callable[[OutboundRequest], OutboundRequest] | None" = None
 
     def header(self, name: str) -> str:
         """The first value of a header, "" when there is none. name: in lower case."""
         return next((value for key, value in self.headers if key == name), "")
 
-    def with_headers(self, values: Mapping[str, str]) -> "Request":
+    def with_headers(self, values: Mapping[str, str]) -> "OutboundRequest":
         """The same with headers set, whatever they were. Raises Invalid for what cannot be sent."""
         new = tuple(_checked(tuple(values.items())))
         kept = (pair for pair in self.headers if pair[0] not in dict(new))
@@ -67,38 +67,38 @@ class Request:
 class Signer:
     """What signs requests. renewed: answers another one, given seconds, for when this one's proof is taken no more."""
 
-    sign: Callable[[Request], Request]
+    sign: Callable[[OutboundRequest], OutboundRequest]
     renewed: "Callable[[float], Signer] | None" = None
 
-    def __call__(self, asked: Request) -> Request:
+    def __call__(self, asked: OutboundRequest) -> OutboundRequest:
         return self.sign(asked)
 
 
 @dataclass(frozen=True)
-class Response:
+class OutboundResponse:
     """What came back. url: where it came from, after redirects. headers: lower-case names; repeated ones are joined by
     commas. body: unpacked."""
 
     status: int
     reason: str
-    url: Url
+    url: HttpUrl
     headers: Mapping[str, str]
     body: bytes
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """What the settings say of requests. seconds: for one with its redirects. max_bytes: of an unpacked answer."""
 
     seconds: float
     max_bytes: int
-    permitted: Allowed
+    permitted: Allowlist
 
 
-def limits(settings: Settings | None = None) -> Limits:
+def limits(settings: Settings | None = None) -> RequestLimits:
     """The limits that settings say, or their defaults. Raises Invalid for a wrong `outbound_allow`. Source: ours."""
     said = settings or Settings(defaults_by_name())
-    return Limits(said.outbound_seconds, said.outbound_max_bytes, allowed(said.outbound_allow))
+    return RequestLimits(said.outbound_seconds, said.outbound_max_bytes, allowed(said.outbound_allow))
 
 
 def request(
@@ -109,7 +109,7 @@ def request(
     *,
     seconds: float = 0.0,
     verify: bool = True,
-) -> Request:
+) -> OutboundRequest:
     """A request from what people write. Raises Invalid that says which part cannot be sent."""
     method = method.upper()
     if method not in METHODS:
@@ -117,10 +117,10 @@ def request(
     if not 0 <= seconds <= MAX_SECONDS:
         raise Invalid(f"the timeout is {seconds:g}; it must be from 0 to {MAX_SECONDS:g} seconds", field="timeout")
     listed = tuple(headers.items()) if isinstance(headers, Mapping) else tuple(headers)
-    return Request(urls.parsed(url), method, tuple(_checked(listed)), body, seconds, verify)
+    return OutboundRequest(urls.parsed(url), method, tuple(_checked(listed)), body, seconds, verify)
 
 
-def send(asked: Request, bounds: Limits, resolve: Resolver = socket.getaddrinfo) -> Response:
+def send(asked: OutboundRequest, bounds: RequestLimits, resolve: Resolver = socket.getaddrinfo) -> OutboundResponse:
     """The answer, whatever its status. Blocks, at most as long as asked for or as bounds say.
 
     Raises Rejected for a host that may not be reached or has no valid certificate, TimedOut, TooLarge, Unavailable when
@@ -155,12 +155,14 @@ def _checked(headers: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
-def _signed_exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resolver) -> Response:
+def _signed_exchange(
+    asked: OutboundRequest, bounds: RequestLimits, deadline: Deadline, resolve: Resolver
+) -> OutboundResponse:
     signed = asked.sign(asked) if asked.sign is not None else asked
     return replace(_exchange(signed, bounds, deadline, resolve), url=asked.url)  # without what signs it
 
 
-def _exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resolver) -> Response:
+def _exchange(asked: OutboundRequest, bounds: RequestLimits, deadline: Deadline, resolve: Resolver) -> OutboundResponse:
     """One request on one connection."""
     url = asked.url
     connection, line = connect(url, bounds.permitted, deadline, verify=asked.verify, resolve=resolve)
@@ -169,7 +171,7 @@ def _exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resol
         answer = connection.getresponse()
         line.head_is_read()
         content = unpack.body(answer, bounds.max_bytes)
-        return Response(answer.status, answer.reason.strip(), url, _joined(answer.getheaders()), content)
+        return OutboundResponse(answer.status, answer.reason.strip(), url, _joined(answer.getheaders()), content)
     except (http.client.HTTPException, OSError, ValueError) as error:
         deadline.left()  # then that is why
         raise Unavailable(f"{url.authority} gave no answer that can be read: {_told(error)}") from error
@@ -177,7 +179,7 @@ def _exchange(asked: Request, bounds: Limits, deadline: Deadline, resolve: Resol
         line.hang_up()
 
 
-def _write(connection: http.client.HTTPConnection, asked: Request) -> None:
+def _write(connection: http.client.HTTPConnection, asked: OutboundRequest) -> None:
     connection.putrequest(asked.method, asked.url.target, skip_host=True, skip_accept_encoding=True)
     headers = [("host", asked.url.authority), *asked.headers]
     given = {name for name, _ in headers}
@@ -193,7 +195,7 @@ def _write(connection: http.client.HTTPConnection, asked: Request) -> None:
         connection.endheaders(asked.body or None)
 
 
-def _redirected(asked: Request, status: int, url: Url) -> Request:
+def _redirected(asked: OutboundRequest, status: int, url: HttpUrl) -> OutboundRequest:
     """The request that a redirect asks for. Source: RFC 9110, Redirection; ours: what another place is told."""
     here = replace(asked, url=url)
     if (status == 303 and asked.method not in ("GET", "HEAD")) or (status in (301, 302) and asked.method == "POST"):

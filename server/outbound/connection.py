@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from server.errors import Rejected, TimedOut, Unavailable
-from server.outbound.addresses import Allowed
-from server.outbound.urls import Url
+from server.outbound.addresses import Allowlist
+from server.outbound.urls import HttpUrl
 
 MAX_CONNECT_SECONDS = 5  # for each address of a host
 MAX_ADDRESSES = 4  # of a host that are tried
@@ -45,7 +45,7 @@ class Deadline:
         return TimedOut(f"no complete answer within {self.seconds:g} seconds")
 
 
-class Line(io.RawIOBase):
+class SocketStream(io.RawIOBase):
     """A connected socket as http.client uses one. However slowly the other side sends or takes, every wait ends with
     the deadline; a head that never ends is cut at MAX_HEAD_BYTES."""
 
@@ -94,8 +94,13 @@ class Line(io.RawIOBase):
 
 
 def connect(
-    url: Url, permitted: Allowed, deadline: Deadline, *, verify: bool = True, resolve: Resolver = socket.getaddrinfo
-) -> tuple[http.client.HTTPConnection, Line]:
+    url: HttpUrl,
+    permitted: Allowlist,
+    deadline: Deadline,
+    *,
+    verify: bool = True,
+    resolve: Resolver = socket.getaddrinfo,
+) -> tuple[http.client.HTTPConnection, SocketStream]:
     """A connection to the host of `url`, which http.client may send on, and its line, to be hung up at the end.
 
     verify: whether the certificate must be valid for the host. resolve: what looks names up.
@@ -104,14 +109,14 @@ def connect(
     sock = _connected(url, addresses, deadline)
     if url.scheme == "https":
         sock = _encrypted(sock, url, deadline, verify)
-    line = Line(sock, deadline)
+    line = SocketStream(sock, deadline)
     connection = http.client.HTTPConnection(url.host, url.port)
     connection.auto_open = 0  # it must never connect by itself
     connection.sock = cast(socket.socket, line)
     return connection, line
 
 
-def _addresses(url: Url, permitted: Allowed, deadline: Deadline, resolve: Resolver) -> list[tuple[int, Any]]:
+def _addresses(url: HttpUrl, permitted: Allowlist, deadline: Deadline, resolve: Resolver) -> list[tuple[int, Any]]:
     """(family, socket address) of the host, all of them allowed."""
     found = list(dict.fromkeys(
         (answer[0], answer[4]) for answer in _looked_up(url, deadline, resolve)
@@ -129,7 +134,7 @@ def _addresses(url: Url, permitted: Allowed, deadline: Deadline, resolve: Resolv
     return found[:MAX_ADDRESSES]
 
 
-def _looked_up(url: Url, deadline: Deadline, resolve: Resolver) -> Sequence[Any]:
+def _looked_up(url: HttpUrl, deadline: Deadline, resolve: Resolver) -> Sequence[Any]:
     """In a thread of its own: nothing stops a system that waits for a name server, but nobody has to wait with it."""
     answers: queue.SimpleQueue[Sequence[Any] | Exception] = queue.SimpleQueue()
 
@@ -151,7 +156,7 @@ def _looked_up(url: Url, deadline: Deadline, resolve: Resolver) -> Sequence[Any]
     return found
 
 
-def _connected(url: Url, addresses: list[tuple[int, Any]], deadline: Deadline) -> socket.socket:
+def _connected(url: HttpUrl, addresses: list[tuple[int, Any]], deadline: Deadline) -> socket.socket:
     why = ""
     for family, place in addresses:
         try:
@@ -173,7 +178,7 @@ def _connected(url: Url, addresses: list[tuple[int, Any]], deadline: Deadline) -
     raise Unavailable(f"{url.authority} cannot be reached: {why}")
 
 
-def _encrypted(sock: socket.socket, url: Url, deadline: Deadline, verify: bool) -> socket.socket:
+def _encrypted(sock: socket.socket, url: HttpUrl, deadline: Deadline, verify: bool) -> socket.socket:
     try:
         sock.settimeout(deadline.left())
         return tls_context(verify).wrap_socket(sock, server_hostname=url.host)

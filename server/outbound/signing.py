@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 from server.errors import Invalid, Rejected, Required, nearest
 from server.outbound import aws, urls
-from server.outbound.client import Request
+from server.outbound.client import OutboundRequest
 
 Values = Mapping[str, str]
-Sign = Callable[[Request, Values, int], Request]
+Sign = Callable[[OutboundRequest, Values, int], OutboundRequest]
 
 PREFIX = "svc.service.provider."
 BEARER, BASIC, API_KEY, AWS, OAUTH2 = (
@@ -24,7 +24,7 @@ _NO_LETTERS = re.compile(r"[\x00-\x20\x7f]")
 
 
 @dataclass(frozen=True)
-class Kind:
+class AuthScheme:
     """A way to log in. service, account: the keys of their maps; those in `required` must be there. sign: adds the
     proof to a request, given both maps in one and Unix seconds."""
 
@@ -34,19 +34,19 @@ class Kind:
     sign: Sign
 
 
-def _bearer(asked: Request, values: Values, now: int) -> Request:
+def _bearer(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     return asked.with_headers({
         "authorization": f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}",
     })  # fmt: skip
 
 
-def _basic(asked: Request, values: Values, now: int) -> Request:
+def _basic(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     if ":" in values["username"]:
         raise Invalid("the username of the account must have no colon", field="params")
     return asked.with_headers({"authorization": basic(values["username"], values.get("password", ""))})
 
 
-def _api_key(asked: Request, values: Values, now: int) -> Request:
+def _api_key(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     name, where = values.get("name") or "x-api-key", values.get("location") or "header"
     if where == "query":
         return replace(asked, url=asked.url.with_query(f"{quote(name)}={quote(values['api_key'], '')}"))
@@ -55,21 +55,21 @@ def _api_key(asked: Request, values: Values, now: int) -> Request:
     return asked.with_headers({name: _word(values, "api_key")})
 
 
-def _oauth2(asked: Request, values: Values, now: int) -> Request:
+def _oauth2(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
     scheme = _word(values, "token_type", "Bearer")
     scheme = "Bearer" if scheme.lower() == "bearer" else scheme  # some servers compare it letter by letter
     return asked.with_headers({"authorization": f"{scheme} {_word(values, 'access_token')}"})
 
 
-KINDS: dict[str, Kind] = {
-    API_KEY: Kind(("location", "name"), ("api_key",), ("api_key",), _api_key),
-    AWS: Kind(
+KINDS: dict[str, AuthScheme] = {
+    API_KEY: AuthScheme(("location", "name"), ("api_key",), ("api_key",), _api_key),
+    AWS: AuthScheme(
         ("region", "service"), ("access_key_id", "secret_access_key", "session_token"),
         ("access_key_id", "secret_access_key"), aws.sign,
     ),
-    BASIC: Kind((), ("username", "password"), ("username",), _basic),
-    BEARER: Kind(("token_type",), ("token",), ("token",), _bearer),
-    OAUTH2: Kind(
+    BASIC: AuthScheme((), ("username", "password"), ("username",), _basic),
+    BEARER: AuthScheme(("token_type",), ("token",), ("token",), _bearer),
+    OAUTH2: AuthScheme(
         ("token_url", "client_id", "client_secret", "client_authentication", "scope"),
         ("access_token", "refresh_token", "expires_at", "token_type"), ("token_url", "client_id"), _oauth2,
     ),
@@ -96,13 +96,13 @@ def checked(kind: str, service: Mapping[str, object], account: Mapping[str, obje
     return found
 
 
-def signer(kind: str, values: Values, now: int) -> Callable[[Request], Request]:
+def signer(kind: str, values: Values, now: int) -> Callable[[OutboundRequest], OutboundRequest]:
     """What signs requests. values: as `checked` answers them. now: Unix seconds.
 
     It raises Rejected for a request to elsewhere than the `base_url` of the service."""
     base = urls.parsed(values["base_url"]) if values.get("base_url") else None
 
-    def sign(asked: Request) -> Request:
+    def sign(asked: OutboundRequest) -> OutboundRequest:
         if base is not None and not asked.url.is_below(base):
             raise Rejected(
                 f"this account is for {base} only, not for {asked.url.authority}{asked.url.path}"[:300], field="url"

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from server.digits import is_whole
 from server.errors import Invalid, Unavailable
-from server.outbound.client import Limits, Request, request, send
+from server.outbound.client import OutboundRequest, RequestLimits, request, send
 from server.outbound.signing import basic
 
 SPARE_SECONDS = 30  # a token that ends so soon may be over when it arrives
@@ -22,13 +22,13 @@ def is_fresh(values: Mapping[str, str], now: int) -> bool:
     return bool(values.get("access_token")) and (not is_whole(ends) or int(ends) > now + SPARE_SECONDS)
 
 
-def fetched(values: Mapping[str, str], bounds: Limits, now: int) -> dict[str, Any]:
+def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[str, Any]:
     """What the account holds from now on: access_token, token_type, expires_at (Unix seconds), and the refresh token
     when there is one.
 
     values: of service and account, as signing.checked answers them. Raises as `send` does, Unavailable for an answer
     without a token. Source: RFC 6749, Client Credentials Grant, Refreshing an Access Token."""
-    limits = Limits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
+    limits = RequestLimits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
     asked = _question(values)
     answer = send(asked, limits)
     host = asked.url.host
@@ -51,7 +51,7 @@ def fetched(values: Mapping[str, str], bounds: Limits, now: int) -> dict[str, An
     return found | ({"refresh_token": refresh} if refresh else {})
 
 
-def _question(values: Mapping[str, str]) -> Request:
+def _question(values: Mapping[str, str]) -> OutboundRequest:
     form = {"grant_type": "client_credentials"}
     if values.get("refresh_token"):
         form = {"grant_type": "refresh_token", "refresh_token": values["refresh_token"]}

@@ -22,7 +22,7 @@ _LONE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
-class Url:
+class HttpUrl:
     """scheme: http or https. host: lower case, without brackets. target: path and query as they are sent."""
 
     scheme: str
@@ -51,11 +51,11 @@ class Url:
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.target}"
 
-    def with_query(self, more: str) -> "Url":
+    def with_query(self, more: str) -> "HttpUrl":
         """The same with more behind its query, which is quoted already."""
-        return Url(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
+        return HttpUrl(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
 
-    def is_below(self, base: "Url") -> bool:
+    def is_below(self, base: "HttpUrl") -> bool:
         """Whether this is `base` or something in its folder; never when the path has steps up."""
         steps = unquote(self.path).replace("\\", "/").split("/")
         if self.origin != base.origin or ".." in steps or "." in steps:
@@ -63,7 +63,7 @@ class Url:
         return self.path == base.path or self.path.startswith(base.path.rstrip("/") + "/")
 
 
-def parsed(text: str) -> Url:
+def parsed(text: str) -> HttpUrl:
     """The parts of an absolute URL; its fragment is left out. Raises Invalid.
 
     >>> str(parsed("HTTPS://Shop.Example:443/a b?q=ü#top"))
@@ -92,10 +92,10 @@ def parsed(text: str) -> Url:
     target = _quoted(parts.path, "/") or "/"
     if parts.query:
         target += "?" + _quoted(parts.query, "/?")
-    return Url(parts.scheme, host, port or PORTS[parts.scheme], target)
+    return HttpUrl(parts.scheme, host, port or PORTS[parts.scheme], target)
 
 
-def following(url: Url, location: str) -> Url:
+def following(url: HttpUrl, location: str) -> HttpUrl:
     """Where a redirect leads. Raises Rejected when that is no place that may be requested."""
     try:
         if _UNSEEN.search(location):

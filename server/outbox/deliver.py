@@ -19,14 +19,14 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
-from server.mail.addresses import Address, parse_all
+from server.mail.addresses import NamedAddress, parse_all
 from server.mail.charsets import decode
-from server.mail.compose import MAX_FILES_BYTES, OutFile, Outgoing, compose
-from server.mail.transports import Delivery, TokenRefused, TransportFailed
+from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
+from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
 from server.outbox import causes, rows, signing, standing
 from server.outbox.content import ImageUrl, Placeholders, in_template
-from server.outbox.sender import NO_TRANSPORT, Way, opened, way_of
+from server.outbox.sender import NO_TRANSPORT, TransportChoice, opened, way_of
 from server.people import late_links
 from server.records.base import Record
 from server.settings import VERSION
@@ -40,7 +40,7 @@ _log = log.get("mail")
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class MailSpec:
     """What a mail is, as decided when it was written; its recipients stand in the draft, where they can be corrected.
 
     `message_id` and `in_reply_to` without angle brackets. `date`: Unix seconds, written in the zone named `zone`.
@@ -74,24 +74,24 @@ class Mail:
         return asdict(self)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Mail":
+    def of(cls, data: dict[str, Any]) -> "MailSpec":
         lists = {name: tuple(data[name]) for name in ("references", "file_ids", "inline_ids")}
         return cls(**{**data, **lists})
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class ReadyMail:
     """A mail ready to leave."""
 
-    outgoing: Outgoing
+    outgoing: OutgoingMail
     recipients: tuple[str, ...]
     envelope_from: str
-    way: Way | None
+    way: TransportChoice | None
     sender_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeliveryFailure:
     """Why a mail did not leave. `is_permanent`: it is not tried again. `transport_id` 0: it came to no transport."""
 
     text: str
@@ -114,13 +114,13 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         outgoing = late_links.filled(ctx, draft_id, loaded.outgoing)
         delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
     except TransportFailed as error:
-        failure = Failure(error.message, error.is_permanent, transport_id)
+        failure = DeliveryFailure(error.message, error.is_permanent, transport_id)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
-        failure = Failure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
+        failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:
         # A mail is never lost for a fault of ours: it stays queued like one that a server did not take.
         _log.exception("mail.failed", draft=draft_id)
-        failure = Failure("an internal error; the log tells more")
+        failure = DeliveryFailure("an internal error; the log tells more")
     else:
         _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
         service.store.write(lambda tx: _sent(RecordWriter(ctx, tx), draft_id, claim, delivery))
@@ -148,7 +148,7 @@ def park(writing: RecordWriter, draft_id: int, email: str) -> None:
     rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
 
 
-def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -> None:
+def failed(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
     """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
 
     The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
@@ -172,7 +172,7 @@ def failed(writing: RecordWriter, draft_id: int, claim: str, failure: Failure) -
         rows.wake_others(writing, draft["ticket_id"])
 
 
-def _transport(writing: RecordWriter, failure: Failure) -> Actor:
+def _transport(writing: RecordWriter, failure: DeliveryFailure) -> Actor:
     """The transport as the one who acts, as the sentence of the entry has it."""
     if not failure.transport_id:
         return writing.actor
@@ -187,7 +187,7 @@ def _say(writing: RecordWriter, draft_id: int, text: str) -> None:
     })  # fmt: skip
 
 
-def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) -> None:
+def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: DeliveryReport) -> None:
     """The draft goes; who did not get the mail is told on the message, or on the ticket when none is kept."""
     draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -212,13 +212,13 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: Delivery) 
 # -- the mail ----------------------------------------------------------------------------------------------------------
 
 
-def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | None:
+def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail | None:
     """The mail of a draft; None when the claim is lost or the draft gone."""
     writing = RecordReader(ctx, tx)
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
         return None
-    mail = Mail.of(row["mail"])
+    mail = MailSpec.of(row["mail"])
     text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:
@@ -229,7 +229,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
-    outgoing = Outgoing(
+    outgoing = OutgoingMail(
         message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
         from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
         in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
@@ -243,10 +243,10 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> Loaded | 
     # An automatic answer must not bounce into another one. Source: security, automatic mail.
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
-    return Loaded(outgoing, recipients, envelope_from, way, mail.from_address_id)
+    return ReadyMail(outgoing, recipients, envelope_from, way, mail.from_address_id)
 
 
-def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
+def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:
     """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
     raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
     chosen, settings = opened(ctx, way)
@@ -258,7 +258,7 @@ def hand_over(ctx: Context, loaded: Loaded, way: Way) -> Delivery:
 
 
 def _texts(
-    reading: RecordReader, tx: Transaction, mail: Mail, message_id: int, base_url: str
+    reading: RecordReader, tx: Transaction, mail: MailSpec, message_id: int, base_url: str
 ) -> tuple[str, str | None]:
     """The text and the HTML without template: of the message that is kept, else those of the mail."""
     text, html = mail.text, mail.html
@@ -276,7 +276,7 @@ def without_own_files(base_url: str, text: str) -> str:
     return re.sub(rf" ?(?:<{own}>|\({own}\)|{own})", "", text)
 
 
-def _recipients(name: str, value: object) -> tuple[Address, ...]:
+def _recipients(name: str, value: object) -> tuple[NamedAddress, ...]:
     """The addresses of a list, which somebody may have corrected since the mail was made. Raises Invalid with what is
     none."""
     try:
@@ -290,7 +290,7 @@ def own_file(base_url: str) -> re.Pattern[str]:
     return re.compile(re.escape(base_url) + r"/(?:rest/attachments|files)/([0-9]{1,18})(?:[/.?][^\s\"'<>]*)?")
 
 
-def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
+def _embed(ctx: Context, mail: MailSpec, found: dict[int, str]) -> ImageUrl:
     """Images that are files of ours go along with the mail, since the recipient cannot fetch them."""
     pattern = own_file(ctx.service.base_url)
 
@@ -305,7 +305,7 @@ def _embed(ctx: Context, mail: Mail, found: dict[int, str]) -> ImageUrl:
     return image_url
 
 
-def _files(reading: RecordReader, tx: Transaction, mail: Mail, inline: dict[int, str]) -> tuple[OutFile, ...]:
+def _files(reading: RecordReader, tx: Transaction, mail: MailSpec, inline: dict[int, str]) -> tuple[OutFile, ...]:
     """The files to send, inline images with their content id. A file that is gone by now is left out."""
     wanted = dict.fromkeys((*mail.file_ids, *inline))
     found = [file for id in wanted if (file := reading.record("attachment", id)) is not None]

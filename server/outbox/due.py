@@ -14,7 +14,7 @@ from server.jobs.clock_watch import after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.outbox import making, rows
-from server.outbox.deliver import Failure, failed, sending_context
+from server.outbox.deliver import DeliveryFailure, failed, sending_context
 from server.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.outbox.sender import way_of
 from server.outbox.sending import send_soon
@@ -76,7 +76,7 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
         if not _realize(ctx, draft_id, claim):
             return False
     except HelpdeskError as error:
-        failure = Failure(error.message, not isinstance(error, (Unavailable, TimedOut)))
+        failure = DeliveryFailure(error.message, not isinstance(error, (Unavailable, TimedOut)))
         service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
         return False
     return send_soon(service, draft_id, claim, now)

@@ -35,7 +35,7 @@ OUTGOING = Table(
     [Index(("is_parked", "from_address_id"), "mail that waits for a mail server")],
     key=("draft_id",),
 )
-# is_parked: there is no transport for its sender. mail: JSON, see deliver.Mail; "" until ticket and message exist.
+# is_parked: there is no transport for its sender. mail: JSON, see deliver.MailSpec; "" until ticket and message exist.
 # reopened: JSON, the ticket as it was before a failure opened it, see standing.py; "" for none.
 # checked: the digest of params that were checked when a worker sent them; other params are checked again.
 

@@ -20,7 +20,7 @@ NO_TRANSPORT = "no mail server is configured; the mail is sent once {email} or t
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TransportChoice:
     """A mail transport to send by. `params` as stored."""
 
     transport_id: int
@@ -68,7 +68,7 @@ def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record
     )
 
 
-def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
+def way_of(tx: Transaction, registry: Registry, address_id: int) -> TransportChoice | None:
     """The transport of a From address, else the default one of the service; None when there is neither."""
     address = _record(tx, registry, "address", address_id)
     own = address["mail_transport_id"] if address else 0
@@ -77,10 +77,10 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> Way | None:
         transport = _record(tx, registry, "mail_transport", default_transport(tx))
     if transport is None:
         return None
-    return Way(transport["id"], transport["extension_id"], transport["params"])
+    return TransportChoice(transport["id"], transport["extension_id"], transport["params"])
 
 
-def opened(ctx: Context, way: Way) -> tuple[Transport, Any]:
+def opened(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
     """The transport of a way, and its settings, with the token of its connected account, which may have to be fetched.
 
     Raises TransportFailed, not permanent: somebody will correct what is wrong."""

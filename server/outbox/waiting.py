@@ -29,7 +29,7 @@ _OUTGOING = ("claimed_by", "claimed_until", "is_parked", "last_error")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class QueuedMail:
     """One mail. state: `failed` was given up; `parked` waits for a mail transport; `sending` just now; `failing` is
     tried again at due_at; `later` was to be sent then; `queued` is due. reason: why it has not left, "" where it was
     not tried. due_at, updated: Unix seconds."""
@@ -47,23 +47,23 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class QueuedMailText:
     """All of one mail that people read."""
 
-    listed: Listed
+    listed: QueuedMail
     sender: str
     cc: str
     bcc: str
     text: str
 
 
-def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[Listed], int]:
+def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[QueuedMail], int]:
     """A page of the mails that have not left, those given up first, then by when they are due; and how many there are.
 
     state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
-    def read(tx: Transaction) -> tuple[list[Listed], int]:
+    def read(tx: Transaction) -> tuple[list[QueuedMail], int]:
         found = tx.rows(
             lambda: _page(state),
             (limit, (page - 1) * limit),
@@ -95,18 +95,18 @@ def _page(state: str) -> Any:
     return query.limit(slot(0)).offset(slot(1))
 
 
-def letter(ctx: Context, id: int) -> Letter:
+def letter(ctx: Context, id: int) -> QueuedMailText:
     """One mail that has not left. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
 
-    def read(tx: Transaction) -> Letter:
+    def read(tx: Transaction) -> QueuedMailText:
         writing = RecordReader(ctx, tx)
         draft, row = _of(writing, id)
         params = draft["params"] if isinstance(draft["params"], dict) else {}
         mail = row.get("mail") or {}
         cc, bcc, text = (str(params.get(name) or "") for name in ("cc", "bcc", "content"))
         sender = str(mail.get("from_address") or params.get("from") or "")
-        return Letter(_listed({**row, **draft}, ctx.now), sender, cc, bcc, text or str(mail.get("text") or ""))
+        return QueuedMailText(_listed({**row, **draft}, ctx.now), sender, cc, bcc, text or str(mail.get("text") or ""))
 
     return ctx.service.store.read(read)
 
@@ -143,11 +143,11 @@ def drop(ctx: Context, id: int) -> str:
     return ctx.service.store.write(write)
 
 
-def _log(writing: RecordWriter, point: str, mail: Listed) -> None:
+def _log(writing: RecordWriter, point: str, mail: QueuedMail) -> None:
     writing.log(point, APP, 0, {"subject": mail.subject or f"without a subject ({mail.id})"})
 
 
-def _idle(writing: RecordWriter, id: int) -> Listed:
+def _idle(writing: RecordWriter, id: int) -> QueuedMail:
     draft, row = _of(writing, id)
     found = _listed({**row, **draft}, writing.now)
     if found.state == "sending":
@@ -163,8 +163,8 @@ def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
     return draft, row
 
 
-def _listed(found: Record, now: int) -> Listed:
-    return Listed(
+def _listed(found: Record, now: int) -> QueuedMail:
+    return QueuedMail(
         found["id"], found["name"], found["to"], state_of(found, now), str(found.get("last_error") or ""),
         found["queue_fails"], found["queue_delivery_date"], found["ticket_id"], found["worker_id"], found["updated"],
     )  # fmt: skip

@@ -26,7 +26,7 @@ Tree = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Document:
+class PackageDocument:
     """name, revision: for people. requires, prompts, placeholders: as written. sections: {name: list or map}, those
     that hold something."""
 
@@ -39,7 +39,7 @@ class Document:
     sections: Tree
 
 
-def read(value: Any) -> Document:
+def read(value: Any) -> PackageDocument:
     """The document of a decoded JSON text. Raises Invalid, TooLarge. Source: Packages, Package JSON shape; sections
     that this service does not know are refused, which is ours."""
     if not isinstance(value, dict) or not isinstance(value.get("package"), dict):
@@ -47,7 +47,7 @@ def read(value: Any) -> Document:
     package: Tree = value["package"]
     configure = _map(package, "configure", "package")
     options = _map(configure, "options", "package: configure")
-    return Document(
+    return PackageDocument(
         _text(package.get("name"), "package: name"),
         str(package.get("revision") or "")[:MAX_REVISION_CHARS],
         _map(package, "requires", "package"),

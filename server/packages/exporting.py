@@ -66,7 +66,7 @@ def _document(shown: Dictionaries, listed: list[references.Reference], name: str
     loaded = references.load(shown, listed, "records")
     found: Found = {(each.type.uri, each.id): record for each, record in zip(listed, loaded, strict=True)}
     _add_what_is_on(shown, found)
-    writing = _Writing(shown, found)
+    writing = _RecordExporter(shown, found)
     records = [writing.entry(uri, record) for (uri, _), record in found.items() if uri not in ("bot", "behavior")]
     bots = [writing.bot(record) for (uri, _), record in found.items() if uri == "bot"]
     plugins = sorted({shown.type(uri).plugin for uri, _ in found} - {CORE})
@@ -118,7 +118,7 @@ def _require_few(number: int) -> None:
         raise TooLarge(f"at most {MAX_EXPORTED} records fit into one package; export fewer", limit=MAX_EXPORTED)
 
 
-class _Writing:
+class _RecordExporter:
     """Writes records as entries; notes which others they name."""
 
     def __init__(self, shown: Dictionaries, found: Found) -> None:

@@ -6,24 +6,24 @@ from server.context import Context
 from server.packages import document as documents
 from server.packages import requirements
 from server.packages.document import Tree
-from server.packages.making import Imported, make
-from server.packages.preparing import Outdated, Prepared
+from server.packages.making import ImportResult, make
+from server.packages.preparing import ImportPlan, StaleIds
 from server.store.transaction import Transaction
 
 ATTEMPTS = 3  # at preparing an import that others come before; the last one keeps its ids
 
 
-class _Rehearsed(Exception):
+class _DryRunEnd(Exception):
     """Ends the transaction of a dry run, which is undone."""
 
-    def __init__(self, imported: Imported) -> None:
+    def __init__(self, imported: ImportResult) -> None:
         super().__init__()
         self.imported = imported
 
 
 def import_package(
     ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False, grants_agreed: bool = False
-) -> Imported:
+) -> ImportResult:
     """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
     grants_agreed: whether it may give rights and sign-ins to people and programs; else Required names them.
 
@@ -34,24 +34,24 @@ def import_package(
     requirements.check(document)
     for attempt in range(ATTEMPTS):
         is_last = attempt == ATTEMPTS - 1
-        prepared = Prepared(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
+        prepared = ImportPlan(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
         try:
             return _made(prepared, dry_run)
-        except Outdated:
+        except StaleIds:
             continue
     raise AssertionError("ids that are kept are not outdated")
 
 
-def _made(prepared: Prepared, dry_run: bool) -> Imported:
+def _made(prepared: ImportPlan, dry_run: bool) -> ImportResult:
     if not dry_run:
         return prepared.ctx.service.store.write(lambda tx: make(prepared, tx))
     try:
         prepared.ctx.service.store.write(lambda tx: _rehearse(prepared, tx))
-    except _Rehearsed as rehearsed:
+    except _DryRunEnd as rehearsed:
         return rehearsed.imported
     raise AssertionError("a dry run always ends with its result")
 
 
-def _rehearse(prepared: Prepared, tx: Transaction) -> None:
+def _rehearse(prepared: ImportPlan, tx: Transaction) -> None:
     """Make all of it, and then all of it is undone."""
-    raise _Rehearsed(make(prepared, tx))
+    raise _DryRunEnd(make(prepared, tx))

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.context import Context
 from server.errors import NotFound
-from server.packages.document import Document, Tree
+from server.packages.document import PackageDocument, Tree
 from server.records.registry import Registry
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Row, Transaction
@@ -26,7 +26,7 @@ Made = list[tuple[str, str, int, str]]
 
 
 @dataclass(frozen=True)
-class Past:
+class PastImport:
     """An import of the past. worker_id: who imported, 0 for the service itself. made: the records, as (context, uid,
     id, label). there: how many of them still are."""
 
@@ -39,7 +39,7 @@ class Past:
     there: int
 
 
-def remember(ctx: Context, tx: Transaction, document: Document, made: dict[str, dict[str, Tree]]) -> None:
+def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dict[str, dict[str, Tree]]) -> None:
     """Note an import in its own transaction, so that both are there or neither."""
     listed = [
         [context, uid, each["id"], str(each["label"])]
@@ -54,20 +54,20 @@ def remember(ctx: Context, tx: Transaction, document: Document, made: dict[str, 
     tx.delete(PACKAGE_IMPORT, id=id - MAX_IMPORTS)
 
 
-def listed(ctx: Context, name: str | None = None) -> list[Past]:
+def listed(ctx: Context, name: str | None = None) -> list[PastImport]:
     """The imports, of one package or of all, the newest first."""
 
-    def read(tx: Transaction) -> list[Past]:
+    def read(tx: Transaction) -> list[PastImport]:
         found = tx.find(PACKAGE_IMPORT) if name is None else tx.find(PACKAGE_IMPORT, name=name)
         return _pasts(ctx.service.registry, tx, found)
 
     return sorted(ctx.service.store.read(read), key=lambda each: -each.id)
 
 
-def one(ctx: Context, id: int) -> Past:
+def one(ctx: Context, id: int) -> PastImport:
     """One import. Raises NotFound."""
 
-    def read(tx: Transaction) -> list[Past]:
+    def read(tx: Transaction) -> list[PastImport]:
         row = tx.get(PACKAGE_IMPORT, id)
         return _pasts(ctx.service.registry, tx, [row] if row is not None else [])
 
@@ -77,7 +77,7 @@ def one(ctx: Context, id: int) -> Past:
     return found[0]
 
 
-def there(ctx: Context, past: Past) -> set[tuple[str, int]]:
+def there(ctx: Context, past: PastImport) -> set[tuple[str, int]]:
     """Which of the records of an import still are, as (context, id)."""
     made = [past.made]
     return ctx.service.store.read(lambda tx: _there(ctx.service.registry, tx, made))
@@ -96,7 +96,7 @@ def _there(registry: Registry, tx: Transaction, made: list[Made]) -> set[tuple[s
     return found
 
 
-def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[Past]:
+def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[PastImport]:
     read: list[tuple[dict[str, Any], Made]] = []
     for row in rows:
         values = dict(zip(PACKAGE_IMPORT.names, row, strict=True))
@@ -104,6 +104,6 @@ def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[Past]:
         read.append((values, made))
     found = _there(registry, tx, [made for _, made in read])
     return [
-        Past(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
+        PastImport(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
         for values, made in read
     ]

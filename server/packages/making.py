@@ -15,8 +15,8 @@ from server.errors import TooLarge, nearest
 from server.kata import parse as parse_kata
 from server.packages import grants, library, requirements
 from server.packages.document import Tree, at, bad
-from server.packages.preparing import Prepared, ids_of
-from server.packages.sections import CUSTOM_TYPE, Addition, Part
+from server.packages.preparing import ImportPlan, ids_of
+from server.packages.sections import CUSTOM_TYPE, Addition, PackageRecord
 from server.records.base import RecordType
 from server.records.custom_record import MAX_CUSTOM_TYPES
 from server.records.shared import custom_types
@@ -28,7 +28,7 @@ MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 
 
 @dataclass
-class Imported:
+class ImportResult:
     """records: {context: {uid: {id, label}}}, with secrets that are shown once. notes: what was left out, in words.
     granted: what it gives to people and programs."""
 
@@ -37,21 +37,21 @@ class Imported:
     granted: list[str] = field(default_factory=list)
 
 
-def make(prepared: Prepared, tx: Transaction) -> Imported:
+def make(prepared: ImportPlan, tx: Transaction) -> ImportResult:
     """Make all of it. Raises Outdated; Required for what it grants unasked; and what making a record raises."""
     if not any(part.type == CUSTOM_TYPE for part in prepared.plan.parts):
-        return _Making(prepared, tx).run()
+        return _Importer(prepared, tx).run()
     try:
-        return _Making(prepared, tx).run()
+        return _Importer(prepared, tx).run()
     except BaseException:
         tx.store.statements.forget()  # a type of another shape may get the same table next time
         raise
 
 
-class _Making:
+class _Importer:
     """An import within its transaction."""
 
-    def __init__(self, prepared: Prepared, tx: Transaction) -> None:
+    def __init__(self, prepared: ImportPlan, tx: Transaction) -> None:
         ctx = prepared.ctx
         quiet = ctx.is_quiet or prepared.document.disable_events
         self.prepared = prepared
@@ -59,12 +59,12 @@ class _Making:
         self.registry = ctx.service.registry
         self.writing = RecordWriter(replace(ctx, actor=lent(ctx.actor), steps=None, is_quiet=quiet), tx)
         self.ids = dict(prepared.ids)
-        self.types: dict[Part, RecordType] = {}
+        self.types: dict[PackageRecord, RecordType] = {}
         self.uids = dict(prepared.uids)
-        self.secrets: dict[Part, Tree] = {}  # that only the answer of their making shows
-        self.imported = Imported()
+        self.secrets: dict[PackageRecord, Tree] = {}  # that only the answer of their making shows
+        self.imported = ImportResult()
 
-    def run(self) -> Imported:
+    def run(self) -> ImportResult:
         self.prepared.require_ids(self.tx)
         planned = self.prepared.plan
         types = [part for part in planned.parts if part.type == CUSTOM_TYPE]
@@ -103,12 +103,12 @@ class _Making:
         self.writing.log("package.imported", APP, 0, {"package": name, "made": counted})
 
     @contextmanager
-    def _known_types(self, made: list[Part]) -> Iterator[None]:
+    def _known_types(self, made: list[PackageRecord]) -> Iterator[None]:
         made_types = custom_types.read(self.tx, self.registry) if made else []
         with self.registry.provisionally(made_types) if made else nullcontext():
             yield
 
-    def _reserve(self, parts: list[Part]) -> None:
+    def _reserve(self, parts: list[PackageRecord]) -> None:
         """The types of parts, and ids for those that have none yet."""
         for part in parts:
             with at(part.where):
@@ -120,7 +120,7 @@ class _Making:
             if part.uid:
                 self.uids[part.uid] = self.ids[part]
 
-    def _type(self, part: Part) -> RecordType:
+    def _type(self, part: PackageRecord) -> RecordType:
         record_type = self.registry.find(part.type.lower())
         if record_type is None:
             names = self.registry.uris()
@@ -129,7 +129,7 @@ class _Making:
             raise bad(f"{record_type.label_names[1].lower()} cannot be made by packages")
         return record_type
 
-    def _make_type(self, part: Part) -> None:
+    def _make_type(self, part: PackageRecord) -> None:
         if len(custom_types.read(self.tx, self.registry)) >= MAX_CUSTOM_TYPES:
             raise TooLarge(
                 f"{part.where}: there may be {MAX_CUSTOM_TYPES} custom record types, and no more",
@@ -138,7 +138,7 @@ class _Making:
             )
         self._make(part)
 
-    def _make(self, part: Part) -> None:
+    def _make(self, part: PackageRecord) -> None:
         self.tx.store.start_clock()  # the limit is one for a statement; there may be thousands of entries
         record_type, id = self.types[part], self.ids[part]
         fields = self._fields(part, record_type)
@@ -151,7 +151,7 @@ class _Making:
             with at(part.where):
                 self.writing.update(record_type.uri, id, stored)
 
-    def _fields(self, part: Part, record_type: RecordType) -> Tree:
+    def _fields(self, part: PackageRecord, record_type: RecordType) -> Tree:
         fields = self.prepared.fields(part, self.substitution)
         for name in [each for each in fields if each.endswith("__context") and each not in record_type.fields]:
             if self._is_said_twice(record_type, name, fields[name]):
@@ -248,7 +248,7 @@ class _Making:
     def _said(self, owner: object, name: str, value: Any, where: str) -> Any:
         return self.prepared.tree(owner, name, value, where, self.substitution)
 
-    def _show(self, part: Part) -> None:
+    def _show(self, part: PackageRecord) -> None:
         if part.is_shown:
             record_type, id = self.types[part], self.ids[part]
             label = self._said(part, "label", part.label, part.where) or self.writing.label(record_type.uri, id)

@@ -9,7 +9,7 @@ from typing import Any
 from server.context import Context
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
 from server.errors import nearest
-from server.packages.document import Document, Tree, at, bad
+from server.packages.document import PackageDocument, Tree, at, bad
 from server.packages.substitution import Substitution
 from server.queries import frame
 from server.store.statements import slot
@@ -22,7 +22,7 @@ RANDOM_CHARS = 8
 MAX_RANDOM_CHARS = 255  # letters and digits of one random placeholder
 
 
-def fill(ctx: Context, document: Document, substitution: Substitution) -> None:
+def fill(ctx: Context, document: PackageDocument, substitution: Substitution) -> None:
     """Put the configured placeholders into the values, in order. Raises Invalid for what a data query or its check
     refuses. Source: Packages, package.configure.placeholders; unknown types are refused, which is ours."""
     for each in document.placeholders:

@@ -12,27 +12,27 @@ from server.context import Context
 from server.desk import records
 from server.errors import Forbidden, NotFound
 from server.packages import grants, placeholders, prompts, requirements
-from server.packages.document import Document, Tree, at
-from server.packages.sections import CUSTOM_TYPE, Part, Plan, plan
-from server.packages.substitution import Substitution, Values, uids_in
+from server.packages.document import PackageDocument, Tree, at
+from server.packages.sections import CUSTOM_TYPE, PackageRecord, Plan, plan
+from server.packages.substitution import Substitution, TemplateValues, uids_in
 from server.records.base import RecordType
 from server.records.shared.behavior_events import WEBHOOK, refused
 from server.store.tables import Table
 from server.store.transaction import Transaction
 
 
-class Outdated(Exception):
+class StaleIds(Exception):
     """Others got the ids meanwhile."""
 
 
-class Prepared:
+class ImportPlan:
     """One import, prepared; whoever makes it may do so again from the beginning.
 
     ids: {part: its id}, where the record type is there. What belongs to record types that the package itself makes has
     to wait for them: it is rendered in the transaction. in_order: the parts but those types, as they are made."""
 
     def __init__(
-        self, ctx: Context, document: Document, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
+        self, ctx: Context, document: PackageDocument, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
     ) -> None:
         """keeps_ids: whether nobody else may get the ids, though they be lost when nothing is made with them.
 
@@ -43,7 +43,7 @@ class Prepared:
         self.notes: set[str] = set()
         self.document = document
         self._registry = ctx.service.registry
-        self._values = Values(self._load)
+        self._values = TemplateValues(self._load)
         self._done: dict[tuple[object, str], Any] = {}
         prompts.fill(document, answers, self._values, self._registry)
         self._values["default"] = ctx.service.store.read(lambda tx: placeholders.defaults(ctx, tx))
@@ -62,7 +62,7 @@ class Prepared:
 
     def substitution(self, uids: Mapping[str, int]) -> Substitution:
         """What renders the templates, with the ids that are known."""
-        values = Values(self._load)
+        values = TemplateValues(self._load)
         values.records = self._values.records
         values.update(self._values, uid=uids)
         return Substitution(values, self.ctx.actor.timezone or "UTC", self.ctx.now)
@@ -72,7 +72,7 @@ class Prepared:
         key = (owner, name)
         return self._done[key] if key in self._done else late.tree(value, where)
 
-    def fields(self, part: Part, late: Substitution) -> Tree:
+    def fields(self, part: PackageRecord, late: Substitution) -> Tree:
         """The fields of a part, ready to be made a record of."""
         key = (part, "fields")
         return dict(self._done[key] if key in self._done else self._ready(part, late))
@@ -85,11 +85,11 @@ class Prepared:
             return {}
 
     def require_ids(self, tx: Transaction) -> None:
-        """Take the ids for good. Raises Outdated."""
+        """Take the ids for good. Raises StaleIds."""
         if not self.keeps_ids and ids_of(self._types(), tx.reserve) != self.ids:
-            raise Outdated
+            raise StaleIds
 
-    def _types(self) -> dict[Part, RecordType]:
+    def _types(self) -> dict[PackageRecord, RecordType]:
         """{part: its type} of those whose type is there."""
         found = ((part, self._registry.find(part.type.lower())) for part in self.plan.parts)
         return {part: each for part, each in found if each is not None and each.operations["create"]}
@@ -121,26 +121,26 @@ class Prepared:
             yield "worker of preferences", key, key, "worker_preferences"
             yield "worker_preferences", key, values, "worker_preferences"
 
-    def _ready(self, part: Part, substitution: Substitution) -> Tree:
+    def _ready(self, part: PackageRecord, substitution: Substitution) -> Tree:
         fields: Tree = substitution.tree(part.fields, part.where)
         record_type = self._registry.find(part.type.lower())
         self._drop_password(part, record_type, fields)
         with at(part.where):
             return fields if record_type is None else record_type.before(fields)
 
-    def _drop_password(self, part: Part, record_type: RecordType | None, fields: Tree) -> None:
+    def _drop_password(self, part: PackageRecord, record_type: RecordType | None, fields: Tree) -> None:
         """A password that came with a package would be known to whoever wrote it."""
         if record_type is not None and record_type.uri == "worker" and fields.pop(grants.PASSWORD, None):
             self.notes.add(f"{part.where}: the password was left out; workers choose theirs behind a link")
 
 
-def _not_run(part: Part) -> str:
+def _not_run(part: PackageRecord) -> str:
     return f"{part.where}: it is kept and never run: {refused(WEBHOOK)}"
 
 
-def ids_of(types: Mapping[Part, RecordType], some: Callable[[Table, int], range]) -> dict[Part, int]:
+def ids_of(types: Mapping[PackageRecord, RecordType], some: Callable[[Table, int], range]) -> dict[PackageRecord, int]:
     """An id for each part, rising in their order. some: answers ids of a table."""
-    by_type: dict[RecordType, list[Part]] = {}
+    by_type: dict[RecordType, list[PackageRecord]] = {}
     for part, record_type in types.items():
         by_type.setdefault(record_type, []).append(part)
     return {
@@ -150,12 +150,12 @@ def ids_of(types: Mapping[Part, RecordType], some: Callable[[Table, int], range]
     }
 
 
-def _in_order(parts: list[Part]) -> list[Part]:
+def _in_order(parts: list[PackageRecord]) -> list[PackageRecord]:
     """The parts so that what a part names, or is on, comes before it, else as they were; those that name each other in
     a circle in the order of the package."""
     by_uid = {part.uid: part for part in parts if part.uid}
-    found: dict[Part, None] = {}
-    begun: set[Part] = set()
+    found: dict[PackageRecord, None] = {}
+    begun: set[PackageRecord] = set()
     waiting = list(reversed(parts))
     while waiting:
         part = waiting[-1]

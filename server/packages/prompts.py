@@ -4,15 +4,15 @@ from typing import Any
 
 from server.digits import id_in
 from server.errors import Invalid, NotFound, Required, nearest
-from server.packages.document import Document, Tree, is_yes
-from server.packages.substitution import Values
+from server.packages.document import PackageDocument, Tree, is_yes
+from server.packages.substitution import TemplateValues
 from server.records.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
 MAX_CHOSEN = 1000  # records or options in one answer
 
 
-def fill(document: Document, answers: Tree, values: Values, registry: Registry) -> None:
+def fill(document: PackageDocument, answers: Tree, values: TemplateValues, registry: Registry) -> None:
     """Put the answers into the values, by the key of their prompt. answers: {key: text, number or list}; those to what
     was not asked are ignored. Raises Required, Invalid. Source: Packages, package.configure.prompts."""
     for prompt in document.prompts:
@@ -33,7 +33,7 @@ def fill(document: Document, answers: Tree, values: Values, registry: Registry) 
             _choose(prompt, params, given, values, registry)
 
 
-def unanswered(document: Document, answers: Tree) -> list[str]:
+def unanswered(document: PackageDocument, answers: Tree) -> list[str]:
     """The keys of the prompts that have no answer, in their order."""
     return [prompt["key"] for prompt in document.prompts if _is_missing(prompt, answers.get(prompt["key"]))]
 
@@ -61,7 +61,7 @@ def _offered(params: Tree) -> list[str]:
     return [str(each) for each in (offered.values() if isinstance(offered, dict) else offered)]
 
 
-def _choose(prompt: Tree, params: Tree, given: Any, values: Values, registry: Registry) -> None:
+def _choose(prompt: Tree, params: Tree, given: Any, values: TemplateValues, registry: Registry) -> None:
     key = prompt["key"]
     context = _context(prompt, params, registry)
     if not is_yes(params.get("single")):

@@ -4,7 +4,7 @@ import itertools
 import re
 
 from server.errors import nearest
-from server.packages.document import Document, bad
+from server.packages.document import PackageDocument, bad
 from server.records.base import CORE
 
 # Packages name the version of the interface that they are written for, and this is the one that is offered here. The
@@ -19,7 +19,7 @@ _ORDER = {"dev": 0, "alpha": 1, "a": 1, "beta": 2, "b": 2, "rc": 3, "pl": 5, "p"
 _PART = re.compile(r"[0-9]{1,18}|[A-Za-z]+")
 
 
-def check(document: Document) -> None:
+def check(document: PackageDocument) -> None:
     """Raises Invalid for a version that is not offered and for a plugin that is not there, the first of them. Source:
     Packages, package.requires."""
     wanted = document.requires.get("svc_version")
@@ -37,7 +37,7 @@ def check(document: Document) -> None:
             raise bad(f"the package needs the plugin '{str(each)[:80]}', which is not installed{near}")
 
 
-def needs(document: Document) -> list[tuple[str, bool]]:
+def needs(document: PackageDocument) -> list[tuple[str, bool]]:
     """What a package asks for in words, each with whether it is there. For people; `check` decides."""
     version, plugins = document.requires.get("svc_version"), document.requires.get("plugins")
     is_there = _is_version(version) and not is_lower(SVC_VERSION, str(version))

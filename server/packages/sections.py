@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from server.errors import TooLarge
-from server.packages.document import LISTED, MAX_ENTRIES, Document, Tree, bad
+from server.packages.document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
 from server.packages.substitution import Substitution
 from server.records.shared.behavior_events import EVENTS, refused
 
@@ -16,7 +16,7 @@ OWNED_BY_APP = {"owner__context": "app", "owner_id": 0}
 
 
 @dataclass(eq=False)
-class Part:
+class PackageRecord:
     """One record. where: its place, for errors. type: a name of its record type. fields: as sent, with templates.
     stored: columns that the records API does not take. parent: what it is on, by the field `parent_field`. is_shown:
     whether the answer names it."""
@@ -26,7 +26,7 @@ class Part:
     type: str
     fields: Tree
     stored: Tree = field(default_factory=dict)
-    parent: "Part | None" = None
+    parent: "PackageRecord | None" = None
     parent_field: str = ""
     label: str = ""
     is_shown: bool = True
@@ -47,14 +47,14 @@ class Addition:
 class Plan:
     """All that a package makes, in the order of the phases."""
 
-    parts: list[Part]
+    parts: list[PackageRecord]
     additions: list[Addition]
 
 
-def plan(document: Document, substitution: Substitution) -> Plan:
+def plan(document: PackageDocument, substitution: Substitution) -> Plan:
     """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge. Source: Packages, records."""
-    reader = _Reader(substitution)
-    parts: list[Part] = []
+    reader = _SectionReader(substitution)
+    parts: list[PackageRecord] = []
     for section in LISTED:
         if section in SECTIONS:
             parts += SECTIONS[section](reader, document.sections.get(section))
@@ -66,7 +66,7 @@ def plan(document: Document, substitution: Substitution) -> Plan:
     return Plan(parts, additions)
 
 
-class _Reader:
+class _SectionReader:
     """Reads lists of entries: their number, what they lack, their uids, and whether they are left out."""
 
     def __init__(self, substitution: Substitution) -> None:
@@ -113,20 +113,20 @@ class _Reader:
         self._uids.add(uid)
 
 
-def _records(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _records(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     for where, entry in reader.entries(listed, "records", ("uid", "_context")):
         label = entry.pop("_label", None)
         context = entry.pop("_context")
         if not isinstance(context, str):
             raise bad(f"{where}: _context must be the name of a record type")
-        yield Part(where, entry.pop("uid"), context, entry, label=str(label or ""))
+        yield PackageRecord(where, entry.pop("uid"), context, entry, label=str(label or ""))
 
 
-def _fieldsets(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _fieldsets(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "context", "owner", "fields")
     for where, entry in reader.entries(listed, "custom_fieldsets", needed):
         fields = entry.pop("fields")
-        part = Part(where, entry.pop("uid"), "custom_fieldset", _owned(entry, where))
+        part = PackageRecord(where, entry.pop("uid"), "custom_fieldset", _owned(entry, where))
         yield part
         inner = reader.entries(fields, f"{where}: fields", ("uid", "name", "type", "params"))
         for place, (below, each) in enumerate(inner):
@@ -134,7 +134,7 @@ def _fieldsets(reader: _Reader, listed: Any) -> Iterator[Part]:
             yield _child(part, below, each, "custom_field", "custom_fieldset_id")
 
 
-def _bots(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _bots(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "owner", "is_disabled", "params", "behaviors")
     for where, entry in reader.entries(listed, "bots", needed):
         behaviors, params = entry.pop("behaviors"), entry.pop("params")
@@ -144,18 +144,18 @@ def _bots(reader: _Reader, listed: Any) -> Iterator[Part]:
         if not entry.get("image"):
             entry.pop("image", None)
         fields = _owned(entry, where)
-        part = Part(where, entry.pop("uid"), "bot", fields, {"config": params or {}})
+        part = PackageRecord(where, entry.pop("uid"), "bot", fields, {"config": params or {}})
         yield part
         yield from _behaviors_of(reader, behaviors, f"{where}: behaviors", (), part)
 
 
-def _behaviors(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _behaviors(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     return _behaviors_of(reader, listed, "behaviors", ("bot_id",), None)
 
 
 def _behaviors_of(
-    reader: _Reader, listed: Any, where: str, further: tuple[str, ...], bot: Part | None
-) -> Iterator[Part]:
+    reader: _SectionReader, listed: Any, where: str, further: tuple[str, ...], bot: PackageRecord | None
+) -> Iterator[PackageRecord]:
     needed = ("uid", "title", "is_disabled", "is_private", "priority", "event", "nodes", *further)
     for here, entry in reader.entries(listed, where, needed):
         _rename(entry, "title", "name")
@@ -164,15 +164,15 @@ def _behaviors_of(
         if entry["event_point"] not in EVENTS:
             raise bad(f"{here} ({str(entry['name'])[:80]}): {refused(str(entry['event_point']))}")
         nodes, variables = entry.pop("nodes"), entry.pop("variables", None) or {}
-        part = Part(here, entry.pop("uid"), "behavior", entry, {"nodes": nodes, "variables": variables})
+        part = PackageRecord(here, entry.pop("uid"), "behavior", entry, {"nodes": nodes, "variables": variables})
         part.parent, part.parent_field = bot, "bot_id"
         yield part
 
 
-def _workspaces(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _workspaces(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     for where, entry in reader.entries(listed, "workspaces", ("uid", "name", "extension_id", "tabs")):
         tabs = entry.pop("tabs")
-        part = Part(where, entry.pop("uid"), "workspace_page", _owned(entry, where))
+        part = PackageRecord(where, entry.pop("uid"), "workspace_page", _owned(entry, where))
         yield part
         for place, (here, tab) in enumerate(reader.entries(tabs, f"{where}: tabs", ("name", "extension_id"))):
             widgets, worklists = tab.pop("widgets", None), tab.pop("worklists", None)
@@ -183,7 +183,7 @@ def _workspaces(reader: _Reader, listed: Any) -> Iterator[Part]:
             yield from _worklists(reader, worklists, on_page)
 
 
-def _worklists(reader: _Reader, listed: Any, tab: Part) -> Iterator[Part]:
+def _worklists(reader: _SectionReader, listed: Any, tab: PackageRecord) -> Iterator[PackageRecord]:
     """`{title, model}` is what the field `view` takes; the record type is in the model."""
     for place, (where, entry) in enumerate(reader.entries(listed, f"{tab.where}: worklists", ())):
         if "model" in entry:
@@ -195,16 +195,16 @@ def _worklists(reader: _Reader, listed: Any, tab: Part) -> Iterator[Part]:
         yield _child(tab, where, {"pos": place} | entry, "workspace_list", "tab_id")
 
 
-def _searches(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _searches(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     for where, entry in reader.entries(listed, "saved_searches", ("uid", "name", "context", "tag", "query")):
-        yield Part(where, entry.pop("uid"), "saved_search", _owned(entry, where))
+        yield PackageRecord(where, entry.pop("uid"), "saved_search", _owned(entry, where))
 
 
-def _calendars(reader: _Reader, listed: Any) -> Iterator[Part]:
+def _calendars(reader: _SectionReader, listed: Any) -> Iterator[PackageRecord]:
     needed = ("uid", "name", "is_available")
     for where, entry in reader.entries(listed, "calendars", ("uid", "name", "params", "events")):
         events = entry.pop("events")
-        part = Part(where, entry.pop("uid"), "calendar", _owned(entry, where))
+        part = PackageRecord(where, entry.pop("uid"), "calendar", _owned(entry, where))
         yield part
         for here, each in reader.entries(events, f"{where}: events", needed):
             kind = "calendar_event" if "date_start" in each else "calendar_event_recurring"
@@ -216,7 +216,7 @@ def _calendars(reader: _Reader, listed: Any) -> Iterator[Part]:
 
 
 RECURRING = ("tz", "event_start", "event_end", "recur_start", "recur_end", "patterns")
-SECTIONS: dict[str, Callable[[_Reader, Any], Iterator[Part]]] = {
+SECTIONS: dict[str, Callable[[_SectionReader, Any], Iterator[PackageRecord]]] = {
     "records": _records,
     "custom_fieldsets": _fieldsets,
     "bots": _bots,
@@ -233,8 +233,10 @@ ADDITIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def _child(parent: Part, where: str, entry: Tree, type: str, parent_field: str) -> Part:
-    return Part(where, entry.pop("uid", ""), type, entry, parent=parent, parent_field=parent_field, is_shown=False)
+def _child(parent: PackageRecord, where: str, entry: Tree, type: str, parent_field: str) -> PackageRecord:
+    return PackageRecord(
+        where, entry.pop("uid", ""), type, entry, parent=parent, parent_field=parent_field, is_shown=False
+    )
 
 
 def _rename(entry: Tree, name: str, other: str) -> None:

@@ -16,7 +16,7 @@ _UID = re.compile(r"""\buid\b(?:\s*\.\s*(\w+)|\s*\[\s*(?:'([^']*)'|"([^"]*)")\s*
 Load = Callable[[str, int, str], Mapping[str, Any]]
 
 
-class Values(dict[str, Any]):
+class TemplateValues(dict[str, Any]):
     """What templates see. A missing `owner_email` is looked up in the record that `records` has under `owner`."""
 
     def __init__(self, load: Load) -> None:
@@ -37,7 +37,7 @@ class Values(dict[str, Any]):
 class Substitution:
     """Renders the templates of one package, all within one budget."""
 
-    def __init__(self, values: Values, zone: str, now: int) -> None:
+    def __init__(self, values: TemplateValues, zone: str, now: int) -> None:
         self.values = values
         self._around = Surroundings(zone, now)
         self._budget = Budget(memory=MAX_RENDERED_CHARS)

@@ -32,7 +32,7 @@ Open this address to choose your password. It works once, for {days} days:
 
 
 @dataclass(frozen=True, slots=True)
-class SigningIn:
+class SignInMethods:
     """How a worker signs in. seen_at: unix seconds, 0 for never."""
 
     seen_at: int = 0
@@ -40,13 +40,13 @@ class SigningIn:
     has_password: bool = False
 
 
-def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
+def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SignInMethods]:
     """{worker id: how they sign in}. Raises AdminOnly."""
     ctx.require_admin(DOING)
     workers = ctx.service.registry.type("worker").table
     listed = "[" + ",".join(map(str, ids)) + "]"
 
-    def read(tx: Transaction) -> dict[int, SigningIn]:
+    def read(tx: Transaction) -> dict[int, SignInMethods]:
         with_code = _ids_in(tx, second_factor.SECOND_FACTOR, listed)
         with_password = _ids_in(tx, WORKER_LOGIN, listed)
         table: Any = workers.sql
@@ -54,7 +54,7 @@ def signing_in(ctx: Context, ids: Iterable[int]) -> dict[int, SigningIn]:
             lambda: table.select(table.id, table.last_activity_at).where(in_list(table.id, slot(0))),
             (listed,),
         )
-        return {id: SigningIn(seen_at or 0, id in with_code, id in with_password) for id, seen_at in rows}
+        return {id: SignInMethods(seen_at or 0, id in with_code, id in with_password) for id, seen_at in rows}
 
     return ctx.service.store.read(read)
 

@@ -20,7 +20,7 @@ APP_NAME = "Token generator"  # the app that a first start adds
 
 
 @dataclass(frozen=True)
-class Issued:
+class TokenPair:
     """The two tokens, shown once; `expires_in` in seconds."""
 
     access_token: str
@@ -37,7 +37,7 @@ def create(
     expires: str = "1 hour",
     label: str = "",
     is_renewable: bool = True,
-) -> Issued:
+) -> TokenPair:
     """Tokens for a worker; app_id 0 is the built-in app. is_renewable: with a refresh token, else it is "".
 
     Raises AdminOnly, NotFound, Invalid."""
@@ -45,7 +45,7 @@ def create(
     ends = times.after(expires, ctx.now, ctx.tz)
     refresh_ends = times.after(REFRESH_EXTRA, ends, ctx.tz)
 
-    def write(tx: Transaction) -> Issued:
+    def write(tx: Transaction) -> TokenPair:
         app = _app(ctx, tx, app_id)
         wanted = _scopes(app["scopes"], scopes)
         _require_worker(ctx, tx, worker_id)
@@ -60,7 +60,7 @@ def create(
         writing.log("token.created", WORKER, worker_id, {
             "app": app["name"], "target": writing.label("worker", worker_id), "scopes": " ".join(wanted),
         })  # fmt: skip
-        return Issued(access, refresh, ends - ctx.now, " ".join(wanted))
+        return TokenPair(access, refresh, ends - ctx.now, " ".join(wanted))
 
     return ctx.service.store.write(write)
 

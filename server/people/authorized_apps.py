@@ -10,7 +10,7 @@ from server.store.transaction import Transaction
 
 
 @dataclass(frozen=True)
-class Authorized:
+class AuthorizedApp:
     """An app with the scopes that it still defines, and the ids of those that it does not."""
 
     consent: Consent
@@ -18,12 +18,12 @@ class Authorized:
     gone: list[str]
 
 
-def with_scopes(ctx: Context, consents: list[Consent]) -> list[Authorized]:
+def with_scopes(ctx: Context, consents: list[Consent]) -> list[AuthorizedApp]:
     """The apps of consents, in their order."""
     return ctx.service.store.read(lambda tx: _with_scopes(ctx, tx, consents))
 
 
-def _with_scopes(ctx: Context, tx: Transaction, listed: list[Consent]) -> list[Authorized]:
+def _with_scopes(ctx: Context, tx: Transaction, listed: list[Consent]) -> list[AuthorizedApp]:
     table = ctx.service.registry.type("oauth_app").table
     rows = {row[0]: row for row in tx.get_many(table, {each.app_id for each in listed})}
     found = []
@@ -33,5 +33,5 @@ def _with_scopes(ctx: Context, tx: Transaction, listed: list[Consent]) -> list[A
         except HelpdeskError:
             defined = {}
         known = [defined[name] for name in each.scopes if name in defined]
-        found.append(Authorized(each, known, [name for name in each.scopes if name not in defined]))
+        found.append(AuthorizedApp(each, known, [name for name in each.scopes if name not in defined]))
     return found

@@ -4,13 +4,13 @@ Source: Authentication; the entry in the activity log is ours."""
 
 from server.access import consents, provider
 from server.access.actor import WORKER
-from server.access.provider import Asked
+from server.access.provider import AuthorizationRequest
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.store.transaction import Transaction
 
 
-def allow(ctx: Context, asked: Asked) -> str:
+def allow(ctx: Context, asked: AuthorizationRequest) -> str:
     """Let an app act for the worker who asks: the address to send the browser to. Raises what provider.allow does."""
     worker_id = ctx.actor.worker_id
     scopes = " ".join(each.id for each in asked.scopes)

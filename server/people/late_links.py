@@ -11,7 +11,7 @@ from server.access import password_links
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
-from server.mail.compose import Outgoing
+from server.mail.compose import OutgoingMail
 from server.people import login_changes
 from server.records.base import Record
 from server.store.tables import Column, Table
@@ -50,7 +50,7 @@ def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str
     tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
 
 
-def filled(ctx: Context, draft_id: int, outgoing: Outgoing) -> Outgoing:
+def filled(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
     """The mail of a draft with its code, when it is one with a link. Raises Invalid for a worker who is gone, and for
     an address that is no longer the one that such a link may go to."""
     store = ctx.service.store

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from server.records.parts import Expand, Loader, Record, Shown
+from server.records.parts import DictionaryContext, Expand, Loader, Record
 from server.records.shared.collections import ids_text
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
 from server.store.statements import in_list, slot
@@ -29,7 +29,7 @@ def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, 
 
 
 def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Loader:
-    def load(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
         readable, table = shown.readable("message"), shown.type("message").table.sql
         if readable is NEVER:
             return {}

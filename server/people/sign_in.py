@@ -39,7 +39,7 @@ class Peer:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class NewSession:
     """A new session. waits_for_code: it is good for nothing but giving the code of the second factor. known: what the
     browser is to hold as a known device from now on, "" for what it holds already."""
 
@@ -49,7 +49,7 @@ class SignedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Account:
+class _Candidate:
     """What a name leads to. worker_id: 0 for nobody who may sign in by password; known_id: who was meant."""
 
     worker_id: int
@@ -57,7 +57,7 @@ class _Account:
     password_hash: str
 
 
-def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> SignedIn:
+def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> NewSession:
     """Start a session. is_remembered: it does not end for want of requests.
 
     Takes as long as hashing a password does. Raises NotAuthenticated for what is wrong, TooMany, Forbidden with the
@@ -75,7 +75,7 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
     if not has_code:
         _ask(ctx, account.worker_id, peer)
 
-    def write(tx: Transaction) -> SignedIn:
+    def write(tx: Transaction) -> NewSession:
         lockout.forgive(tx, keys, ctx.now)
         if renewed:
             row = tx.first(WORKER_LOGIN, worker_id=account.worker_id)
@@ -84,9 +84,9 @@ def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remember
         span = lifetime(ctx.service, is_remembered)
         made = sessions.create(tx, account.worker_id, ctx.now, span, peer.device, peer.client, has_code)
         if has_code:
-            return SignedIn(made, True)
+            return NewSession(made, True)
         _log(ctx, tx, "worker.logged_in", account.worker_id, peer)
-        return SignedIn(made, False, _known(ctx, tx, account.worker_id, peer))
+        return NewSession(made, False, _known(ctx, tx, account.worker_id, peer))
 
     return store.write(write)
 
@@ -100,7 +100,7 @@ def attempt_keys(ctx: Context, kind: str, name: str, worker_id: int, peer: Peer)
     return (lockout.account(kind, name), lockout.address(peer.client))
 
 
-def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> SignedIn:
+def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> NewSession:
     """A full session in place of one that waits for the code of the second factor.
 
     Raises NotAuthenticated for a wrong code, TooMany, Forbidden."""
@@ -109,12 +109,12 @@ def by_code(ctx: Context, session: Session, given: str, peer: Peer) -> SignedIn:
     _ask(ctx, worker_id, peer)
     is_remembered = session.idle_seconds >= lifetime(ctx.service, True).idle
 
-    def write(tx: Transaction) -> SignedIn:
+    def write(tx: Transaction) -> NewSession:
         sessions.end(tx, session.id, worker_id)
         _log(ctx, tx, "worker.logged_in", worker_id, peer)
         span = lifetime(ctx.service, is_remembered)
         made = sessions.create(tx, worker_id, ctx.now, span, peer.device, peer.client)
-        return SignedIn(made, False, _known(ctx, tx, worker_id, peer))
+        return NewSession(made, False, _known(ctx, tx, worker_id, peer))
 
     return ctx.service.store.write(write)
 
@@ -283,15 +283,15 @@ def forget_over(service: Service, now: int) -> None:
         service.store.write(write)
 
 
-def _account(ctx: Context, tx: Transaction, email: str) -> _Account:
+def _account(ctx: Context, tx: Transaction, email: str) -> _Candidate:
     known_id = worker_with(ctx, tx, email)
     workers = ctx.service.registry.type("worker")
     row = tx.get(workers.table, known_id) if known_id else None
     if row is None:
-        return _Account(0, 0, "")
+        return _Candidate(0, 0, "")
     worker = workers.record(row)
     may_sign_in = not worker["is_disabled"] and not worker["is_password_disabled"]
-    return _Account(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
+    return _Candidate(known_id if may_sign_in else 0, known_id, _hash_of(tx, known_id))
 
 
 def _hash_of(tx: Transaction, worker_id: int) -> str:

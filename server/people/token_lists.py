@@ -23,7 +23,7 @@ MAX_LISTED = 500  # tokens on one page
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TokenEntry:
     """One token. prefix, ending: how its text begins and ends. kind: access or refresh. created_by: who made it, "" for
     a login. last_used_at: some minutes late, 0 for never; last_used_from: the address. revoked_at: 0 for never."""
 
@@ -46,7 +46,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TokenSelection:
     """Which tokens: of one app or worker, 0 for any; those that are over instead of those that are good now."""
 
     app_id: int = 0
@@ -55,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TokenGroup:
     """The good tokens of one worker through one app that have the same scopes. made_at: the newest of them, Unix
     seconds. last_used_at: 0 for never."""
 
@@ -68,26 +68,26 @@ class Use:
     made_at: int
 
 
-EVERY = Wanted()
+EVERY = TokenSelection()
 
 
-def all(ctx: Context, wanted: Wanted = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+def all(ctx: Context, wanted: TokenSelection = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
     """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
     Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
 
 
-def count(ctx: Context, wanted: Wanted = EVERY) -> int:
+def count(ctx: Context, wanted: TokenSelection = EVERY) -> int:
     """How many tokens there are on all pages. Raises AdminOnly unless they are those of who asks."""
     if wanted.worker_id != ctx.actor.worker_id:
         ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
 
 
-def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[Listed]:
+def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
     """The same of the worker who asks."""
-    wanted = Wanted(worker_id=ctx.actor.worker_id)
+    wanted = TokenSelection(worker_id=ctx.actor.worker_id)
     return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
 
 
@@ -103,7 +103,7 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
     )) or 0)  # fmt: skip
 
 
-def in_use(ctx: Context, app_id: int = 0) -> list[Use]:
+def in_use(ctx: Context, app_id: int = 0) -> list[TokenGroup]:
     """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
@@ -113,7 +113,7 @@ def own_apps(ctx: Context) -> list[Consent]:
     """The apps that may act for the worker who asks, by name: those let in, and those with tokens that administrators
     made."""
     worker_id = ctx.actor.worker_id
-    by_app: dict[int, list[Use]] = {}
+    by_app: dict[int, list[TokenGroup]] = {}
 
     def read(tx: Transaction) -> tuple[list[Consent], dict[int, str]]:
         for each in _in_use(ctx, tx, 0, worker_id):
@@ -208,7 +208,7 @@ def _of(query: Any, is_of_app: bool, is_of_worker: bool) -> Any:
     return query
 
 
-def _shape(wanted: Wanted) -> tuple[bool, bool, bool]:
+def _shape(wanted: TokenSelection) -> tuple[bool, bool, bool]:
     return wanted.is_over, bool(wanted.app_id), bool(wanted.worker_id)
 
 
@@ -223,14 +223,14 @@ def _wanted(shape: tuple[bool, bool, bool], *columns: Any) -> Any:
     return _of(query, is_of_app, is_of_worker)
 
 
-def _count(tx: Transaction, wanted: Wanted, now: int) -> int:
+def _count(tx: Transaction, wanted: TokenSelection, now: int) -> int:
     table: Any = TOKEN.sql
     shape = _shape(wanted)
     values = (now, *(id for id in (wanted.app_id, wanted.worker_id) if id))
     return int(tx.value(lambda: _wanted(shape, peewee.fn.COUNT(table.id)), values) or 0)
 
 
-def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int) -> list[Listed]:
+def _listed(ctx: Context, tx: Transaction, wanted: TokenSelection, limit: int, page: int) -> list[TokenEntry]:
     table: Any = TOKEN.sql
     ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
     shape = _shape(wanted)
@@ -247,7 +247,7 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
     workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
     return [
-        Listed(
+        TokenEntry(
             each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
             each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
             each["created_at"], each["expires_at"], each["last_used_at"], each["last_used_from"], each["ending"],
@@ -258,7 +258,7 @@ def _listed(ctx: Context, tx: Transaction, wanted: Wanted, limit: int, page: int
     ]  # fmt: skip
 
 
-def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[Use]:
+def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[TokenGroup]:
     table: Any = TOKEN.sql
 
     def build() -> Any:
@@ -278,7 +278,7 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
     rows = tx.rows(build, values)
     workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
     found = [
-        Use(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
+        TokenGroup(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
         for app, worker, scopes, count, used, made in rows if worker in workers
     ]  # fmt: skip
     return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))

@@ -18,7 +18,7 @@ Read = Callable[[int, int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file or, with a slash at its end, folder. size: bytes once unpacked, as the archive says.
 
     mtime: Unix seconds, 0 when unknown."""
@@ -29,7 +29,7 @@ class Entry:
     mtime: int
 
 
-def entries(size: int, read: Read, tz: tzinfo) -> list[Entry]:
+def entries(size: int, read: Read, tz: tzinfo) -> list[ArchiveEntry]:
     """The entries in their order. `read(start, end)` answers bytes of the file, which has `size` of them.
 
     tz: where its clock times are from, for entries without Unix seconds. Raises Invalid for what is no ZIP file,
@@ -39,7 +39,7 @@ def entries(size: int, read: Read, tz: tzinfo) -> list[Entry]:
             found = archive.infolist()
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError, EOFError, struct.error):
         raise Invalid("it is no ZIP archive, or a damaged one") from None
-    return [Entry(each.filename, index, each.file_size, _mtime(each, tz)) for index, each in enumerate(found)]
+    return [ArchiveEntry(each.filename, index, each.file_size, _mtime(each, tz)) for index, each in enumerate(found)]
 
 
 class Ranges(io.RawIOBase):

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from server import times
 from server.desk.dictionary import Dictionaries
 from server.errors import BadDataQuery, Invalid, nearest
-from server.queries.reading import Given, source_of
-from server.search.ast import Group, Query, Sort, Subquery, Text
-from server.search.compile import Scope
+from server.queries.reading import KeyValue, source_of
+from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
+from server.search.compile import SearchScope
 from server.search.controls import query_of
 from server.search.placeholders import filled_text
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ MAX_SEARCH_CHARS = 6_144  # query: and query.required: together, so that the sea
 
 
 @dataclass(frozen=True)
-class Values:
+class KeyValues:
     """The keys of a data query, or of one group in it. `id` is the free part of a group's name: `open` of series.open.
 
     position: where it begins."""
 
-    given: dict[str, Given]
-    asked: "Asked | None" = None  # None before there is a snapshot: then nothing can be looked up yet
+    given: dict[str, KeyValue]
+    asked: "DataQuery | None" = None  # None before there is a snapshot: then nothing can be looked up yet
     id: str = ""
     position: int = 0
 
@@ -57,7 +57,7 @@ class Values:
             )
         return value
 
-    def texts(self, name: str) -> tuple[Text, ...]:
+    def texts(self, name: str) -> tuple[SearchValue, ...]:
         """The items of a list, each with its position; () when it is not given."""
         found = self.given.get(name)
         return found.texts if found else ()
@@ -77,12 +77,12 @@ class Values:
             raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
         return number
 
-    def group(self, name: str) -> "Values | None":
+    def group(self, name: str) -> "KeyValues | None":
         """The values of a group, None when it is not given."""
         found = self.given.get(name)
-        return None if found is None else Values(found.inner, self.asked, found.id, found.position)
+        return None if found is None else KeyValues(found.inner, self.asked, found.id, found.position)
 
-    def groups(self, pattern: str) -> "Iterator[Values]":
+    def groups(self, pattern: str) -> "Iterator[KeyValues]":
         """Each group that a pattern such as `series.<id>` declares, in the order of the text."""
         for name, found in self.given.items():
             if found.key.name == pattern:
@@ -90,7 +90,7 @@ class Values:
                 assert group is not None
                 yield group
 
-    def named(self, pattern: str) -> list[Given]:
+    def named(self, pattern: str) -> list[KeyValue]:
         """Each key that a pattern such as `by.<id>` declares, in the order of the text."""
         return [found for found in self.given.values() if found.key.name == pattern]
 
@@ -107,7 +107,7 @@ class Values:
             raise self.bad(name, f"'{text[:80]}' is not a record type{nearest(text, registry.uris())}")
         return found
 
-    def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "Searched":
+    def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "QuerySearch":
         """The search of `query:` and `query.required:` among what the caller may read, in the caller's zone or that of
         `timezone:`. order: used where `query:` says none. Raises BadQuery for what either cannot mean."""
         if not record_type.offers("search"):
@@ -119,11 +119,11 @@ class Values:
             scope = scope.in_zone(zone_of(first.timezone))
         children = tuple(each.root for each in (first, second) if each is not None and each.root.children)
         sort: tuple[Sort, ...] = first.sort if first is not None else ()
-        query = Query(Group("and", children, False, self.position), sort, None, None, None, self.position)
+        query = Query(BooleanGroup("and", children, False, self.position), sort, None, None, None, self.position)
         search = compile_search(record_type, query, scope)
         if not sort:
             search = replace(search, order=order)
-        return Searched(
+        return QuerySearch(
             search, self._sources(), first.limit if first is not None else None,
             first.page if first is not None else None,
         )  # fmt: skip
@@ -151,10 +151,10 @@ class Values:
 
 
 @dataclass(frozen=True)
-class Searched:
+class QuerySearch:
     """A compiled search, its text in parentheses ("" when it finds all), and `limit:` and `page:` inside it."""
 
-    search: Search
+    search: CompiledSearch
     source: str
     limit: int | None
     page: int | None
@@ -165,7 +165,7 @@ class Searched:
 
 
 @dataclass
-class Asked:
+class DataQuery:
     """One data query. `format` is one of its type's. `scope` is in the zone of `timezone:`.
 
     placeholders: the values of each `${name}` in it; None when those are no placeholders."""
@@ -174,9 +174,9 @@ class Asked:
     tx: "Transaction"
     q: str
     format: str
-    scope: Scope
+    scope: SearchScope
     placeholders: Mapping[str, Any] | None = None
-    values: Values = field(init=False)
+    values: KeyValues = field(init=False)
 
     def text(self, part: str) -> str:
         """A part of the query's text with its placeholders filled. Raises BadQuery for a value that no text holds."""
@@ -187,7 +187,7 @@ class Asked:
         return Dictionaries(self.ctx, self.tx)
 
 
-def zone_of(text: Text) -> tzinfo:
+def zone_of(text: SearchValue) -> tzinfo:
     """The zone that a text names. Raises BadDataQuery at its position."""
     try:
         return times.zone(text.value)

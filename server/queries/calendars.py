@@ -1,7 +1,7 @@
 """What the data queries on calendars share: which calendars a search names, and what is on them in a range."""
 
 from server.errors import Invalid
-from server.queries.asked import Asked, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.records.base import Record
 from server.records.calendars import stored
 from server.records.calendars.occurrences import Occurrence
@@ -9,12 +9,12 @@ from server.records.calendars.occurrences import Occurrence
 MAX_CALENDARS = 100  # of one data query
 
 
-def calendars_of(asked: Asked, key: str) -> list[Record]:
+def calendars_of(asked: DataQuery, key: str) -> list[Record]:
     """The calendars that the search under a key finds among those that the caller may read; all without the key.
 
     Raises BadDataQuery for more than MAX_CALENDARS, unless the search limits them itself."""
     calendar, values = asked.ctx.service.registry.type("calendar"), asked.values
-    inner = Values({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
+    inner = KeyValues({"query": values.given[key]} if key in values else {}, asked, position=values.at(key))
     searched = inner.searched(calendar)
     limit = searched.limit or MAX_CALENDARS + 1
     rows = searched.search.rows(min(limit, MAX_CALENDARS + 1))
@@ -23,7 +23,7 @@ def calendars_of(asked: Asked, key: str) -> list[Record]:
     return [calendar.record(row) for row in rows]
 
 
-def on_them(asked: Asked, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
+def on_them(asked: DataQuery, key: str, calendars: list[Record], start: int, end: int) -> dict[int, list[Occurrence]]:
     """{calendar id: what is on it from `start` until before `end`}. Raises BadDataQuery under `key` for a range that
     cannot be looked at."""
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from server.queries.asked import Asked
+    from server.queries.asked import DataQuery
 
 Kind = Literal["text", "list", "number", "group", "query", "any"]
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Key:
+class QueryKey:
     """One key. A name that ends in `.<id>` stands for any number of keys; `<name>` alone, in a group, for every key.
 
     low, high: the bounds of a number. choices: all texts that are taken; () means any. keys: what stands in a group.
@@ -35,7 +35,7 @@ class Key:
     low: int = 0
     high: int = 2**31
     choices: tuple[str, ...] = ()
-    keys: tuple["Key", ...] = ()
+    keys: tuple["QueryKey", ...] = ()
     aliases: tuple[str, ...] = ()
 
     @property
@@ -61,12 +61,12 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """data, and what stands in `_` beside `type` and `format`. later: makes the answer once the snapshot is closed."""
 
     data: Any = None
     extra: dict[str, Any] = field(default_factory=dict)
-    later: "Callable[[], Answer] | None" = None
+    later: "Callable[[], QueryResult] | None" = None
 
 
 class QueryType:
@@ -76,11 +76,11 @@ class QueryType:
 
     name: ClassVar[str] = ""
     description: ClassVar[str] = ""
-    keys: ClassVar[tuple[Key, ...]] = ()
+    keys: ClassVar[tuple[QueryKey, ...]] = ()
     formats: ClassVar[tuple[str, ...]] = ("dictionaries",)
     is_quick: ClassVar[bool] = False
 
-    def run(self, asked: "Asked") -> Answer:
+    def run(self, asked: "DataQuery") -> QueryResult:
         """The answer, inside one snapshot. Raises BadQuery for values that make no sense."""
         raise NotImplementedError
 
@@ -94,15 +94,15 @@ class QueryType:
         }
 
 
-OF = Key("of", "text", "The record type: short, plural or full name.", required=True)
-QUERY = Key("query", "query", "A search; only what it finds counts.")
-QUERY_REQUIRED = Key("query.required", "query", "A second search that must hold too.", aliases=("query.require",))
-EXPAND = Key("expand", "list", "Keys to open.")
-TIMEZONE = Key("timezone", "text", "The zone of dates and of date filters; the caller's own when absent.")
-TIMEOUT = Key(
+OF = QueryKey("of", "text", "The record type: short, plural or full name.", required=True)
+QUERY = QueryKey("query", "query", "A search; only what it finds counts.")
+QUERY_REQUIRED = QueryKey("query.required", "query", "A second search that must hold too.", aliases=("query.require",))
+EXPAND = QueryKey("expand", "list", "Keys to open.")
+TIMEZONE = QueryKey("timezone", "text", "The zone of dates and of date filters; the caller's own when absent.")
+TIMEOUT = QueryKey(
     "timeout", "number", "Milliseconds that it may take; 0 is as long as can be.", default="20000", high=60_000
 )
-FILTER = Key("filter", "text", "Only what holds this text.")
-LIMIT = Key("limit", "number", "How many at most.", low=1, high=1_000)
-PAGE = Key("page", "number", "The page, counted from 0.", high=10**6)
+FILTER = QueryKey("filter", "text", "Only what holds this text.")
+LIMIT = QueryKey("limit", "number", "How many at most.", low=1, high=1_000)
+PAGE = QueryKey("page", "number", "The page, counted from 0.", high=10**6)
 SEARCHED = (OF, QUERY, QUERY_REQUIRED)

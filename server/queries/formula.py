@@ -55,10 +55,10 @@ def formula(text: str, position: int) -> Formula:
         raise BadDataQuery(
             f"metric: has {len(text)} characters; {MAX_FORMULA_CHARS} are allowed", position=position, field="metric"
         )
-    return Formula(_Parser(text, position).whole())
+    return Formula(_FormulaParser(text, position).whole())
 
 
-class _Parser:
+class _FormulaParser:
     def __init__(self, text: str, position: int) -> None:
         self.text = text
         self.start = position

@@ -11,11 +11,11 @@ from server.context import Context
 from server.discovery import load_all
 from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
 from server.queries import kinds
-from server.queries.asked import Asked, Values, zone_of
-from server.queries.declared import TIMEOUT, TIMEZONE, Answer, Key, QueryType
-from server.queries.reading import Given, given, require, terms_of
-from server.search.ast import Term, Text
-from server.search.compile import Scope
+from server.queries.asked import DataQuery, KeyValues, zone_of
+from server.queries.declared import TIMEOUT, TIMEZONE, QueryKey, QueryResult, QueryType
+from server.queries.reading import KeyValue, given, require, terms_of
+from server.search.ast import SearchValue, Term
+from server.search.compile import SearchScope
 from server.store.database import OutOfSteps
 from server.store.transaction import Transaction
 
@@ -33,18 +33,18 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
     terms = terms_of(q, placeholders)
     query_type = _type_of(terms)
     found = _given(terms, query_type)
-    asking = Values(found)
+    asking = KeyValues(found)
     format = asking.text("format", query_type.formats[0])
     milliseconds = asking.number("timeout", DEFAULT_TIMEOUT_MS) or MAX_TIMEOUT_MS
     zone = zone_of(found["timezone"].texts[0]) if "timezone" in found else ctx.tz
     if ctx.steps is not None and not query_type.is_quick:
         raise OutOfSteps  # what is done with the rows afterwards would hold the event loop: on a thread from the start
 
-    def read(tx: Transaction) -> Answer:
+    def read(tx: Transaction) -> QueryResult:
         rules = Rules(ctx.service.registry, ctx.actor)
-        scope = Scope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
-        asked = Asked(ctx, tx, q, format, scope, placeholders)
-        asked.values = Values(found, asked)
+        scope = SearchScope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
+        asked = DataQuery(ctx, tx, q, format, scope, placeholders)
+        asked.values = KeyValues(found, asked)
         return query_type.run(asked)
 
     try:
@@ -66,7 +66,7 @@ def type_named(q: str, placeholders: Mapping[str, Any]) -> str:
         named = [term.value for term in terms_of(q, placeholders) if term.field == "type"]
     except BadQuery:
         return ""
-    return named[0].value if named and isinstance(named[0], Text) else ""
+    return named[0].value if named and isinstance(named[0], SearchValue) else ""
 
 
 @cache
@@ -89,7 +89,7 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
             "'type:' is missing; say what is asked, such as type:worklist.subtotals", position=0, field="type"
         )
     value = named[0].value
-    if not isinstance(value, Text):
+    if not isinstance(value, SearchValue):
         raise BadDataQuery("'type:' takes one value", position=named[0].value_position, field="type")
     found = known.get(value.value)
     if found is None:
@@ -101,18 +101,20 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
     return found
 
 
-def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, Given]:
+def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue]:
     keys = keys_of(query_type)
     found = given(terms, keys, query_type.name)
     require(found, keys, found["type"].position, query_type.name)
     return found
 
 
-def keys_of(query_type: QueryType) -> tuple[Key, ...]:
+def keys_of(query_type: QueryType) -> tuple[QueryKey, ...]:
     """The keys of a type with those that every type has."""
     common = (
-        Key("type", "text", "What is asked.", required=True),
-        Key("format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]),
+        QueryKey("type", "text", "What is asked.", required=True),
+        QueryKey(
+            "format", "text", "The shape of the answer.", choices=query_type.formats, default=query_type.formats[0]
+        ),
         TIMEZONE,
         TIMEOUT,
     )

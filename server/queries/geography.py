@@ -15,7 +15,7 @@ _PAIR = re.compile(r"\s*([^\s,]{1,30})\s*,\s*([^\s,]{1,30})\s*\Z")
 
 
 @dataclass(frozen=True)
-class Place:
+class GeoPoint:
     """One point with what is told of it."""
 
     longitude: float
@@ -48,7 +48,7 @@ def coordinates(text: str) -> tuple[float, float]:
     return longitude, latitude
 
 
-def geojson(series: dict[str, list[Place]]) -> dict[str, Any]:
+def geojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
     """One collection of features; `svc_series` tells of which series each is."""
     features = [
         {"type": "Feature", "geometry": each.geometry, "properties": each.properties | {"svc_series": name}}
@@ -58,7 +58,7 @@ def geojson(series: dict[str, list[Place]]) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": features}
 
 
-def topojson(series: dict[str, list[Place]]) -> dict[str, Any]:
+def topojson(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
     """One object for each series."""
     return {
         "type": "Topology",
@@ -72,7 +72,7 @@ def topojson(series: dict[str, list[Place]]) -> dict[str, Any]:
     }
 
 
-def table(series: dict[str, list[Place]]) -> dict[str, Any]:
+def table(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
     """Rows with series, longitude and latitude, and a column for each property."""
     names = _names(each for places in series.values() for each in places)
     columns = {"series": "Series", **{name: name.replace("_", " ").capitalize() for name in names}}
@@ -92,10 +92,10 @@ def table(series: dict[str, list[Place]]) -> dict[str, Any]:
     }
 
 
-def shown(series: dict[str, list[Place]], format: str) -> dict[str, Any]:
+def shown(series: dict[str, list[GeoPoint]], format: str) -> dict[str, Any]:
     """In one of FORMATS."""
     return {"geojson": geojson, "table": table, "topojson": topojson}[format](series)
 
 
-def _names(places: Iterable[Place]) -> list[str]:
+def _names(places: Iterable[GeoPoint]) -> list[str]:
     return list(dict.fromkeys(name for each in places for name in each.properties))

@@ -2,10 +2,10 @@
 
 from server import times
 from server.errors import Invalid
-from server.queries.asked import Asked
+from server.queries.asked import DataQuery
 
 
-def edges(asked: Asked, key: str, default: str, now: int | None = None) -> times.Span:
+def edges(asked: DataQuery, key: str, default: str, now: int | None = None) -> times.Span:
     """The first and last second of what one date text names. now: what amounts such as `+1 month` are counted from.
 
     Raises BadDataQuery for a text that is no date."""
@@ -16,7 +16,7 @@ def edges(asked: Asked, key: str, default: str, now: int | None = None) -> times
         raise asked.values.bad(key, error.message) from error
 
 
-def span(asked: Asked, key: str, default: str) -> times.Span:
+def span(asked: DataQuery, key: str, default: str) -> times.Span:
     """The range of seconds that a text selects, as in searches. Raises BadDataQuery for an unreadable or empty one."""
     try:
         found = times.span(asked.values.text(key, default), asked.ctx.now, asked.scope.tz)

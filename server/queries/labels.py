@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from server.queries.asked import Values
+from server.queries.asked import KeyValues
 
 
-def labels(series: Sequence[Values], *taken: str) -> list[str]:
+def labels(series: Sequence[KeyValues], *taken: str) -> list[str]:
     """The label of each series, or else its id. Raises BadDataQuery when one stands twice or is `taken`: charts know
     their series by label."""
     found: list[str] = []

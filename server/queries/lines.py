@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from server.counting.bins import MAX_AXIS_BINS, Bin, Calendar
+from server.counting.bins import MAX_AXIS_BINS, Bin, TimeScale
 from server.counting.counting import MAX_ROWS, count
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
@@ -12,7 +12,7 @@ from server.counting.dimensions.records import RecordDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function
 from server.errors import BadDataQuery
-from server.queries.asked import Asked, Values
+from server.queries.asked import DataQuery, KeyValues
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
 from server.records.base import RecordType
 
@@ -20,7 +20,7 @@ DEFAULT_POINTS = 10  # of a field that is no date, where the search has no `limi
 
 
 @dataclass(frozen=True)
-class Line:
+class DataSeries:
     """One series: its number at each value of x. column: its type in a table. hits: how many records
     stand behind each."""
 
@@ -33,12 +33,12 @@ class Line:
     hits: dict[Hashable, int]
 
     @property
-    def calendar(self) -> Calendar | None:
+    def calendar(self) -> TimeScale | None:
         """The bins of x; None when it is no date."""
         return self.x.calendar if isinstance(self.x, DateDimension) else None
 
 
-def line(asked: Asked, values: Values, label: str) -> Line:
+def line(asked: DataQuery, values: KeyValues, label: str) -> DataSeries:
     """One `series.<id>:` as counted. What has no date has no place on an axis of dates, and is left out."""
     record_type = values.record_type()
     searched = values.searched(record_type)
@@ -59,7 +59,7 @@ def line(asked: Asked, values: Values, label: str) -> Line:
         if number is not None:
             numbers[member.key] = number
     column = {"type": "number"} if "y.metric" in values else _column(record_type, measured, function)
-    return Line(values.id, label, x, column, members, numbers, hits)
+    return DataSeries(values.id, label, x, column, members, numbers, hits)
 
 
 def _column(record_type: RecordType, measured: Dimension | None, function: Function) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def _column(record_type: RecordType, measured: Dimension | None, function: Funct
     return {"type": "number" if function.name in ("count", "distinct") else measured.measured_type}
 
 
-def shared_axis(lines: list[Line]) -> list[Member]:
+def shared_axis(lines: list[DataSeries]) -> list[Member]:
     """Every value of x that a line has: dates in their order, others by how many records they have, most first."""
     members: dict[Hashable, Member] = {}
     hits: dict[Hashable, int] = {}
@@ -84,7 +84,7 @@ def shared_axis(lines: list[Line]) -> list[Member]:
     return sorted(members.values(), key=lambda member: (-hits[member.key], member.label.casefold()))
 
 
-def filled_axis(lines: list[Line], members: list[Member]) -> list[tuple[Hashable, str]]:
+def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Hashable, str]]:
     """[(key, label)] of each step of a time axis, without gaps between the first and the last bin.
 
     Raises BadDataQuery when there are too many steps, or lines with different units."""
@@ -110,7 +110,7 @@ def filled_axis(lines: list[Line], members: list[Member]) -> list[tuple[Hashable
     return [(each.start, each.label) for each in bins]
 
 
-def axis_params(lines: list[Line]) -> dict[str, Any]:
+def axis_params(lines: list[DataSeries]) -> dict[str, Any]:
     """`_.format_params` of a time series; step and format are blank where x is no date."""
     calendar = lines[0].calendar
     unit = calendar.unit if calendar else None

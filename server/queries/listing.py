@@ -5,15 +5,15 @@ Not for records: searches find those."""
 from collections.abc import Sequence
 from typing import Any
 
-from server.queries.asked import Values
-from server.queries.declared import FILTER, LIMIT, PAGE, Answer
+from server.queries.asked import KeyValues
+from server.queries.declared import FILTER, LIMIT, PAGE, QueryResult
 from server.queries.paging import page_of
 
 LISTED = (FILTER, LIMIT, PAGE)
 Item = dict[str, Any]
 
 
-def listed(values: Values, items: Sequence[Item], names: tuple[str, ...]) -> Answer:
+def listed(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
     """Those items that hold the text of `filter:`, in any case, in one of the keys `names`.
 
     Without `limit:` they are one page, and nothing tells of paging. Source: Data queries, record.types."""
@@ -21,11 +21,11 @@ def listed(values: Values, items: Sequence[Item], names: tuple[str, ...]) -> Ans
     found = [each for each in items if any(wanted in str(each[name]).lower() for name in names)]
     limit, index = values.number("limit", 0), values.number("page", 0)
     if not limit:
-        return Answer([] if index else found)
+        return QueryResult([] if index else found)
     shown, paging = page_of(found, limit, index)
-    return Answer(list(shown), {"paging": paging})
+    return QueryResult(list(shown), {"paging": paging})
 
 
-def by_key(answer: Answer, key: str) -> Answer:
+def by_key(answer: QueryResult, key: str) -> QueryResult:
     """The same with the list as a map."""
-    return Answer({each[key]: each for each in answer.data}, answer.extra)
+    return QueryResult({each[key]: each for each in answer.data}, answer.extra)

@@ -5,21 +5,21 @@ from server.counting.dimensions.options import options
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named, plain
 from server.errors import BadDataQuery
-from server.queries.asked import Values
+from server.queries.asked import KeyValues
 from server.queries.formula import formula
 from server.queries.subtotals.result import Metric
 
 COUNT = FUNCTIONS["count"]
 
 
-def field_of(values: Values, name: str, fields: Fields, alias: str) -> Dimension:
+def field_of(values: KeyValues, name: str, fields: Fields, alias: str) -> Dimension:
     """The field under a key, which must be given. alias: what it may call a table that it joins.
 
     Raises BadDataQuery with the nearest name."""
     return fields.named(options(values.texts(name)[0]), alias)
 
 
-def measured_of(values: Values, name: str, fields: Fields, functions: list[Function]) -> Dimension | None:
+def measured_of(values: KeyValues, name: str, fields: Fields, functions: list[Function]) -> Dimension | None:
     """The field under a key, None when it is not given and counting is all there is to do.
 
     Raises BadDataQuery when a function needs a field, or one with numbers."""
@@ -35,7 +35,7 @@ def measured_of(values: Values, name: str, fields: Fields, functions: list[Funct
     return measured
 
 
-def functions_of(values: Values) -> list[Function]:
+def functions_of(values: KeyValues) -> list[Function]:
     """The functions of `functions:` or the one of `function:`; count when neither is given."""
     if "functions" in values and "function" in values:
         raise values.bad("functions", "write one of 'function:' and 'functions:'")
@@ -51,7 +51,7 @@ def functions_of(values: Values) -> list[Function]:
     return found or [COUNT]
 
 
-def metric_of(values: Values, name: str) -> Metric:
+def metric_of(values: KeyValues, name: str) -> Metric:
     """What a number is shown as: by the formula under a key, or only rounded."""
     if name not in values:
         return lambda x: None if x is None else plain(x)

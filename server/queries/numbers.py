@@ -1,13 +1,13 @@
 """Numbers in data queries: with a fraction, and below zero, where whole ones of a declared range do not do."""
 
 from server.errors import Invalid
-from server.queries.asked import Values
+from server.queries.asked import KeyValues
 from server.search.filters.number import decimal
 
 MAX_MAGNITUDE = 10.0**15  # beyond it neighbouring floats are more than a fraction apart
 
 
-def number_of(values: Values, name: str, default: float) -> float:
+def number_of(values: KeyValues, name: str, default: float) -> float:
     """The number under a key, `default` when it is not given. Raises BadDataQuery for what is none, or too large."""
     if name not in values:
         return default

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.errors import BadDataQuery, nearest
-from server.queries.declared import KINDS, Key
-from server.search.ast import Group, Items, Subquery, Term, Text
-from server.search.lexer import Kind, tokens
+from server.queries.declared import KINDS, QueryKey
+from server.search.ast import BooleanGroup, Items, SearchValue, Subquery, Term
+from server.search.lexer import TokenKind, tokens
 from server.search.parser import parse_group
 from server.search.placeholders import filled
 
@@ -17,16 +17,16 @@ MAX_KEYS = 100  # keys of one data query, at all depths together
 
 
 @dataclass(frozen=True)
-class Given:
+class KeyValue:
     """One key as given. `key` is its declaration, `id` the free part of a pattern's name.
 
     inner: the values of a group, by name."""
 
     name: str
-    key: Key
+    key: QueryKey
     id: str
     term: Term
-    inner: "dict[str, Given]"
+    inner: "dict[str, KeyValue]"
 
     @property
     def position(self) -> int:
@@ -34,12 +34,12 @@ class Given:
         return self.term.value_position
 
     @property
-    def texts(self) -> tuple[Text, ...]:
+    def texts(self) -> tuple[SearchValue, ...]:
         """The value, or the items of a list."""
         value = self.term.value
         if isinstance(value, Items):
             return value.items
-        return (value,) if isinstance(value, Text) else ()
+        return (value,) if isinstance(value, SearchValue) else ()
 
 
 def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...]:
@@ -50,12 +50,12 @@ def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...
     return tuple(_terms(group if values is None else filled(group, values)))
 
 
-def given(terms: tuple[Term, ...], keys: tuple[Key, ...], where: str) -> dict[str, Given]:
-    """{name: Given}, in the order of the text; an alias comes under its key's name.
+def given(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -> dict[str, KeyValue]:
+    """{name: KeyValue}, in the order of the text; an alias comes under its key's name.
 
     where: what the keys belong to, for messages. Raises BadDataQuery for an unknown key, the same twice, a value of
     the wrong kind."""
-    found: dict[str, Given] = {}
+    found: dict[str, KeyValue] = {}
     for term in terms:
         key, id = _declared(term, keys, where)
         name = key.prefix + id if key.is_pattern else key.name
@@ -66,11 +66,11 @@ def given(terms: tuple[Term, ...], keys: tuple[Key, ...], where: str) -> dict[st
         if len(found) >= MAX_KEYS:
             raise BadDataQuery(f"{where} has more than {MAX_KEYS} keys", position=term.position, limit=MAX_KEYS)
         _check_kind(term, key)
-        found[name] = Given(name, key, id, term, _inner(term, key))
+        found[name] = KeyValue(name, key, id, term, _inner(term, key))
     return found
 
 
-def require(found: dict[str, Given], keys: tuple[Key, ...], position: int, where: str) -> None:
+def require(found: dict[str, KeyValue], keys: tuple[QueryKey, ...], position: int, where: str) -> None:
     """Raises BadDataQuery for a key that must be given and is not; `position` is where it should be."""
     for key in keys:
         is_there = any(each.key is key for each in found.values())
@@ -84,16 +84,16 @@ def source_of(q: str, position: int) -> str:
     """The text from the bracket at `position` to its partner, both included."""
     depth = 0
     for token in tokens(q[position:]):
-        if token.kind is Kind.OPEN:
+        if token.kind is TokenKind.OPEN:
             depth += 1
-        elif token.kind is Kind.CLOSE:
+        elif token.kind is TokenKind.CLOSE:
             depth -= 1
             if not depth:
                 return q[position : position + token.position + 1]
     return q[position:]
 
 
-def _terms(group: Group) -> Iterator[Term]:
+def _terms(group: BooleanGroup) -> Iterator[Term]:
     if group.op == "or":
         raise BadDataQuery("keys cannot be combined with OR; write them side by side", position=group.position)
     found: list[Term] = []
@@ -110,7 +110,7 @@ def _terms(group: Group) -> Iterator[Term]:
     return iter(sorted(found, key=lambda term: term.position))
 
 
-def _declared(term: Term, keys: tuple[Key, ...], where: str) -> tuple[Key, str]:
+def _declared(term: Term, keys: tuple[QueryKey, ...], where: str) -> tuple[QueryKey, str]:
     name = term.field
     for key in keys:
         if name == key.name or name in key.aliases:
@@ -124,12 +124,12 @@ def _declared(term: Term, keys: tuple[Key, ...], where: str) -> tuple[Key, str]:
     )
 
 
-def _check_kind(term: Term, key: Key) -> None:
+def _check_kind(term: Term, key: QueryKey) -> None:
     value, kind = term.value, key.kind
     fits = (
         isinstance(value, Subquery) and not value.all
         if kind in ("group", "query")
-        else isinstance(value, Text)
+        else isinstance(value, SearchValue)
         if kind in ("text", "number")
         else not isinstance(value, Subquery)
     )
@@ -137,7 +137,7 @@ def _check_kind(term: Term, key: Key) -> None:
         raise BadDataQuery(f"'{term.field[:80]}:' takes {KINDS[kind]}", position=term.value_position, field=term.field)
 
 
-def _inner(term: Term, key: Key) -> dict[str, Given]:
+def _inner(term: Term, key: QueryKey) -> dict[str, KeyValue]:
     if key.kind != "group":
         return {}
     assert isinstance(term.value, Subquery)

@@ -3,15 +3,15 @@
 from typing import ClassVar
 
 from server.errors import BadDataQuery
-from server.queries.asked import Asked
-from server.queries.declared import Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult, QueryType
 
 
-class Refused(QueryType):
+class UnsupportedQuery(QueryType):
     """reason: why, for the message. Its keys are checked all the same."""
 
     reason: ClassVar[str] = "is not available on this installation"
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         raise BadDataQuery(f"{self.name} {self.reason}", position=asked.values.at("type"), field="type")

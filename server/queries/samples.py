@@ -3,18 +3,18 @@
 import random
 
 from server.counting.measures import plain
-from server.queries.asked import Values
-from server.queries.declared import Key
+from server.queries.asked import KeyValues
+from server.queries.declared import QueryKey
 from server.queries.numbers import number_of
 
 MAX_SAMPLES = 1_000  # of one series
 DEFAULT_SAMPLES = 10
 DECIMALS = 2
-LABEL = Key("label", "text", "Its name; the id when absent.")
-TREND = Key("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
+LABEL = QueryKey("label", "text", "Its name; the id when absent.")
+TREND = QueryKey("trend", "text", "Which way the numbers go.", default="random", choices=("up", "down", "random"))
 
 
-def bounds(series: Values, axis: str) -> tuple[float, float]:
+def bounds(series: KeyValues, axis: str) -> tuple[float, float]:
     """The numbers of `<axis>.min:` and `<axis>.max:`, 0 and 100 when absent. Raises BadDataQuery when they cross."""
     low, high = number_of(series, f"{axis}.min", 0), number_of(series, f"{axis}.max", 100)
     if low > high:

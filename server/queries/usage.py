@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from server.counting.bins import UNIT_BY_NAME, Calendar
-from server.queries.asked import Asked
-from server.queries.declared import Answer
+from server.counting.bins import UNIT_BY_NAME, TimeScale
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult
 from server.times.reading import unix
 
 MONTHS = 13  # with the one that goes on
@@ -24,10 +24,10 @@ Uses = Iterable[tuple[int, int, float]]  # (item, an instant, how many)
 class Months:
     """The last months in the caller's zone. since: their first second."""
 
-    calendar: Calendar
+    calendar: TimeScale
     since: int
 
-    def chart(self, uses: Uses, names: Mapping[int, str]) -> Answer:
+    def chart(self, uses: Uses, names: Mapping[int, str]) -> QueryResult:
         """`timeseries`: {ts: months, name of an item: numbers}, the most used first. Items without a name are left
         out; two alike get their ids."""
         calendar, listed = self.calendar, [each for each in uses if each[0] in names]
@@ -44,21 +44,21 @@ class Months:
             name = names[item] if names[item] not in data else f"{names[item]} ({item})"
             data[name] = [_whole(each) for each in rows[item]]
         params = {"xaxis_key": "ts", "xaxis_step": calendar.unit.step, "xaxis_format": calendar.unit.axis}
-        return Answer(data, {"format_params": params})
+        return QueryResult(data, {"format_params": params})
 
 
-def months(asked: Asked) -> Months:
+def months(asked: DataQuery) -> Months:
     """The last MONTHS months."""
     tz, now = asked.scope.tz, asked.ctx.now
     local = datetime.fromtimestamp(now, tz)
     years, place = divmod(local.month - MONTHS, 12)
     first = datetime(local.year + years, place + 1, 1)
-    return Months(Calendar(UNIT_BY_NAME["month"], tz, now), unix(first, tz, first=True))
+    return Months(TimeScale(UNIT_BY_NAME["month"], tz, now), unix(first, tz, first=True))
 
 
-def table(columns: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> Answer:
+def table(columns: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> QueryResult:
     """`table`: {columns, rows}."""
-    return Answer({"columns": columns, "rows": rows})
+    return QueryResult({"columns": columns, "rows": rows})
 
 
 def _whole(number: float) -> float:

@@ -1,9 +1,9 @@
 """Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
 
 from server.fields import CreatedAt, Name, UpdatedAt
-from server.records.base import Access, Change, Nested, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, NestedRecord, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters import DeepFilter, Filter, PointingHere
+from server.search.filters import DeepFilter, Filter, HasMany
 from server.store.tables import Index
 
 
@@ -14,7 +14,7 @@ def filters(context: str) -> tuple[Filter, ...]:
             "comments",
             "Has a matching comment.",
             "comment",
-            PointingHere("comment", "target_id", (("target__context", context),)),
+            HasMany("comment", "target_id", (("target__context", context),)),
         ),
         *owners.filters("app", "group", "role", "worker"),
     )
@@ -44,7 +44,7 @@ class Asset(RecordType):
         Index(("name",), "assets by name"),
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
-    nested = (Nested("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
+    nested = (NestedRecord("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
     filters = filters("svc.contexts.asset")
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 

@@ -12,11 +12,11 @@ from server.fields import Bytes, Name, References, Text, UpdatedAt
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Expand,
     Key,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -26,9 +26,9 @@ from server.records.shared.file_content import FileContent, copied, decoded, kee
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.records.traits import Attachments
-from server.search.ast import Text as Value
+from server.search.ast import SearchValue as Value
 from server.search.conditions import ALWAYS, At, Condition, negated
-from server.search.filters import AllWords, DeepFilter, Filter, Through, Way
+from server.search.filters import AllWords, DeepFilter, Filter, HasManyThrough, Relation
 from server.search.filters.links import ANY, NONE, type_named
 from server.store import blobs
 from server.store.statements import in_list, slot
@@ -36,7 +36,7 @@ from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 MAX_SHOWN = 250  # records that a file hangs on, in the form without a number
 COPIED = "application/vnd.svc.uri"  # the content names a resource to copy
@@ -51,7 +51,7 @@ class AttachedFilter(Filter):
     type = "links"
     splits_commas = True
 
-    def one(self, text: Value, scope: "Scope") -> Condition:
+    def one(self, text: Value, scope: "SearchScope") -> Condition:
         word = text.value.strip().lower()
         if word in ANY:
             return self._attached(None, scope)
@@ -59,11 +59,11 @@ class AttachedFilter(Filter):
             return negated(self._attached(None, scope))
         return self._attached(type_named(word, scope), scope)
 
-    def way_to(self, context: str) -> Way:
+    def way_to(self, context: str) -> Relation:
         """How records of a context lead to their files, for `on.<type>:`."""
-        return Through("attached", "attachment_id", "record_id", (("context", context),))
+        return HasManyThrough("attached", "attachment_id", "record_id", (("context", context),))
 
-    def _attached(self, on: RecordType | None, scope: "Scope") -> Condition:
+    def _attached(self, on: RecordType | None, scope: "SearchScope") -> Condition:
         attached, own = table_named("attached").alias("hung"), peewee.Column(self.table.sql, "id")
         pair = (attached.c.context, attached.c.record_id)
         inner = scope.points_to_readable(*pair) if on is None else scope.points_to(*pair, on)
@@ -75,7 +75,7 @@ class AttachedFilter(Filter):
         return Condition(("hung", inner.key), inner.values, build)
 
 
-def _load_on(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
     """`on`: what the files hang on, as far as the caller may read it."""
     form = read_form(text)
     table: Any = ATTACHED.sql
@@ -157,7 +157,7 @@ class Attachment(RecordType):
         AllWords("Bare words match the beginning of `name`.", "name", "prefix"),
         DeepFilter(
             "bundle", "In a matching file bundle.", "file_bundle",
-            Through("attached", "attachment_id", "record_id", (("context", FILE_BUNDLE),)),
+            HasManyThrough("attached", "attachment_id", "record_id", (("context", FILE_BUNDLE),)),
         ),
         AttachedFilter("on", "Attached to records of these types; any or none."),
     )  # fmt: skip

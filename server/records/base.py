@@ -18,32 +18,32 @@ from server.records.parts import (
     Access,
     Caller,
     Change,
+    DictionaryContext,
     Event,
     Expand,
     Feature,
     Key,
     Loader,
-    Nested,
+    NestedRecord,
     Record,
     Reopening,
-    Shown,
     Subtotals,
     Writing,
 )
 from server.records.shared import acts, checks, filter_patterns, paths
 from server.records.shared.points import POINTS
 from server.search.filters import AllWords, Filter, NumberFilter
-from server.store.fulltext import Text as TextIndex
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index, Table
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
     from server.store.transaction import Transaction
 
 __all__ = [
-    "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "Nested", "Record", "RecordType",
-    "Shown", "Subtotals", "Writing",
+    "Access", "Caller", "Change", "Event", "Expand", "Feature", "Key", "Loader", "NestedRecord", "Record", "RecordType",
+    "DictionaryContext", "Subtotals", "Writing",
 ]  # fmt: skip
 
 
@@ -87,7 +87,7 @@ class RecordType:
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
     takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
-    nested: tuple[Nested, ...] = ()
+    nested: tuple[NestedRecord, ...] = ()
     keys: tuple[Key, ...] = ()
     expands: ClassVar[tuple[Expand, ...]] = ()
     filters: tuple[Filter, ...] = ()
@@ -181,10 +181,10 @@ class RecordType:
             found.pop(each.name, None)
         return list(merge(self.filters, sorted(found.values(), key=_place), key=_place))
 
-    def _all_nested(self) -> tuple[Nested, ...]:
+    def _all_nested(self) -> tuple[NestedRecord, ...]:
         """Those that its fields bring and its own."""
         found = {
-            each.prefix: Nested(each.prefix, each.target or "*", each.nested_note, each.name)
+            each.prefix: NestedRecord(each.prefix, each.target or "*", each.nested_note, each.name)
             for each in self.fields.values()
             if isinstance(each, Id) and each.has_nested
         }
@@ -215,7 +215,7 @@ class RecordType:
     def after_delete(self, record: Record, writing: Writing) -> None:
         """Same transaction: what pointed to the record."""
 
-    def opened(self, record: Record, shown: Shown) -> None:
+    def opened(self, record: Record, shown: DictionaryContext) -> None:
         """A caller was given this record alone; inside a read."""
 
     def export(self, tx: "Transaction", records: list[Record]) -> traits.Exported:
@@ -238,7 +238,7 @@ class RecordType:
         """What the activity log calls this record: its label, where that is no secret."""
         return self.label(record)
 
-    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """The labels of many records; a type whose labels need other records replaces it."""
         return {record["id"]: self.label(record) for record in records}
 
@@ -267,7 +267,7 @@ class RecordType:
 
     # -- names ------------------------------------------------------------------------------------------------------
 
-    def filter_named(self, name: str, scope: "Scope") -> Filter | None:
+    def filter_named(self, name: str, scope: "SearchScope") -> Filter | None:
         """The filter of this name, also one made of a pattern such as `links.<type>` or of a custom field."""
         found = self.filter_by_name.get(name)
         return found if found is not None else filter_patterns.pattern_filter(self, name, scope)

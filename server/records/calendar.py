@@ -10,7 +10,7 @@ from server.records.base import Access, Change, Event, Record, RecordType, Subto
 from server.records.calendars.expands import EXPANDS
 from server.records.shared import owners
 from server.records.shared.references import redirect
-from server.search.filters import DeepFilter, PointingHere
+from server.search.filters import DeepFilter, HasMany
 from server.store.statements import slot
 from server.store.tables import Index, table_named
 from server.store.transaction import Transaction
@@ -55,7 +55,7 @@ class Calendar(RecordType):
             "workerAvailability",
             "A matching worker's availability is read from it.",
             "worker",
-            PointingHere("worker", "calendar_id"),
+            HasMany("worker", "calendar_id"),
         ),
     )
     subtotals = Subtotals(search=("fieldset", "links", "owner", "watchers"), virtual=("owner",))

@@ -9,12 +9,12 @@ from server.fields import Bit, ContextName, CreatedAt, Id, Text
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Event,
     Expand,
     Key,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -22,7 +22,7 @@ from server.records.shared import paths
 from server.records.shared.comment_text import COMMENT_TEXT
 from server.records.shared.mentions import mentioned
 from server.records.traits import Comments
-from server.search.filters import DeepFilter, Through, TypeFilter, WordsFilter
+from server.search.filters import DeepFilter, HasManyThrough, TypeFilter, WordsFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ APP_NAME = "Helpdesk"
 _SPACES = re.compile(r"\s+")
 
 
-def _load_url(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_url(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`record_url`: the page of the commented record, at the comment; absent where that may not be read."""
     found: dict[int, dict[str, Any]] = {}
     for context in {record["target__context"] for record in records}:
@@ -89,7 +89,7 @@ class Comment(RecordType):
         WordsFilter("text", "Words of the comment.", COMMENT_TEXT, default=True),
         DeepFilter(
             "attachments", "Has a matching attachment.", "attachment",
-            Through("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
+            HasManyThrough("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
         ),
         TypeFilter("author", "The author is of these record types.", "author"),
         WordsFilter("comment", "Words of the comment.", COMMENT_TEXT),
@@ -145,7 +145,7 @@ class Comment(RecordType):
     def label(self, record: Record) -> str:
         return _short(record["comment"])
 
-    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<author>: <beginning of the text>`, one statement for each kind of author."""
         authors: dict[tuple[str, int], str] = {}
         for context in {record["author__context"] for record in records}:

@@ -99,7 +99,7 @@ class Currency(RecordType):
         return _opportunity_in(writing, id) or (_opportunity_in(writing, 0) if is_default else "")
 
 
-def _is_in(field: custom.CustomField, id: int, is_default: bool) -> bool:
+def _is_in(field: custom.FieldDefinition, id: int, is_default: bool) -> bool:
     """Whether a field's amounts are in a currency; is_default: also where none is named."""
     named = custom.currency_id(field.params)
     return field.kind == "Y" and (named == id or (is_default and not named))

@@ -7,7 +7,7 @@ from server.digits import is_whole
 from server.errors import AdminOnly, Conflict, Invalid
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.fields.flag import WORDS
-from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD
 from server.records.traits import CustomFields
@@ -21,7 +21,7 @@ MAX_OPTIONS, MAX_OPTION_CHARS, MAX_DECIMALS = 1000, 255, 10
 RESERVED = frozenset(("custom", "customfields", "expand", "id", "links", "comments", "comment_count", "watchers"))
 
 
-def load_search_filter(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_search_filter(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`search_filter`: the name of the field in searches."""
     definitions = custom.definitions(shown.tx).by_context
     names = {each.id: each.filter for listed in definitions.values() for each in listed}

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields import ContextName, Name, UpdatedAt
-from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Record, RecordType, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.tables import FIELDSET_USE
 from server.store.statements import slot
@@ -13,7 +13,7 @@ from server.store.tables import Index, table_named
 FIELDS = "custom_field"
 
 
-def load_fields(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`custom_fields`: the fields of the set as a list."""
     pairs = maps.pairs_behind(shown, FIELDS, "custom_fieldset_id", records)
     fields = maps.by_id(shown, FIELDS, {id for _, id in pairs})

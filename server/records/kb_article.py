@@ -5,12 +5,12 @@ from typing import Any
 from server.digits import is_whole
 from server.fields import Intake, Name, Text, Uint, UpdatedAt
 from server.fields.base import as_text
-from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree
-from server.records.kb.content import ArticleFormat, Rendered, format_number, rendered, to_html, words
+from server.records.kb.content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
 from server.records.shared.maps import pairs_through
-from server.search.filters import ByIdFilter, NumberFilter, Through, WordsFilter
-from server.store.fulltext import Text as TextIndex
+from server.search.filters import ByIdFilter, HasManyThrough, NumberFilter, WordsFilter
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Column, Index
 
 CONTENT_CHARS = 16_777_215
@@ -34,7 +34,7 @@ class CategoryIds(Text):
         return list(dict.fromkeys(found))
 
 
-def load_categories(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_categories(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`categories`: {category id: {id: name} of it and those above, the top first}."""
     tree = Tree(shown.tx)
     found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
@@ -95,7 +95,7 @@ class KbArticle(RecordType):
             "category.id",
             "In one of these categories, by id; comparison and sets as for numbers.",
             "kb_category",
-            Through("kb_placed", "article_id", "category_id"),
+            HasManyThrough("kb_placed", "article_id", "category_id"),
             sortable=True,
         ),
         WordsFilter("content", "Words of the text.", KB_TEXT, "content"),
@@ -115,7 +115,7 @@ class KbArticle(RecordType):
         if not (change.is_create or change.changes("content") or change.changes("format")):
             return
         content, format = change.value("content"), change.value("format")
-        is_made = isinstance(content, Rendered) and content.content_format == format
+        is_made = isinstance(content, RenderedText) and content.content_format == format
         change.new["content_html"] = content.content_html if is_made else to_html(content, format)
         change.new["content"] = str(content)
 

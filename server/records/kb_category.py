@@ -4,7 +4,7 @@ from server.errors import Invalid
 from server.fields import Id, Name, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree, below
-from server.search.filters import ByIdFilter, ChooserFilter, Through
+from server.search.filters import ByIdFilter, ChooserFilter, HasManyThrough
 from server.store.tables import Index
 
 BY_ID = "by id; comparison and sets as for numbers."
@@ -35,7 +35,7 @@ class KbCategory(RecordType):
             "article.id",
             f"Holds one of these articles, {BY_ID}",
             "kb_article",
-            Through("kb_placed", "category_id", "article_id"),
+            HasManyThrough("kb_placed", "category_id", "article_id"),
             sortable=True,
         ),
         ChooserFilter("parent.id", f"Category above it, {BY_ID}", "parent_id", target="kb_category"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import Invalid
 from server.fields import CreatedAt, Name, Text, UpdatedAt
-from server.records.base import Access, Change, Expand, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Record, RecordType, Subtotals, Writing
 from server.records.metrics import dimensions
 from server.records.metrics.samples import METRIC_SAMPLE
 from server.store.tables import Index
@@ -12,7 +12,7 @@ from server.store.tables import Index
 COUNTER, GAUGE = "counter", "gauge"
 
 
-def load_dimensions(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_dimensions(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`dimensions`: {name: {type, and its settings}}."""
     return {record["id"]: {"dimensions": dimensions.parse(record["dimensions_kata"])} for record in records}
 

@@ -4,13 +4,13 @@ import json
 
 from server.errors import Forbidden, Required
 from server.fields import Bit, ContextName, CreatedAt, Id, Structure, Text
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import entries
 from server.search.filters import AllWords
 from server.store.tables import Index
 
 
-def where_it_leads(record: Record, shown: Shown) -> str:
+def where_it_leads(record: Record, shown: DictionaryContext) -> str:
     """The page of the record that it is about, else the entry's own address, "" when there is neither."""
     page_of = entries.pages(shown)
     about = page_of(record["target__context"], record["target_id"]) if record["target__context"] else ""

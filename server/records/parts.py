@@ -29,7 +29,7 @@ class Key:
     name: str
     type: str
     note: str
-    value: Callable[[Record, "Shown"], Any] | None = None
+    value: Callable[[Record, "DictionaryContext"], Any] | None = None
     column: str = ""
     on_expand: bool = False
     target: str = ""
@@ -37,7 +37,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Nested:
+class NestedRecord:
     """A record behind this one: its keys appear under `<prefix>_` once expanded; `<prefix>__context` and `<prefix>_id`
     are there before. column: holds its id. target "*": `<prefix>__context` is a column and names the type.
     stub: whether the two keys are in the default answer. is_nullable: the id is null, not 0, where there is none."""
@@ -54,7 +54,7 @@ class Nested:
         return self.column or f"{self.prefix}_id"
 
 
-Loader = Callable[["Shown", list[Record], str], dict[int, dict[str, Any]]]
+Loader = Callable[["DictionaryContext", list[Record], str], dict[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class Writing(Reading, Protocol):
         """Let the scheduler look for what is due once the transaction is on disk."""
 
 
-class Shown(Protocol):
+class DictionaryContext(Protocol):
     """What keys and loaders may use while records are shown."""
 
     tx: "Transaction"

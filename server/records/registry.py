@@ -18,7 +18,7 @@ from server.fields import Field
 from server.records.base import RecordType
 from server.records.shared.tables import SHARED
 from server.store import blobs
-from server.store.fulltext import Text
+from server.store.fulltext import TextIndex
 from server.store.tables import Table
 
 _NONE: dict[str, RecordType] = {}
@@ -100,7 +100,7 @@ class Registry:
             found += each.tables
         return [*found, *SHARED, blobs.BLOB, blobs.BLOB_PIECE]
 
-    def texts(self) -> list[Text]:
+    def texts(self) -> list[TextIndex]:
         """The full-text indexes of all types."""
         return [each.text for each in self._built_in if each.text is not None]
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from server.fields import CreatedAt, Fieldsets, Id, Name, Timestamp, Uint, UpdatedAt, Word
 from server.records.base import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
-from server.search.ast import Text as SearchText
+from server.search.ast import SearchValue as SearchText
 from server.search.conditions import Condition, compared, equals
 from server.search.filters import ChoiceFilter, WorkerFilter
 from server.store.tables import Index
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 OPEN, CLOSED, WAITING = 0, 1, 2  # not in the order of a ticket's
 STATUSES = {"open": OPEN, "waiting": WAITING, "closed": CLOSED}
@@ -23,7 +23,7 @@ YES, NO = ("yes", "y", "true"), ("no", "n", "false")
 class TaskStatusFilter(ChoiceFilter):
     """By word, first letter or number; `isCompleted:yes` is closed, `isCompleted:no` is the rest."""
 
-    def one(self, text: SearchText, scope: "Scope") -> Condition:
+    def one(self, text: SearchText, scope: "SearchScope") -> Condition:
         word = text.value.strip().lower()
         if word in YES:
             return equals(self.column, CLOSED)

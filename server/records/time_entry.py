@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from server.fields import Bit, Id, Timestamp, Uint
 from server.fields.number import MAX_UINT
-from server.records.base import Access, Change, Event, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Event, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.search.filters import DurationFilter, WorkerFilter
 from server.store.tables import Index
@@ -95,7 +95,7 @@ class TimeEntry(RecordType):
     def label(self, record: Record) -> str:
         return spent(record["secs"])
 
-    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<worker>: <time> on <kind of work>`; one statement for the workers and one for the kinds."""
         workers = _labels(shown, "worker", {record["worker_id"] for record in records})
         activities = _labels(shown, "timetracking_activity", {record["activity_id"] for record in records})
@@ -121,7 +121,7 @@ def spent(seconds: int) -> str:
     return " ".join(parts) or "0 minutes"
 
 
-def _labels(shown: Shown, uri: str, ids: Iterable[int]) -> dict[int, str]:
+def _labels(shown: DictionaryContext, uri: str, ids: Iterable[int]) -> dict[int, str]:
     """The labels of those records among these that there are."""
     record_type = shown.type(uri)
     return {record["id"]: record_type.label(record) for record in shown.records(uri, ids)}

@@ -1,7 +1,7 @@
 """Workspace pages: pages of tabs that somebody put together for themself or for others."""
 
 from server.fields import Name, Structure, Text, UpdatedAt
-from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.noted import noted
 from server.records.workspaces import contents
@@ -60,6 +60,6 @@ class WorkspacePage(RecordType):
             writing.delete("workspace_tab", tab_id)
         writing.tx.delete(VISIT, page_id=record["id"])
 
-    def opened(self, record: Record, shown: Shown) -> None:
+    def opened(self, record: Record, shown: DictionaryContext) -> None:
         if shown.actor.context == owners.WORKER:
             noted(shown.tx.store).visit(shown.actor.id, record["id"], shown.now)

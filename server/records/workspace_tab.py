@@ -1,11 +1,11 @@
 """Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
 
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
-from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.noted import noted
 from server.records.shared.owners import WORKER
 from server.records.workspaces import contents
-from server.search.filters import Behind, ChooserFilter, DeepFilter
+from server.search.filters import BelongsTo, ChooserFilter, DeepFilter
 from server.store.tables import Index
 
 KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.worklists": "Worklists"}
@@ -50,7 +50,7 @@ class WorkspaceTab(RecordType):
         Expand("worklists", "array", "Its worklists in order: {id, title, context}.", contents.worklists),
     )
     filters = (
-        DeepFilter("workspace", "On a matching page.", "workspace_page", Behind("page_id")),
+        DeepFilter("workspace", "On a matching page.", "workspace_page", BelongsTo("page_id")),
         ChooserFilter("workspace.id", "On a page by id.", "page_id", target="workspace_page"),
     )
     subtotals = Subtotals(
@@ -66,6 +66,6 @@ class WorkspaceTab(RecordType):
             for id in contents.ids_on(writing.tx, uri, "tab_id", record["id"], contents.MAX_ON_TAB):
                 writing.delete(uri, id)
 
-    def opened(self, record: Record, shown: Shown) -> None:
+    def opened(self, record: Record, shown: DictionaryContext) -> None:
         if shown.actor.context == WORKER:
             noted(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)

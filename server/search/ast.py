@@ -1,10 +1,10 @@
 """The tree of a search text, as the parser makes it and the compiler reads it. Knows no record type and no filter.
 
 Query
-    root: Group
-        Bare   a word or phrase outside any field
-        Term   field:value, where the value is Text, Items or Subquery
-        Group  ( ... ), or operands that AND or neighbourhood ties together
+    root: BooleanGroup
+        BareWord      a word or phrase outside any field
+        Term          field:value, where the value is SearchValue, Items or Subquery
+        BooleanGroup  ( ... ), or operands that AND or neighbourhood ties together
     sort: Sort ...
 
 Every `position` counts characters from 0 in the whole search text, also deep inside brackets, so that an error can
@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class SearchValue:
     """One value as written, such as `pump*`, `>5` or `5...9`; `quoted` tells whether quotes stood round it.
 
     `position` is that of the opening quote when there is one."""
@@ -30,21 +30,21 @@ class Text:
 class Items:
     """A list in square brackets, nested ones flattened. It may be empty."""
 
-    items: tuple[Text, ...]
+    items: tuple[SearchValue, ...]
     position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
+class BareWord:
     """One word or phrase without a field. Neighbours in an `and` group together make one full-text value."""
 
-    text: Text
+    text: SearchValue
     negated: bool
     position: int
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BooleanGroup:
     """Operands under one operator.
 
     children: only the root, and the root of a Subquery, may have none; they then restrict nothing.
@@ -63,7 +63,7 @@ class Group:
 class Subquery:
     """`field:( ... )`; `all` is true for `field:all( ... )`, where every linked record must match."""
 
-    root: Group
+    root: BooleanGroup
     all: bool
     position: int
 
@@ -96,13 +96,13 @@ class Sort:
 class Query:
     """A whole search. `limit` (1-250) and `page` (from 1) are None when the text does not say."""
 
-    root: Group
+    root: BooleanGroup
     sort: tuple[Sort, ...]
     limit: int | None
     page: int | None
-    timezone: Text | None
+    timezone: SearchValue | None
     position: int = 0
 
 
-Value: TypeAlias = Text | Items | Subquery
-Node: TypeAlias = Bare | Term | Group
+Value: TypeAlias = SearchValue | Items | Subquery
+Node: TypeAlias = BareWord | Term | BooleanGroup

@@ -1,6 +1,6 @@
 """A search tree becomes one condition, for any record type: each term is asked of the type's filter of that name.
 
-Knows no record type and no table; Scope is how it reaches both. Counting and sorting are in select.py."""
+Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, Group, Subquery, Term
+from server.search.ast import BareWord, BooleanGroup, Subquery, Term
 from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scope:
+class SearchScope:
     """What a search is compiled in: the types, the caller, the instant and the zone.
 
     readable(type) is the condition on what the caller may read; it holds for every record that a search looks at."""
@@ -58,7 +58,7 @@ class Scope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def ids_of(self, target: str, group: Group) -> Condition:
+    def ids_of(self, target: str, group: BooleanGroup) -> Condition:
         """As a condition whose expression is the select of the ids of what answers `group`."""
         record_type = self.registry.type(target)
         inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
@@ -69,17 +69,17 @@ class Scope:
             lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
         )
 
-    def in_zone(self, tz: tzinfo) -> "Scope":
+    def in_zone(self, tz: tzinfo) -> "SearchScope":
         """The same with another zone, for `set.timezone:`."""
         return replace(self, tz=tz)
 
 
-def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Condition:
+def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchScope) -> Condition:
     """The condition of a group of terms on records of this type.
 
     Raises BadQuery with the position of the first mistake."""
     parts: list[Condition] = []
-    words: list[Bare] = []
+    words: list[BareWord] = []
 
     def flush() -> None:
         if words:
@@ -87,14 +87,14 @@ def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Cond
             words.clear()
 
     for child in group.children:
-        if isinstance(child, Bare) and not child.negated and group.op == "and":
+        if isinstance(child, BareWord) and not child.negated and group.op == "and":
             words.append(child)  # neighbours make one full-text value
             continue
         flush()
-        if isinstance(child, Bare):
+        if isinstance(child, BareWord):
             found = _bare(record_type, [child], scope)
             parts.append(negated(found) if child.negated else found)
-        elif isinstance(child, Group):
+        elif isinstance(child, BooleanGroup):
             parts.append(compile_group(record_type, child, scope))
         else:
             parts.append(_term(record_type, child, scope))
@@ -105,17 +105,19 @@ def compile_group(record_type: "RecordType", group: Group, scope: Scope) -> Cond
     return negated(found) if group.negated else found
 
 
-def _bare(record_type: "RecordType", words: list[Bare], scope: Scope) -> Condition:
+def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) -> Condition:
     default = record_type.default_filter
     if default is None:
         raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
-    group = Group("and", tuple(Bare(word.text, False, word.position) for word in words), False, words[0].position)
+    group = BooleanGroup(
+        "and", tuple(BareWord(word.text, False, word.position) for word in words), False, words[0].position
+    )
     if default.type == "fulltext":
         return default.condition(Term("text", Subquery(group, False, group.position), False, group.position), scope)
     return all_of([default.condition(Term("text", word.text, False, word.position), scope) for word in words])
 
 
-def _term(record_type: "RecordType", term: Term, scope: Scope) -> Condition:
+def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
     found = record_type.filter_named(term.field, scope)
     if found is None:
         known = nearest(term.field, record_type.filter_names())

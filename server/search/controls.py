@@ -6,7 +6,7 @@ They restrict nothing, so the parser keeps them apart from the filters. Source: 
 import re
 
 from server.errors import BadQuery
-from server.search.ast import Group, Items, Query, Sort, Subquery, Term, Text
+from server.search.ast import BooleanGroup, Items, Query, SearchValue, Sort, Subquery, Term
 
 MAX_LIMIT = 250
 MAX_PAGE = 2001
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[^\s,]++")
 _SORTABLE = re.compile(r"[A-Za-z0-9_.]+")
 
 
-def query_of(group: Group) -> Query:
+def query_of(group: BooleanGroup) -> Query:
     """The outermost group with its control terms acting; those of inner groups are ignored. Of two alike the last wins.
 
     limit is clamped to 1-250, page to 1-2001. Raises BadQuery for a number or name that cannot be read.
@@ -36,7 +36,7 @@ def query_of(group: Group) -> Query:
         return Query(group, (), None, None, None)
     last = {CONTROLS[term.field]: term for term in group.controls}
     return Query(
-        Group(group.op, group.children, group.negated, group.position),
+        BooleanGroup(group.op, group.children, group.negated, group.position),
         sorts(last["sort"]) if "sort" in last else (),
         _number(last["limit"], MAX_LIMIT) if "limit" in last else None,
         _number(last["page"], MAX_PAGE) if "page" in last else None,
@@ -69,8 +69,8 @@ def _number(term: Term, most: int) -> int:
     return most if len(digits) > len(str(most)) else min(max(int(digits or 0), 1), most)
 
 
-def _word(term: Term) -> Text:
-    if term.negated or not isinstance(term.value, Text):
+def _word(term: Term) -> SearchValue:
+    if term.negated or not isinstance(term.value, SearchValue):
         raise _unreadable(term, "one value, without brackets or '!'")
     return term.value
 

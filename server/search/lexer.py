@@ -8,10 +8,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from server.errors import BadQuery
-from server.search.ast import Items, Text
+from server.search.ast import Items, SearchValue
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """What a token is; what its `value` holds stands beside it."""
 
     FIELD = 1  # str, the name without its colon
@@ -23,11 +23,11 @@ class Kind(IntEnum):
     OPERATOR = 7  # str, AND or OR with white space on both sides
 
 
-class Token(NamedTuple):
+class SearchToken(NamedTuple):
     """A token, and where it begins, counted in characters from 0."""
 
-    kind: Kind
-    value: str | Text | Items
+    kind: TokenKind
+    value: str | SearchValue | Items
     position: int
 
 
@@ -55,13 +55,13 @@ _ITEM = re.compile(
 )
 
 
-def tokens(q: str) -> list[Token]:
+def tokens(q: str) -> list[SearchToken]:
     """The tokens of `q`, in order. Raises BadQuery for a quote or square bracket without its partner.
 
     >>> [token.value for token in tokens('status:(open) OR "a b"')][:4]
     ['status', '(', Text(value='open', quoted=False, position=8), ')']
     """
-    found: list[Token] = []
+    found: list[SearchToken] = []
     end = len(q.rstrip(_SPACE))
     at = 0
     while at < end:
@@ -71,29 +71,29 @@ def tokens(q: str) -> list[Token]:
         kind = match.lastgroup or ""
         start, at = match.span(kind)
         if kind == "field":
-            found.append(Token(Kind.FIELD, q[start : at - 1], start))
+            found.append(SearchToken(TokenKind.FIELD, q[start : at - 1], start))
         elif kind == "text":
             found.append(_text(q, start, at))
         elif kind == "quoted":
-            found.append(Token(Kind.QUOTED, Text(q[start + 1 : at - 1], True, start), start))
+            found.append(SearchToken(TokenKind.QUOTED, SearchValue(q[start + 1 : at - 1], True, start), start))
         elif kind == "list":
             items, at = _list(q, start)
-            found.append(Token(Kind.LIST, items, start))
+            found.append(SearchToken(TokenKind.LIST, items, start))
         else:
-            found.append(Token(Kind.OPEN if kind == "open" else Kind.CLOSE, q[start:at], start))
+            found.append(SearchToken(TokenKind.OPEN if kind == "open" else TokenKind.CLOSE, q[start:at], start))
     return found
 
 
-def _text(q: str, start: int, end: int) -> Token:
+def _text(q: str, start: int, end: int) -> SearchToken:
     value = q[start:end]
     if value in ("AND", "OR") and start and q[start - 1] in _SPACE and q[end : end + 1] and q[end] in _SPACE:
-        return Token(Kind.OPERATOR, value, start)
-    return Token(Kind.TEXT, Text(value, False, start), start)
+        return SearchToken(TokenKind.OPERATOR, value, start)
+    return SearchToken(TokenKind.TEXT, SearchValue(value, False, start), start)
 
 
 def _list(q: str, start: int) -> tuple[Items, int]:
     """The list whose bracket opens at `start`, and the offset after the bracket that closes it."""
-    items: list[Text] = []
+    items: list[SearchValue] = []
     opened = [start]
     at = start + 1
     while opened:
@@ -103,9 +103,9 @@ def _list(q: str, start: int) -> tuple[Items, int]:
         kind = match.lastgroup or ""
         begin, at = match.span(kind)
         if kind == "text":
-            items.append(Text(q[begin:at], False, begin))
+            items.append(SearchValue(q[begin:at], False, begin))
         elif kind == "quoted":
-            items.append(Text(q[begin + 1 : at - 1], True, begin))
+            items.append(SearchValue(q[begin + 1 : at - 1], True, begin))
         elif kind == "open":
             opened.append(begin)
         else:

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Literal, cast
 
 from server.errors import BadQuery
-from server.search.ast import Bare, Group, Items, Node, Query, Subquery, Term, Text, Value
+from server.search.ast import BareWord, BooleanGroup, Items, Node, Query, SearchValue, Subquery, Term, Value
 from server.search.controls import CONTROLS, query_of
-from server.search.lexer import Kind, Token, tokens
+from server.search.lexer import SearchToken, TokenKind, tokens
 
 MAX_QUERY_CHARS = 8192
 MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
@@ -36,7 +36,7 @@ def _cached(q: str) -> Query:
     return query_of(parse_group(q))
 
 
-def parse_group(q: str) -> Group:
+def parse_group(q: str) -> BooleanGroup:
     """As parse(), but with control terms left in `controls` of their groups: for languages that share this grammar."""
     if len(q) > MAX_QUERY_CHARS:
         raise BadQuery(
@@ -65,7 +65,7 @@ class _Frame:
         self.joint = ""  # what will stand before the next node: "" (white space), AND or OR
         # The last AND or OR, while nothing has followed it. The very first place of a group counts as one, because
         # there, too, the words AND and OR are only words.
-        self.dangling: Token | bool | None = True
+        self.dangling: SearchToken | bool | None = True
 
 
 class _Field:
@@ -87,9 +87,9 @@ class _Tree:
         self.outer: list[_Frame] = []
         self.field: _Field | None = None
         self.terms = 0
-        self.bang: Token | None = None  # a `!` that may negate a quoted text directly behind it
+        self.bang: SearchToken | None = None  # a `!` that may negate a quoted text directly behind it
 
-    def take(self, token: Token) -> None:
+    def take(self, token: SearchToken) -> None:
         if self.bang is not None:
             self._settle_bang(token)
         elif self.field is not None:
@@ -97,9 +97,9 @@ class _Tree:
         else:
             self._operand(token)
 
-    def finish(self) -> Group:
+    def finish(self) -> BooleanGroup:
         if self.bang is not None:
-            self._bare(cast(Text, self.bang.value), False)
+            self._bare(cast(SearchValue, self.bang.value), False)
         if self.field is not None:
             raise _without_value(self.field)
         if self.outer:
@@ -107,41 +107,41 @@ class _Tree:
             raise BadQuery(f"the bracket at position {at} has no ')'; close it or quote it", position=at)
         return self._group(self.frame, False)
 
-    def _settle_bang(self, token: Token) -> None:
-        bang = cast(Token, self.bang)
+    def _settle_bang(self, token: SearchToken) -> None:
+        bang = cast(SearchToken, self.bang)
         self.bang = None
         joined = token.position == bang.position + 1
-        if joined and token.kind is Kind.QUOTED:
-            self._bare(cast(Text, token.value), True, bang.position)
+        if joined and token.kind is TokenKind.QUOTED:
+            self._bare(cast(SearchValue, token.value), True, bang.position)
             return
-        if joined and token.kind is Kind.LIST:
+        if joined and token.kind is TokenKind.LIST:
             raise BadQuery(
                 f"the '!' at position {bang.position} negates a list that has no field; write field:![...]",
                 position=bang.position,
             )
-        self._bare(cast(Text, bang.value), False)
+        self._bare(cast(SearchValue, bang.value), False)
         self.take(token)
 
-    def _value(self, token: Token) -> None:
+    def _value(self, token: SearchToken) -> None:
         """The token after a field: its value, or the `!` in front of that."""
         field = cast(_Field, self.field)
-        if token.kind is Kind.TEXT:
-            self._text_value(field, cast(Text, token.value))
-        elif token.kind is Kind.QUOTED or token.kind is Kind.LIST:
-            self._term(field, cast("Text | Items", token.value))
-        elif token.kind is Kind.OPEN:
+        if token.kind is TokenKind.TEXT:
+            self._text_value(field, cast(SearchValue, token.value))
+        elif token.kind is TokenKind.QUOTED or token.kind is TokenKind.LIST:
+            self._term(field, cast("SearchValue | Items", token.value))
+        elif token.kind is TokenKind.OPEN:
             self._open(token)
         else:
             raise _without_value(field)
 
-    def _text_value(self, field: _Field, text: Text) -> None:
+    def _text_value(self, field: _Field, text: SearchValue) -> None:
         value = text.value
         # `!=` is a comparison, which the filter reads; any other `!` negates the term.
         if value[0] == "!" and value[:2] != "!=" and not field.negated:
             field.negated = True
             if value == "!":
                 return
-            text = Text(value[1:], False, text.position + 1)
+            text = SearchValue(value[1:], False, text.position + 1)
         if text.value in _COMPARISONS or not text.value.strip("!"):
             raise BadQuery(
                 f"'{text.value}' at position {text.position} compares with nothing; write the value directly "
@@ -160,27 +160,27 @@ class _Tree:
         else:
             self._add(term)
 
-    def _operand(self, token: Token) -> None:
+    def _operand(self, token: SearchToken) -> None:
         """A token where no field waits for its value."""
         kind = token.kind
-        if kind is Kind.FIELD:
+        if kind is TokenKind.FIELD:
             self.field = _Field(cast(str, token.value), token.position)
-        elif kind is Kind.TEXT:
+        elif kind is TokenKind.TEXT:
             self._word(token)
-        elif kind is Kind.QUOTED:
-            self._bare(cast(Text, token.value), False)
-        elif kind is Kind.OPERATOR:
+        elif kind is TokenKind.QUOTED:
+            self._bare(cast(SearchValue, token.value), False)
+        elif kind is TokenKind.OPERATOR:
             self._operator(token)
-        elif kind is Kind.OPEN:
+        elif kind is TokenKind.OPEN:
             self._open(token)
-        elif kind is Kind.CLOSE:
+        elif kind is TokenKind.CLOSE:
             self._close(token)
         else:  # a list without a field is no list, only words
             for item in cast(Items, token.value).items:
                 self._bare(item, False)
 
-    def _word(self, token: Token) -> None:
-        text = cast(Text, token.value)
+    def _word(self, token: SearchToken) -> None:
+        text = cast(SearchValue, token.value)
         value = text.value
         if value == "!":
             self.bang = token
@@ -192,25 +192,25 @@ class _Tree:
                 position=text.position,
             )
         else:
-            self._bare(Text(value[1:], False, text.position + 1), True, text.position)
+            self._bare(SearchValue(value[1:], False, text.position + 1), True, text.position)
 
-    def _bare(self, text: Text, negated: bool, position: int | None = None) -> None:
-        self._add(Bare(text, negated, text.position if position is None else position))
+    def _bare(self, text: SearchValue, negated: bool, position: int | None = None) -> None:
+        self._add(BareWord(text, negated, text.position if position is None else position))
 
-    def _operator(self, token: Token) -> None:
+    def _operator(self, token: SearchToken) -> None:
         frame = self.frame
         if frame.dangling:  # nothing before it to combine
-            self._bare(Text(cast(str, token.value), False, token.position), False)
+            self._bare(SearchValue(cast(str, token.value), False, token.position), False)
             return
         frame.joint = cast(str, token.value)
         frame.dangling = token
 
-    def _open(self, token: Token) -> None:
+    def _open(self, token: SearchToken) -> None:
         opener = cast(str, token.value)
         position = token.position
         if self.field is None and opener.endswith("all("):  # `all` has its meaning only behind a colon
             negated = opener[0] == "!"
-            self._bare(Text("all", False, position + negated), negated, position)
+            self._bare(SearchValue("all", False, position + negated), negated, position)
             position += len(opener) - 1
             opener = "("
         if len(self.outer) >= MAX_DEPTH:
@@ -223,7 +223,7 @@ class _Tree:
         self.frame = _Frame(opener, self.field, position)
         self.field = None
 
-    def _close(self, token: Token) -> None:
+    def _close(self, token: SearchToken) -> None:
         if not self.outer:
             raise BadQuery(
                 f"')' at position {token.position} closes nothing; remove it or quote it", position=token.position
@@ -241,11 +241,11 @@ class _Tree:
         field.negated = field.negated or negated
         self._term(field, Subquery(root, inner.opener.endswith("all("), inner.position + negated))
 
-    def _add(self, node: Bare | Term) -> None:
+    def _add(self, node: BareWord | Term) -> None:
         self._count(node.position)
         _append(self.frame, node)
 
-    def _add_group(self, group: Group) -> None:
+    def _add_group(self, group: BooleanGroup) -> None:
         """Brackets with nothing in them say nothing and leave no trace."""
         if group.children:
             _append(self.frame, group)
@@ -257,14 +257,14 @@ class _Tree:
         if self.terms > MAX_TERMS:
             raise BadQuery(f"the search has more than {MAX_TERMS} terms", position=position, limit=MAX_TERMS)
 
-    def _group(self, frame: _Frame, negated: bool) -> Group:
+    def _group(self, frame: _Frame, negated: bool) -> BooleanGroup:
         last = frame.dangling
-        if isinstance(last, Token):  # an operator with nothing behind it is only a word
+        if isinstance(last, SearchToken):  # an operator with nothing behind it is only a word
             frame.joint = ""
-            self._bare(Text(cast(str, last.value), False, last.position), False)
+            self._bare(SearchValue(cast(str, last.value), False, last.position), False)
         op: Literal["and", "or"] = "or" if "OR" in frame.joints else "and"
         children = _alternatives(frame) if op == "or" else tuple(frame.nodes)
-        return Group(op, children, negated, frame.position, tuple(frame.controls))
+        return BooleanGroup(op, children, negated, frame.position, tuple(frame.controls))
 
 
 def _append(frame: _Frame, node: Node) -> None:
@@ -280,11 +280,11 @@ def _alternatives(frame: _Frame) -> tuple[Node, ...]:
     runs = [[frame.nodes[0]]]
     for joint, node in zip(frame.joints, frame.nodes[1:], strict=True):
         previous = runs[-1][-1]
-        if joint == "AND" or (not joint and isinstance(previous, Bare) and isinstance(node, Bare)):
+        if joint == "AND" or (not joint and isinstance(previous, BareWord) and isinstance(node, BareWord)):
             runs[-1].append(node)
         else:
             runs.append([node])
-    return tuple(run[0] if len(run) == 1 else Group("and", tuple(run), False, run[0].position) for run in runs)
+    return tuple(run[0] if len(run) == 1 else BooleanGroup("and", tuple(run), False, run[0].position) for run in runs)
 
 
 def _without_value(field: _Field) -> BadQuery:

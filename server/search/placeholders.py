@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from server.errors import BadQuery, nearest
-from server.search.ast import Bare, Group, Items, Node, Subquery, Term, Text, Value
+from server.search.ast import BareWord, BooleanGroup, Items, Node, SearchValue, Subquery, Term, Value
 
 MAX_LISTED = 1000  # elements of one value that is a list
 _PLACE = re.compile(r"\$\{([A-Za-z0-9_.]{1,64})\}")
 
 
-def filled(group: Group, values: Mapping[str, Any]) -> Group:
+def filled(group: BooleanGroup, values: Mapping[str, Any]) -> BooleanGroup:
     """The tree with every `${name}` replaced. A text that is nothing but a placeholder becomes a quoted one, or a list.
 
     values: texts, numbers, booleans, null, or lists of them. Raises BadQuery for a name that there is not, and for a
@@ -48,14 +48,14 @@ def _is_quoted(q: str, position: int) -> bool:
 
 
 def _node(node: Node, values: Mapping[str, Any]) -> Node:
-    if isinstance(node, Group):
+    if isinstance(node, BooleanGroup):
         return filled(node, values)
     if isinstance(node, Term):
         return _term(node, values)
     return _bare(node, values)
 
 
-def _bare(node: Bare, values: Mapping[str, Any]) -> Bare:
+def _bare(node: BareWord, values: Mapping[str, Any]) -> BareWord:
     found = list(_texts(node.text, values))
     if len(found) != 1:
         raise BadQuery(f"a list cannot stand for a word, at position {node.position}", position=node.position)
@@ -75,18 +75,18 @@ def _value(value: Value, values: Mapping[str, Any]) -> Value:
     return found[0] if not _is_list(value, values) else Items(tuple(found), value.position)
 
 
-def _is_list(text: Text, values: Mapping[str, Any]) -> bool:
+def _is_list(text: SearchValue, values: Mapping[str, Any]) -> bool:
     match = _PLACE.fullmatch(text.value)
     return match is not None and isinstance(values.get(match[1]), (list, dict))
 
 
-def _texts(text: Text, values: Mapping[str, Any]) -> Iterator[Text]:
+def _texts(text: SearchValue, values: Mapping[str, Any]) -> Iterator[SearchValue]:
     """One text, or those of the list that a placeholder stands for."""
     alone = _PLACE.fullmatch(text.value)
     if alone is not None:
         found = _named(alone[1], values, text.position)
         for each in found if isinstance(found, list) else [found]:
-            yield Text(each, True, text.position)
+            yield SearchValue(each, True, text.position)
         return
 
     def put(match: re.Match[str]) -> str:

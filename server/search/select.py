@@ -8,7 +8,7 @@ import peewee
 
 from server.errors import BadQuery, nearest
 from server.search.ast import Query, Sort
-from server.search.compile import Scope, compile_group
+from server.search.compile import SearchScope, compile_group
 from server.search.conditions import ALWAYS, NEVER, Condition, all_of, slots_from
 from server.store.peewee_parts import stand_in
 from server.store.shapes import keyed
@@ -23,13 +23,13 @@ MAX_VALUES = 8_000  # that one search compares with, after its terms were made c
 
 
 @dataclass(frozen=True)
-class Search:
+class CompiledSearch:
     """One compiled search on one type."""
 
     record_type: "RecordType"
     condition: Condition
     order: tuple[tuple[str, bool], ...]
-    scope: Scope
+    scope: SearchScope
 
     def page(self, limit: int, offset: int) -> tuple[list[tuple[Any, ...]], int]:
         """The rows of one page, in order, and how many there are in all.
@@ -114,7 +114,7 @@ def _where(query: Any, condition: Condition) -> Any:
     return query if condition is ALWAYS else query.where(condition.build(slots_from(0)))
 
 
-def search(record_type: "RecordType", query: Query, scope: Scope) -> Search:
+def search(record_type: "RecordType", query: Query, scope: SearchScope) -> CompiledSearch:
     """Compile a query on one type, with what the caller may read and the order asked for.
 
     Raises BadQuery with a position."""
@@ -127,10 +127,10 @@ def search(record_type: "RecordType", query: Query, scope: Scope) -> Search:
             limit=MAX_VALUES,
         )
     order = tuple((_sort_name(record_type, each, scope), each.descending) for each in query.sort)
-    return Search(record_type, condition, order, scope)
+    return CompiledSearch(record_type, condition, order, scope)
 
 
-def _sort_name(record_type: "RecordType", sort: Sort, scope: Scope) -> str:
+def _sort_name(record_type: "RecordType", sort: Sort, scope: SearchScope) -> str:
     found = record_type.filter_named(sort.field, scope)
     if found is None or not found.sortable:
         known = record_type.sort_names()

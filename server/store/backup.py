@@ -43,7 +43,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreResult:
     """kept: the database that was there before, None when there was none. problem: why that one was put aside with its
     log as it stood; "" when it was whole."""
 
@@ -114,7 +114,9 @@ def _contents(connection: apsw.Connection, file: Path, told: Told) -> Contents:
     return Contents(file.stat().st_size, tables, number, str(program or ""))
 
 
-def restore(file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None) -> Restored:
+def restore(
+    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None
+) -> RestoreResult:
     """Put a backup in the place of the database; who calls holds the lock of its folder.
 
     A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do.
@@ -122,7 +124,7 @@ def restore(file: Path, database: Path, progress: Progress | None = None, told: 
     contents = prepare(file, database, progress, told, told)
     told("putting it in place")
     kept, problem = put_in_place(database)
-    return Restored(contents, kept, problem)
+    return RestoreResult(contents, kept, problem)
 
 
 def prepare(
@@ -148,8 +150,8 @@ def prepare(
 
 def put_in_place(database: Path) -> tuple[Path | None, str]:
     """Put what was prepared in the place of the database, which nobody may have open. The one that is there is kept
-    under another name: answers it, None when there was none, and why it was put aside with its log, as in Restored.
-    Raises Unavailable when it is in use, or cannot be put aside; then it is where it was."""
+    under another name: answers it, None when there was none, and why it was put aside with its log, as in
+    RestoreResult. Raises Unavailable when it is in use, or cannot be put aside; then it is where it was."""
     part = _prepared(database)
     try:
         problem = _fold_log(database)

@@ -18,7 +18,7 @@ from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
 from server.store.statements import StatementCache, compile_statement
 from server.store.transaction import Transaction
-from server.store.writer import Pending, Write, Writer
+from server.store.writer import PendingWrite, Write, Writer
 
 Result = TypeVar("Result")
 
@@ -247,7 +247,7 @@ class Store:
         outer = self._writer.transaction_here()
         return outer.part(work) if outer is not None else self._writer.call(work)
 
-    def submit(self, work: Write, done: Callable[[Pending], None]) -> None:
+    def submit(self, work: Write, done: Callable[[PendingWrite], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""
         self._writer.submit(work, done)
 

@@ -31,7 +31,7 @@ TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Colum
 
 
 @dataclass(frozen=True)
-class Text:
+class TextIndex:
     """One full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
 
     name: str
@@ -43,7 +43,7 @@ class Text:
         return peewee.Table(self.name, ("rowid", self.name, *self.columns))
 
 
-def create_text(text: Text) -> str:
+def create_text(text: TextIndex) -> str:
     """The statement that makes the index."""
     columns = ", ".join(f'"{column}"' for column in text.columns)
     return (
@@ -52,13 +52,13 @@ def create_text(text: Text) -> str:
     )
 
 
-def has_parts(tx: Transaction, text: Text) -> bool:
+def has_parts(tx: Transaction, text: TextIndex) -> bool:
     """Whether the file has the index, with these parts and no others."""
     present = [row[1] for row in tx.connection.execute(f'PRAGMA table_info("{text.name}")')]
     return present == list(text.columns)
 
 
-def make(tx: Transaction, text: Text) -> None:
+def make(tx: Transaction, text: TextIndex) -> None:
     """Make the index, in place of one with other parts, and note from where the rows that are there are to be put in:
     from the newest on."""
     execute = tx.connection.execute
@@ -69,7 +69,7 @@ def make(tx: Transaction, text: Text) -> None:
         tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top})
 
 
-def index(tx: Transaction, text: Text, id: int, parts: dict[str, str]) -> None:
+def index(tx: Transaction, text: TextIndex, id: int, parts: dict[str, str]) -> None:
     """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
     names = ("rowid", *text.columns)
     values = (id, *(_plain(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns))
@@ -79,13 +79,13 @@ def index(tx: Transaction, text: Text, id: int, parts: dict[str, str]) -> None:
     tx.connection.execute(f'INSERT OR REPLACE INTO "{text.name}" ({columns}) VALUES ({marks})', values)
 
 
-def remove(tx: Transaction, text: Text, id: int) -> None:
+def remove(tx: Transaction, text: TextIndex, id: int) -> None:
     """Take a record out of the index."""
     tx.statements += 1
     tx.connection.execute(f'DELETE FROM "{text.name}" WHERE rowid = ?', (id,))
 
 
-def match(text: Text, value: Any) -> Any:
+def match(text: TextIndex, value: Any) -> Any:
     """The condition that a row of the index answers `value`, a query of `words_query`; for select().where()."""
     return peewee.Expression(peewee.SQL(f'"{text.name}"'), "MATCH", value)
 
@@ -127,7 +127,7 @@ def _plain(text: str) -> str:
     return text if text.isascii() else text.translate(_PLAIN)
 
 
-def problems(tx: Transaction, text: Text) -> list[str]:
+def problems(tx: Transaction, text: TextIndex) -> list[str]:
     """[] when the index is sound."""
     try:
         tx.connection.execute(f'SELECT count(*) FROM "{text.name}" WHERE "{text.name}" MATCH ?', ("zzzz",)).fetchall()

@@ -32,7 +32,7 @@ COPIED_AT = re.compile(r"[0-9]{9,12}")  # as the name of a copy ends
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
 
-def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Text], **options: object) -> Store:
+def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.TextIndex], **options: object) -> Store:
     """The store of this file, created or brought up to date.
 
     Raises Damaged for a file that is foreign, newer, damaged or not writable."""
@@ -49,7 +49,7 @@ def open_store(path: Path, tables: Iterable[Table], texts: Iterable[fulltext.Tex
     return store
 
 
-def synchronize(store: Store, tables: list[Table], texts: list[fulltext.Text]) -> None:
+def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
     """Run due migrations, then add what is missing: tables, columns, indexes, triggers, full-text indexes."""
     store.read(_refuse_newer)
     due, is_new = store.read(_due_migrations)
@@ -81,7 +81,7 @@ def lacks(tx: Transaction, tables: Iterable[Table]) -> bool:
     return any(not set(table.names) <= _columns(tx, table.name) for table in tables)
 
 
-def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -> bool:
+def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> bool:
     """Whether the declarations are another than those that this file was brought in line with last."""
     known = tx.connection.execute("SELECT name FROM sqlite_master WHERE name = 'meta'").fetchone()
     if not known:
@@ -90,7 +90,7 @@ def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -
     return row is None or row[0] != _fingerprint(tables, texts)
 
 
-def _fingerprint(tables: list[Table], texts: list[fulltext.Text]) -> str:
+def _fingerprint(tables: list[Table], texts: list[fulltext.TextIndex]) -> str:
     """A digest of all that `_add_missing` would write."""
     parts = [fulltext.create_text(text) for text in texts]
     for table in _with_summaries(tables):
@@ -99,7 +99,7 @@ def _fingerprint(tables: list[Table], texts: list[fulltext.Text]) -> str:
     return hashlib.sha256("\n".join([str(SCHEMA_NUMBER), *parts]).encode()).hexdigest()
 
 
-def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.Text]) -> list[str]:
+def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.TextIndex]) -> list[str]:
     """What the file lacks of the declarations, [] when nothing: for `helpdesk check`."""
     found = []
     for table in _with_summaries(tables):
@@ -209,7 +209,7 @@ def _migrate(name: str, module: ModuleType | None, tx: Transaction) -> None:
     tx.put(MIGRATION, {"name": name, "applied_at": clock.now()})
 
 
-def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text]) -> None:
+def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
     execute = tx.connection.execute
     execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
     execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()

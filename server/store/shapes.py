@@ -14,7 +14,7 @@ import peewee
 ADVICE = "give it by a slot, or compose it inside"
 
 
-class Unnamed(TypeError):
+class NoShape(TypeError):
     """A builder from which no shape follows; a mistake of the program."""
 
 
@@ -28,7 +28,7 @@ class Part:
         return self
 
 
-class Keyed:
+class KeyedBuilder:
     """A builder whose shape is its code and `parts`, whatever it closes over."""
 
     __slots__ = ("build", "shape")
@@ -44,9 +44,9 @@ class Keyed:
 Builder = Callable[[], Any]
 
 
-def keyed(build: Any, *parts: Hashable) -> Keyed:
+def keyed(build: Any, *parts: Hashable) -> KeyedBuilder:
     """The builder with a shape by hand, for one whose text depends on objects that cannot be compared."""
-    return Keyed(build, parts)
+    return KeyedBuilder(build, parts)
 
 
 def shape_of(build: Builder) -> Hashable:
@@ -57,14 +57,14 @@ def shape_of(build: Builder) -> Hashable:
         if cells is None:
             return id(build.__code__)
         return (id(build.__code__), *[cell.cell_contents for cell in cells])
-    if type(build) is Keyed:
+    if type(build) is KeyedBuilder:
         return build.shape
-    raise Unnamed(f"{build!r} is no plain function: no bound method, partial or class can be told apart")
+    raise NoShape(f"{build!r} is no plain function: no bound method, partial or class can be told apart")
 
 
 def code_of(build: Builder) -> CodeType:
     """The code of a builder, for the statement to keep: nothing else gets its place in memory meanwhile."""
-    code: CodeType = build.build.__code__ if isinstance(build, Keyed) else build.__code__
+    code: CodeType = build.build.__code__ if isinstance(build, KeyedBuilder) else build.__code__
     return code
 
 
@@ -76,16 +76,16 @@ def kept(shape: Hashable) -> Hashable:
 
 
 def require_shaped(build: Builder) -> None:
-    """Refuse a builder that closes over what is no part of a shape. Raises Unnamed."""
-    if isinstance(build, Keyed):
+    """Refuse a builder that closes over what is no part of a shape. Raises NoShape."""
+    if isinstance(build, KeyedBuilder):
         return
     function: Any = build
     if function.__defaults__ or function.__kwdefaults__:
-        raise Unnamed(f"{_place(build)}: what an argument starts as is no part of a shape")
+        raise NoShape(f"{_place(build)}: what an argument starts as is no part of a shape")
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         content = cell.cell_contents
         if not _is_part(content):
-            raise Unnamed(f"{_place(build)} closes over {name}, a {type(content).__name__}: {ADVICE}")
+            raise NoShape(f"{_place(build)} closes over {name}, a {type(content).__name__}: {ADVICE}")
 
 
 def _is_part(content: Any) -> bool:
@@ -101,6 +101,6 @@ def _place(build: Any) -> str:
     return f"the builder at {code.co_filename}:{code.co_firstlineno}"
 
 
-def unhashable(build: Builder) -> Unnamed:
+def unhashable(build: Builder) -> NoShape:
     """The error of a builder whose shape cannot be looked for."""
-    return Unnamed(f"{_place(build)} closes over what has no hash: {ADVICE}")
+    return NoShape(f"{_place(build)} closes over what has no hash: {ADVICE}")

@@ -25,12 +25,12 @@ LOG = log.get("store")
 Write = Callable[[Transaction], Any]
 
 
-class Pending:
+class PendingWrite:
     """A write that waits for its turn. `done` is called once, on the writer's thread, with `error` or `result` set."""
 
     __slots__ = ("write", "done", "result", "error", "callbacks", "statements")
 
-    def __init__(self, write: Write, done: Callable[["Pending"], None]) -> None:
+    def __init__(self, write: Write, done: Callable[["PendingWrite"], None]) -> None:
         self.write = write
         self.done = done
         self.result: Any = None
@@ -45,7 +45,7 @@ class Writer:
     def __init__(self, store: "Store", connection: apsw.Connection, queue_limit: int, batch_limit: int) -> None:
         self._store = store
         self._connection = connection
-        self._queue: deque[Pending] = deque()
+        self._queue: deque[PendingWrite] = deque()
         self._queue_limit = queue_limit
         self._batch_limit = batch_limit
         self._wake = threading.Condition()
@@ -69,9 +69,9 @@ class Writer:
         """How many writes wait."""
         return len(self._queue)
 
-    def submit(self, write: Write, done: Callable[[Pending], None]) -> None:
+    def submit(self, write: Write, done: Callable[[PendingWrite], None]) -> None:
         """Queue a write. Raises Unavailable when the queue is full or the store is closing."""
-        pending = Pending(write, done)
+        pending = PendingWrite(write, done)
         with self._wake:
             if self._stopping:
                 raise stopping()
@@ -87,9 +87,9 @@ class Writer:
         """Queue a write and wait until it is on disk. Answers what it answers, raises what it raises."""
         ready = threading.Lock()
         ready.acquire()
-        box: list[Pending] = []
+        box: list[PendingWrite] = []
 
-        def done(pending: Pending) -> None:
+        def done(pending: PendingWrite) -> None:
             box.append(pending)
             ready.release()
 
@@ -122,14 +122,14 @@ class Writer:
             for pending in group:
                 _guarded(pending.done, pending)
 
-    def _take(self) -> list[Pending]:
+    def _take(self) -> list[PendingWrite]:
         with self._wake:
             while not self._queue and not self._stopping:
                 self._wake.wait()
             count = min(len(self._queue), self._batch_limit)
             return [self._queue.popleft() for _ in range(count)]
 
-    def _commit_group(self, group: list[Pending]) -> None:
+    def _commit_group(self, group: list[PendingWrite]) -> None:
         if self._swiftly(group):
             return
         _reset(group)
@@ -139,7 +139,7 @@ class Writer:
             _reset([pending])
             self._try_group([pending], alone=True)
 
-    def _swiftly(self, group: list[Pending]) -> bool:
+    def _swiftly(self, group: list[PendingWrite]) -> bool:
         """Run and commit without savepoints, at each of which the full-text index writes out what it has gathered.
 
         A write that fails before it changed anything, as most do, is told so and the others go on. False when one fails
@@ -157,7 +157,7 @@ class Writer:
             connection.execute("ROLLBACK")
         return False
 
-    def _run_swiftly(self, pending: Pending, shape: int) -> bool:
+    def _run_swiftly(self, pending: PendingWrite, shape: int) -> bool:
         """Run one write; False when what it did must be undone."""
         connection = self._connection
         transaction = self._store.transaction(connection, can_write=True)
@@ -192,7 +192,7 @@ class Writer:
         row = self._connection.execute("PRAGMA schema_version").fetchone()
         return int(row[0]) if row else 0
 
-    def _try_group(self, group: list[Pending], alone: bool = False) -> bool:
+    def _try_group(self, group: list[PendingWrite], alone: bool = False) -> bool:
         """Run and commit; False when SQLite dropped the transaction under more than one of them."""
         connection = self._connection
         try:
@@ -223,7 +223,7 @@ class Writer:
         self._connection.execute("COMMIT")
         self._store.files.require()
 
-    def _run_one(self, pending: Pending) -> bool:
+    def _run_one(self, pending: PendingWrite) -> bool:
         """Run one write in its savepoint; False when it failed."""
         connection = self._connection
         transaction = self._store.transaction(connection, can_write=True)
@@ -249,13 +249,13 @@ class Writer:
         pending.callbacks = transaction.take_callbacks()
         return True
 
-    def _fail(self, group: list[Pending], error: apsw.Error) -> None:
+    def _fail(self, group: list[PendingWrite], error: apsw.Error) -> None:
         for pending in group:
             pending.result, pending.callbacks = None, []
             if not isinstance(pending.error, HelpdeskError):
                 pending.error = as_helpdesk_error(error)
 
-    def _abandon(self, group: list[Pending], error: Exception) -> None:
+    def _abandon(self, group: list[PendingWrite], error: Exception) -> None:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         for pending in group:
@@ -264,7 +264,7 @@ class Writer:
         time.sleep(0.05)  # a broken disk must not turn this thread into a busy loop
 
 
-def _reset(group: list[Pending]) -> None:
+def _reset(group: list[PendingWrite]) -> None:
     """As if they had not run yet."""
     for pending in group:
         pending.result = pending.error = None

@@ -19,7 +19,7 @@ from server.template import filters, functions, tests
 from server.template.budget import MAX_TEMPLATE_CHARS, Budget
 from server.template.lexer import PACKAGE, SCRIPT, Delimiters, error, located
 from server.template.parser import parsed
-from server.template.run import Run, Surroundings
+from server.template.run import Rendering, Surroundings
 
 __all__ = ["PACKAGE", "SCRIPT", "Budget", "Surroundings", "Template", "compile", "filters", "functions", "tests"]
 
@@ -53,7 +53,7 @@ class Template:
     def _rendered(self, values: Mapping[str, Any], whole: Budget, around: Surroundings) -> str | ScriptError:
         """The text, or the error: without its traceback, whose frames would hold all that was made."""
         with whole.part() as budget:
-            run = Run(values, budget, around)
+            run = Rendering(values, budget, around)
             try:
                 self._act(run)
                 return "".join(run.out)

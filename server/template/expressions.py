@@ -6,10 +6,10 @@ from typing import Any
 
 from server.errors import BudgetSpent, TemplateFailed, nearest
 from server.template.budget import Budget
-from server.template.lexer import Token, error, located
+from server.template.lexer import TemplateToken, error, located
 from server.template.operators import BINARY
 from server.template.registry import FILTERS, FUNCTIONS, TESTS, Callee
-from server.template.run import Arrow, Eval, Run
+from server.template.run import Arrow, Eval, Rendering
 from server.template.values import (
     CHARS_A_STEP,
     child,
@@ -38,7 +38,7 @@ Arguments = tuple[list[Eval], dict[str, Eval]]
 class Expressions:
     """Reads the tokens of one tag."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[TemplateToken]) -> None:
         self._tokens = tokens
         self._place = 0
         self._depth = 0
@@ -46,17 +46,17 @@ class Expressions:
     # -- tokens -----------------------------------------------------------------------------------------------------
 
     @property
-    def token(self) -> Token:
+    def token(self) -> TemplateToken:
         return self._tokens[self._place]
 
-    def ahead(self, number: int) -> Token:
+    def ahead(self, number: int) -> TemplateToken:
         return self._tokens[min(self._place + number, len(self._tokens) - 1)]
 
-    def rest(self) -> list[Token]:
+    def rest(self) -> list[TemplateToken]:
         """The tokens that have not been read."""
         return self._tokens[self._place :]
 
-    def next(self) -> Token:
+    def next(self) -> TemplateToken:
         token = self._tokens[self._place]
         if token.kind != "end":
             self._place += 1
@@ -197,7 +197,7 @@ class Expressions:
                 self.expect("]")
                 break
 
-        def make(run: Run) -> list[Any]:
+        def make(run: Rendering) -> list[Any]:
             run.budget.made(len(parts))
             return [part(run) for part in parts]
 
@@ -211,7 +211,7 @@ class Expressions:
                 self.expect("}")
                 break
 
-        def make(run: Run) -> Any:
+        def make(run: Rendering) -> Any:
             run.budget.made(len(parts))
             found = {key_text(key(run)): value(run) for key, value in parts}
             return keyed(found.items()) if found else {}
@@ -331,7 +331,7 @@ class Expressions:
             return self.expression(floor)
         body = self.expression()
 
-        def make(run: Run) -> Arrow:
+        def make(run: Rendering) -> Arrow:
             return Arrow(names, body, run)
 
         make.is_arrow = True  # type: ignore[attr-defined]
@@ -357,7 +357,7 @@ class Expressions:
         return tuple(names)
 
 
-def whole_expression(tokens: list[Token]) -> Eval:
+def whole_expression(tokens: list[TemplateToken]) -> Eval:
     """The one expression that a tag holds."""
     reader = Expressions(tokens)
     found = reader.expression()
@@ -394,7 +394,7 @@ def _called(callee: Callee, listed: list[Eval], named: dict[str, Eval], line: in
     call, charges_itself = callee.call, callee.charges_itself
     keywords = {_python_name(callee, name): value for name, value in named.items()}
 
-    def run_it(run: Run) -> Any:
+    def run_it(run: Rendering) -> Any:
         run.budget.step()
         given = [each(run) for each in listed]
         more = {name: each(run) for name, each in keywords.items()}
@@ -425,7 +425,7 @@ def _python_name(callee: Callee, name: str) -> str:
     return name if name in inspect.signature(callee.call).parameters else f"{name}_"
 
 
-def _binary(operation: Callable[[Run, Any, Any, int], Any], left: Eval, right: Eval, line: int) -> Eval:
+def _binary(operation: Callable[[Rendering, Any, Any, int], Any], left: Eval, right: Eval, line: int) -> Eval:
     return lambda run: operation(run, left(run), right(run), line)
 
 
@@ -434,7 +434,7 @@ def _constant(value: Any) -> Eval:
 
 
 def _child(value: Eval, key: Eval) -> Eval:
-    def find(run: Run) -> Any:
+    def find(run: Rendering) -> Any:
         return child(value(run), key(run))
 
     find.exists = lambda run: has_child(value(run), key(run)) or None  # type: ignore[attr-defined]
@@ -442,7 +442,7 @@ def _child(value: Eval, key: Eval) -> Eval:
 
 
 def _nothing(value: Eval) -> Eval:
-    def find(run: Run) -> None:
+    def find(run: Rendering) -> None:
         value(run)
 
     return find
@@ -462,7 +462,7 @@ def _negated(value: Any, line: int) -> int | float:
 
 
 def _interpolated(parts: list[Any]) -> Eval:
-    def make(run: Run) -> str:
+    def make(run: Rendering) -> str:
         texts = [part if isinstance(part, str) else printed(part(run)) for part in parts]
         run.budget.text(sum(map(len, texts)), next((each for each in texts if not each.isascii()), ""))
         return "".join(texts)

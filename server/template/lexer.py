@@ -46,7 +46,7 @@ PACKAGE = Delimiters(("{{{", "}}}"), ("{{%", "%}}"), ("{{#", "#}}"), ("#{{", "}}
 
 
 @dataclass(frozen=True)
-class Token:
+class TemplateToken:
     """kind: name, number, text, parts (a text with expressions in it), operator, symbol, end. value: its meaning."""
 
     kind: str
@@ -150,20 +150,22 @@ class _Lexer:
         self._place = match.end()
         return text.rstrip() if match[1] else text
 
-    def _inside(self, place: int, kind: str, line: int) -> tuple[list[Token], int, str]:
+    def _inside(self, place: int, kind: str, line: int) -> tuple[list[TemplateToken], int, str]:
         """The tokens of a tag, the place behind it, and how the text there is stripped."""
         close = self.delimiters.output[1] if kind == "output" else self.delimiters.tag[1]
         tokens, place = self.tokens(place, re.compile(rf"\s*([-~]?){re.escape(close)}"), line)
         mark = self.source[place - len(close) - 1]
         return tokens, place, mark if mark in ("-", "~") else ""
 
-    def tokens(self, place: int, close: re.Pattern[str], began: int, nested: int = 0) -> tuple[list[Token], int]:
+    def tokens(
+        self, place: int, close: re.Pattern[str], began: int, nested: int = 0
+    ) -> tuple[list[TemplateToken], int]:
         """The tokens up to what closes them, and the place behind that."""
         source, found, depth = self.source, [], 0
         while True:
             match = _BLANK.match(source, place)
             if not depth and (ending := close.match(source, place)):
-                found.append(Token("end", "", self.line(place)))
+                found.append(TemplateToken("end", "", self.line(place)))
                 return found, ending.end()
             if match:
                 place = match.end()
@@ -182,28 +184,28 @@ class _Lexer:
                 depth -= 1
             found.append(token)
 
-    def _token(self, place: int, line: int, nested: int) -> tuple[Token, int]:
+    def _token(self, place: int, line: int, nested: int) -> tuple[TemplateToken, int]:
         source = self.source
         match = _WORDS.match(source, place)
         if match:
-            return Token("operator", " ".join(match.group().split()), line), match.end()
+            return TemplateToken("operator", " ".join(match.group().split()), line), match.end()
         match = _NAME.match(source, place)
         if match:
-            return Token("name", match.group(), line), match.end()
+            return TemplateToken("name", match.group(), line), match.end()
         match = _NUMBER.match(source, place)
         if match:
-            return Token("number", match.group(), line), match.end()
+            return TemplateToken("number", match.group(), line), match.end()
         if source[place] == "'":
             end = _end_of_text(source, place, "'", line)
-            return Token("text", unescaped(source[place + 1 : end]), line), end + 1
+            return TemplateToken("text", unescaped(source[place + 1 : end]), line), end + 1
         if source[place] == '"':
             return self._text(place, line, nested)
         match = _SYMBOL.match(source, place)
         if match is None:
             raise error(f"'{source[place]}' has no meaning here", line)
-        return Token("symbol", match.group(), line), match.end()
+        return TemplateToken("symbol", match.group(), line), match.end()
 
-    def _text(self, place: int, line: int, nested: int) -> tuple[Token, int]:
+    def _text(self, place: int, line: int, nested: int) -> tuple[TemplateToken, int]:
         """A text in double quotes, with expressions in it."""
         source, (opening, closing) = self.source, self.delimiters.interpolation
         parts: list[Any] = []
@@ -228,8 +230,8 @@ class _Lexer:
             else:
                 place += 1
         if len(parts) == 1:
-            return Token("text", parts[0], line), place + 1
-        return Token("parts", parts, line), place + 1
+            return TemplateToken("text", parts[0], line), place + 1
+        return TemplateToken("parts", parts, line), place + 1
 
 
 def _left_stripped(text: str, mark: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template import patterns
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import (
     CHARS_A_STEP,
     MAX_INT,
@@ -26,10 +26,10 @@ from server.template.values import (
 
 MAX_EXPONENT = 1024
 MAX_LETTER = 128  # ranges of letters are of ASCII
-Binary = Callable[[Run, Any, Any, int], Any]
+Binary = Callable[[Rendering, Any, Any, int], Any]
 
 
-def add(run: Run, left: Any, right: Any, line: int) -> Any:
+def add(run: Rendering, left: Any, right: Any, line: int) -> Any:
     """The sum; of two lists or maps their union by key, where the left one wins."""
     if isinstance(left, (list, dict)) and isinstance(right, (list, dict)):
         run.budget.elements(len(left) + len(right))
@@ -47,15 +47,15 @@ def _checked(found: int | float) -> int | float:
     return within(found) if isinstance(found, int) else found
 
 
-def subtract(run: Run, left: Any, right: Any, line: int) -> Any:
+def subtract(run: Rendering, left: Any, right: Any, line: int) -> Any:
     return _checked(number(left, line) - number(right, line))
 
 
-def multiply(run: Run, left: Any, right: Any, line: int) -> Any:
+def multiply(run: Rendering, left: Any, right: Any, line: int) -> Any:
     return _checked(number(left, line) * number(right, line))
 
 
-def divide(run: Run, left: Any, right: Any, line: int) -> Any:
+def divide(run: Rendering, left: Any, right: Any, line: int) -> Any:
     above, below = number(left, line), number(right, line)
     if not below:
         raise TemplateFailed("a division by zero", **at(line))
@@ -64,14 +64,14 @@ def divide(run: Run, left: Any, right: Any, line: int) -> Any:
     return above / below
 
 
-def floor_divide(run: Run, left: Any, right: Any, line: int) -> Any:
+def floor_divide(run: Rendering, left: Any, right: Any, line: int) -> Any:
     found = divide(run, left, right, line)
     if isinstance(found, float) and not math.isfinite(found):
         return found
     return _checked(math.floor(found))
 
 
-def remainder(run: Run, left: Any, right: Any, line: int) -> Any:
+def remainder(run: Rendering, left: Any, right: Any, line: int) -> Any:
     """Of whole numbers, with the sign of the left one."""
     above, below = whole(number(left, line)), whole(number(right, line))
     if not below:
@@ -80,7 +80,7 @@ def remainder(run: Run, left: Any, right: Any, line: int) -> Any:
     return -found if above < 0 else found
 
 
-def power(run: Run, left: Any, right: Any, line: int) -> Any:
+def power(run: Rendering, left: Any, right: Any, line: int) -> Any:
     base, exponent = number(left, line), number(right, line)
     if abs(exponent) >= MAX_EXPONENT:
         raise TemplateFailed(f"an exponent must be below {MAX_EXPONENT}", **at(line))
@@ -95,18 +95,18 @@ def power(run: Run, left: Any, right: Any, line: int) -> Any:
         return math.inf
 
 
-def join(run: Run, left: Any, right: Any, line: int) -> str:
+def join(run: Rendering, left: Any, right: Any, line: int) -> str:
     one, other = printed(left), printed(right)
     run.budget.text(len(one) + len(other), one if not one.isascii() else other)
     return one + other
 
 
-def span(run: Run, left: Any, right: Any, line: int) -> list[Any]:
+def span(run: Rendering, left: Any, right: Any, line: int) -> list[Any]:
     """Every whole number, or letter, from one to the other, both included."""
     return stepped(run, left, right, 1)
 
 
-def stepped(run: Run, left: Any, right: Any, step: Any) -> list[Any]:
+def stepped(run: Rendering, left: Any, right: Any, step: Any) -> list[Any]:
     """As span, taking every `step`th."""
     width: int | float = abs(number(step)) or 1
     if _is_letter(left) and _is_letter(right):
@@ -132,29 +132,29 @@ def _is_letter(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 1 and value.isascii() and not value.isdigit()
 
 
-def matches(run: Run, left: Any, right: Any, line: int) -> int:
+def matches(run: Rendering, left: Any, right: Any, line: int) -> int:
     pattern = patterns.compiled(printed(right), line)
     return int(patterns.search(run.budget, pattern, printed(left)) is not None)
 
 
-def starts_with(run: Run, left: Any, right: Any, line: int) -> bool:
+def starts_with(run: Rendering, left: Any, right: Any, line: int) -> bool:
     return _both_texts(run, left, right) and left.startswith(right)
 
 
-def ends_with(run: Run, left: Any, right: Any, line: int) -> bool:
+def ends_with(run: Rendering, left: Any, right: Any, line: int) -> bool:
     return _both_texts(run, left, right) and left.endswith(right)
 
 
-def _both_texts(run: Run, left: Any, right: Any) -> bool:
+def _both_texts(run: Rendering, left: Any, right: Any) -> bool:
     run.budget.step(1 + (len(right) // CHARS_A_STEP if isinstance(right, str) else 0))
     return isinstance(left, str) and isinstance(right, str)
 
 
-def has_some(run: Run, left: Any, right: Any, line: int) -> bool:
+def has_some(run: Rendering, left: Any, right: Any, line: int) -> bool:
     return any(truthy(right(each)) for each in items(left))
 
 
-def has_every(run: Run, left: Any, right: Any, line: int) -> bool:
+def has_every(run: Rendering, left: Any, right: Any, line: int) -> bool:
     return all(truthy(right(each)) for each in items(left))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from server.errors import nearest
 from server.template.expressions import Expressions, whole_expression
-from server.template.lexer import SCRIPT, Delimiters, Piece, Token, error, pieces
-from server.template.run import Act, Eval, Run
+from server.template.lexer import SCRIPT, Delimiters, Piece, TemplateToken, error, pieces
+from server.template.run import Act, Eval, Rendering
 from server.template.values import items, looped, pairs, printed, truthy
 
 MAX_DEPTH = 100  # tags inside each other
@@ -15,7 +15,7 @@ Closers = tuple[str, ...]
 
 def parsed(source: str, delimiters: Delimiters = SCRIPT) -> Act:
     """What a template does. Raises TemplateFailed with the line of the first mistake."""
-    reader = _Reader(pieces(source, delimiters))
+    reader = _TemplateParser(pieces(source, delimiters))
     try:
         act, _, _ = reader.body(())
     except RecursionError:
@@ -23,7 +23,7 @@ def parsed(source: str, delimiters: Delimiters = SCRIPT) -> Act:
     return act
 
 
-class _Reader:
+class _TemplateParser:
     def __init__(self, listed: list[Piece]) -> None:
         self._pieces = listed
         self._place = 0
@@ -87,7 +87,7 @@ class _Reader:
                 otherwise = self._closed(("endif",), "if", line)
             break
 
-        def act_on(run: Run) -> None:
+        def act_on(run: Rendering) -> None:
             for condition, act in branches:
                 if truthy(condition(run)):
                     act(run)
@@ -140,12 +140,12 @@ class _Reader:
         return _within(variables, only, body, line)
 
     def apply(self, reader: Expressions, line: int) -> Act:
-        chain = Expressions([Token("symbol", "|", line), *reader.rest()])
+        chain = Expressions([TemplateToken("symbol", "|", line), *reader.rest()])
         filtered = chain.filters(lambda run: run.scopes[-1][_APPLIED])
         chain.end()
         body = self._closed(("endapply",), "apply", line)
 
-        def act(run: Run) -> None:
+        def act(run: Rendering) -> None:
             run.push({_APPLIED: run.captured(body)})
             try:
                 text = printed(filtered(run))
@@ -158,7 +158,7 @@ class _Reader:
     def do(self, reader: Expressions, line: int) -> Act:
         value = _last(reader)
 
-        def act(run: Run) -> None:
+        def act(run: Rendering) -> None:
             value(run)
 
         return act
@@ -168,14 +168,14 @@ class _Reader:
         return self._closed(("endsandbox",), "sandbox", line)
 
 
-TAGS: dict[str, Callable[[_Reader, Expressions, int], Act]] = {
-    "if": _Reader.if_,
-    "for": _Reader.for_,
-    "set": _Reader.set_,
-    "with": _Reader.with_,
-    "apply": _Reader.apply,
-    "do": _Reader.do,
-    "sandbox": _Reader.sandbox,
+TAGS: dict[str, Callable[[_TemplateParser, Expressions, int], Act]] = {
+    "if": _TemplateParser.if_,
+    "for": _TemplateParser.for_,
+    "set": _TemplateParser.set_,
+    "with": _TemplateParser.with_,
+    "apply": _TemplateParser.apply,
+    "do": _TemplateParser.do,
+    "sandbox": _TemplateParser.sandbox,
 }
 PARTS = ("elseif", "else", *(f"end{name}" for name in (*TAGS, "verbatim")))
 _APPLIED = " applied"  # no variable can be called so
@@ -192,7 +192,7 @@ def _sequence(acts: list[Act]) -> Act:
     if len(acts) == 1:
         return acts[0]
 
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         for each in acts:
             each(run)
 
@@ -204,7 +204,7 @@ def _write(text: str) -> Act:
 
 
 def _print(value: Eval, line: int) -> Act:
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         run.line = line
         run.budget.step()
         run.write(printed(value(run)))
@@ -213,7 +213,7 @@ def _print(value: Eval, line: int) -> Act:
 
 
 def _on_line(tag: Act, line: int) -> Act:
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         run.line = line
         run.budget.step()
         tag(run)
@@ -226,7 +226,7 @@ def _assign(names: list[str], values: list[Eval]) -> Act:
         name, value = names[0], values[0]
         return lambda run: run.assign(name, value(run))
 
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         for name, found in zip(names, [value(run) for value in values], strict=True):
             run.assign(name, found)
 
@@ -234,7 +234,7 @@ def _assign(names: list[str], values: list[Eval]) -> Act:
 
 
 def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         given = variables(run) if variables is not None else {}
         if not isinstance(given, dict) and given != []:
             raise error("with takes a map", line)
@@ -253,7 +253,7 @@ def _within(variables: Eval | None, only: bool, body: Act, line: int) -> Act:
 
 
 def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None) -> Act:
-    def act(run: Run) -> None:
+    def act(run: Rendering) -> None:
         value = looped(listed(run))
         run.budget.made(len(value) if isinstance(value, (list, dict)) else 0)
         found = pairs(value) if len(names) == 2 else list(enumerate(items(value)))

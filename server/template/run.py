@@ -6,8 +6,8 @@ from typing import Any
 
 from server.template.budget import Budget
 
-Eval = Callable[["Run"], Any]
-Act = Callable[["Run"], None]
+Eval = Callable[["Rendering"], Any]
+Act = Callable[["Rendering"], None]
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Surroundings:
     host: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
 
-class Run:
+class Rendering:
     """scopes: variables, the innermost last. `closed` marks those that assignments do not leave. line: of the tag that
     is being rendered."""
 
@@ -86,7 +86,7 @@ class Arrow:
 
     __slots__ = ("names", "body", "run")
 
-    def __init__(self, names: tuple[str, ...], body: Eval, run: Run) -> None:
+    def __init__(self, names: tuple[str, ...], body: Eval, run: Rendering) -> None:
         self.names = names
         self.body = body
         self.run = run

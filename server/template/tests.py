@@ -4,54 +4,54 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import test
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.host import ask
 from server.template.shared.texts import read
 from server.template.shared.wildcards import fits_any, patterns_of
-from server.template.shared.xml_tree import Node
+from server.template.shared.xml_tree import XmlNode
 from server.template.values import is_numeric, items, number, printed, same, whole
 
 
 @test("defined", charges_itself=True)
-def defined(run: Run, value: Any) -> bool:
+def defined(run: Rendering, value: Any) -> bool:
     """It is there and not null; a key of a map may be null."""
     return value is not None
 
 
 @test("null", "none", charges_itself=True)
-def null(run: Run, value: Any) -> bool:
+def null(run: Rendering, value: Any) -> bool:
     """It is null or missing."""
     return value is None
 
 
 @test("empty", charges_itself=True)
-def empty(run: Run, value: Any) -> bool:
+def empty(run: Rendering, value: Any) -> bool:
     """It is "", false, null, or an empty list or map; not 0 and not "0"."""
-    if isinstance(value, Node):
+    if isinstance(value, XmlNode):
         return not value.element.parts
     return value is None or value is False or value in ("", [], {})
 
 
 @test("iterable", charges_itself=True)
-def iterable(run: Run, value: Any) -> bool:
+def iterable(run: Rendering, value: Any) -> bool:
     """A loop goes over it: a list, a map, an XML node."""
-    return isinstance(value, (list, dict, Node))
+    return isinstance(value, (list, dict, XmlNode))
 
 
 @test("even", charges_itself=True)
-def even(run: Run, value: Any) -> bool:
+def even(run: Rendering, value: Any) -> bool:
     """Half of it is a whole number. Raises TemplateFailed for what is no number."""
     return whole(number(value)) % 2 == 0
 
 
 @test("odd", charges_itself=True)
-def odd(run: Run, value: Any) -> bool:
+def odd(run: Rendering, value: Any) -> bool:
     """Half of it is no whole number. Raises TemplateFailed for what is no number."""
     return whole(number(value)) % 2 == 1
 
 
 @test("divisible by", charges_itself=True)
-def divisible_by(run: Run, value: Any, by: Any) -> bool:
+def divisible_by(run: Rendering, value: Any, by: Any) -> bool:
     """The division by this number leaves nothing. Raises TemplateFailed for zero and for what is no number."""
     divisor = whole(number(by))
     if not divisor:
@@ -60,45 +60,45 @@ def divisible_by(run: Run, value: Any, by: Any) -> bool:
 
 
 @test("same as")
-def same_as(run: Run, value: Any, other: Any) -> bool:
+def same_as(run: Rendering, value: Any, other: Any) -> bool:
     """The same type and value."""
     return same(value, other, run.budget.step)
 
 
 @test("numeric", charges_itself=True)
-def numeric(run: Run, value: Any) -> bool:
+def numeric(run: Rendering, value: Any) -> bool:
     """A number, or a text that is one."""
     return is_numeric(value)
 
 
 @test("pattern")
-def pattern(run: Run, value: Any, pattern: Any, *further: Any) -> bool:
+def pattern(run: Rendering, value: Any, pattern: Any, *further: Any) -> bool:
     """It fits one of the patterns, `*` for anything, in any letter case; of a list, one of its values does."""
     wanted = [each for one in (pattern, *further) for each in patterns_of(run, one)]
     return any(fits_any(run, read(run, each), wanted) for each in _values(value))
 
 
 @test("prefixed")
-def prefixed(run: Run, value: Any, start: Any, *further: Any) -> bool:
+def prefixed(run: Rendering, value: Any, start: Any, *further: Any) -> bool:
     """It begins with one of these texts; case counts."""
     return read(run, value).startswith(_texts(run, start, *further))
 
 
 @test("suffixed")
-def suffixed(run: Run, value: Any, end: Any, *further: Any) -> bool:
+def suffixed(run: Rendering, value: Any, end: Any, *further: Any) -> bool:
     """It ends with one of these texts; case counts."""
     return read(run, value).endswith(_texts(run, end, *further))
 
 
 @test("record type")
-def record_type(run: Run, value: Any, type: Any, *further: Any) -> bool:
+def record_type(run: Rendering, value: Any, type: Any, *further: Any) -> bool:
     """It names one of these record types, each by any of its names."""
     names = _texts(run, type, *further)
     found = ask(run, "record_type", printed(value))
     return found is not None and any(found == ask(run, "record_type", name) for name in names)
 
 
-def _texts(run: Run, *given: Any) -> tuple[str, ...]:
+def _texts(run: Rendering, *given: Any) -> tuple[str, ...]:
     """The texts of arguments that may be lists of them."""
     return tuple(read(run, each) for one in given for each in _values(one))
 

@@ -12,7 +12,7 @@ from server import log
 from server.context import Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
-from server.mail.addresses import Address
+from server.mail.addresses import NamedAddress
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.tickets.letter import Recipients
@@ -48,7 +48,7 @@ def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
     return left
 
 
-def _had_one(writing: RecordWriter, address: Address) -> bool:
+def _had_one(writing: RecordWriter, address: NamedAddress) -> bool:
     row = writing.tx.first(AUTOMATIC_ANSWER, email=address.address.lower())
     return row is not None and writing.now - HOUR_SECONDS < int(row[1])
 

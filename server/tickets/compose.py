@@ -15,21 +15,21 @@ from server.mail.compose import subject_of_compose
 from server.mail.mask import new_mask
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
-from server.outbox.deliver import Mail
+from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import COMPOSE
 from server.store.transaction import Transaction
 from server.tickets import asking, drafts, letter, requesters, spam
-from server.tickets.letter import TICKET, Facts, Recipients
+from server.tickets.letter import TICKET, MailFacts, Recipients
 from server.tickets.parameters import ComposeRequest, compose_request
 from server.tickets.types.ticket_parts.status import WORDS
 from server.tickets.unsent import NOTE, is_unsent
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SendResult:
     """The record that an operation answers with, a ticket or the draft that waits; and what became of the mail."""
 
     uri: str
@@ -38,18 +38,18 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ComposePlan:
     """A request with everything that was read and made for it. `worker_id` sends it; `mask` is drawn for its ticket."""
 
     request: ComposeRequest
-    facts: Facts
+    facts: MailFacts
     body: Body
-    mail: Mail
+    mail: MailSpec
     worker_id: int
     mask: str
 
 
-def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
+def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     """Create a ticket and send its first message; answers ("ticket", id).
 
     With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
@@ -68,13 +68,13 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> Answer:
     ticket_id, draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     is_refused = bool(claim) and send_and_tell(ctx.service, draft_id, claim, ctx.now) is False
     told = delivery.of_draft(ctx, draft_id) if draft_id else delivery.kept(*([NOTE] if is_unsent(ctx) else []))
-    return Answer("draft", draft_id, told) if is_refused else Answer("ticket", ticket_id, told)
+    return SendResult("draft", draft_id, told) if is_refused else SendResult("ticket", ticket_id, told)
 
 
-def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> Prepared:
+def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: bool = False) -> ComposePlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
 
-    def read(tx: Transaction) -> Facts:
+    def read(tx: Transaction) -> MailFacts:
         reading = RecordReader(ctx, tx)
         if not is_checked:
             reading.rules.require_create(reading.registry.type("ticket"))
@@ -94,10 +94,10 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
         mail = replace(mail, inline_ids=inline)
     # Drawn here and not on the writer, which has to wait for the system's random numbers.
     mask = new_mask(ctx.service.settings.mail_mask_pattern, today=datetime.fromtimestamp(ctx.now, UTC).date())
-    return Prepared(request, facts, body, mail, worker_id, mask)
+    return ComposePlan(request, facts, body, mail, worker_id, mask)
 
 
-def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, int, str]:
+def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tuple[int, int, str]:
     """Create ticket and message, and put the mail into the queue; answers the ids of ticket and draft (0 for none) and
     the claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     request, facts = prepared.request, prepared.facts
@@ -125,7 +125,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
     return ticket_id, draft_id, claim
 
 
-def _ticket_values(writing: RecordWriter, prepared: Prepared, addresses: list[Record]) -> dict[str, Any]:
+def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list[Record]) -> dict[str, Any]:
     request, facts = prepared.request, prepared.facts
     is_free = writing.find("ticket", mask=prepared.mask) is None
     return {
@@ -150,7 +150,7 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
     return int(addresses[0]["org_id"] or (contact["org_id"] if contact else 0))
 
 
-def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
+def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
     """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
     facts, status = prepared.facts, prepared.request.status
     target = writing.registry.type("ticket").label(ticket)
@@ -162,7 +162,7 @@ def _log(writing: RecordWriter, prepared: Prepared, ticket: Record) -> None:
     activity.log_several(writing, TICKET, ticket["id"], [*entries, (letter.SENT, {"target": target})])
 
 
-def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
+def _draft_values(prepared: ComposePlan, recipients: Recipients, ticket: Record | None = None) -> dict[str, Any]:
     request = prepared.request
     customs = letter.customs_as_sent(prepared.facts.customs, request.custom)
     return {
@@ -174,7 +174,7 @@ def _draft_values(prepared: Prepared, recipients: Recipients, ticket: Record | N
     }
 
 
-def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
     """Only the draft; ticket and message are made when it is due. Source: Queue and delivery states."""
     request = prepared.request
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
@@ -188,4 +188,4 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("draft", draft_id, delivery.of_draft(ctx, draft_id))
+    return SendResult("draft", draft_id, delivery.of_draft(ctx, draft_id))

@@ -19,8 +19,8 @@ from server.mail import list_headers
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
 from server.outbox import rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
-from server.outbox.deliver import Mail, own_file, park
-from server.outbox.sender import Sender, Way, sender_of, way_of
+from server.outbox.deliver import MailSpec, own_file, park
+from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
 from server.records.base import Record
 from server.records.shared import custom
 from server.records.shared.secrets import random_text
@@ -38,11 +38,11 @@ HTML_NAME = "original_message.html"
 MAX_NAME = 255
 MAX_INLINE = 50  # images of ours in one mail
 
-Customs = list[tuple[custom.CustomField, custom.Coerced]]
+Customs = list[tuple[custom.FieldDefinition, custom.ValueSetChange]]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MailFacts:
     """What the database says before anything is written. `from_name` is filled in; `way` None: no mail server."""
 
     group: Record
@@ -50,7 +50,7 @@ class Facts:
     sender: Sender
     from_name: str
     signature: Signature
-    way: Way | None
+    way: TransportChoice | None
     customs: Customs
     zone: str
 
@@ -128,7 +128,7 @@ def check_ids(reading: RecordReader, request: MailRequest) -> None:
 
 def facts_of(
     reading: RecordReader, request: MailRequest, group: Record, bucket: Record | None, worker_id: int, ticket_id: int
-) -> Facts:
+) -> MailFacts:
     """Sender, signature and transport of a mail from a bucket. Raises Invalid."""
     tx, ctx, registry = reading.tx, reading.ctx, reading.registry
     sender = sender_of(tx, registry, group, bucket, request.html_template_id)
@@ -138,7 +138,7 @@ def facts_of(
     if request.is_markdown and sender.template is not None and sender.template["signature_id"]:
         signature = reading.record("email_signature", sender.template["signature_id"]) or signature
     worker = reading.record("worker", worker_id) if worker_id else None
-    return Facts(
+    return MailFacts(
         group,
         bucket,
         sender,
@@ -190,7 +190,9 @@ def has_own_files(ctx: Context, html: str | None) -> bool:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, worker_id: int, ticket_id: int) -> Mail:
+def mail_of(
+    ctx: Context, request: MailRequest, facts: MailFacts, subject: str, worker_id: int, ticket_id: int
+) -> MailSpec:
     """The mail of a request on a ticket, with an id of its own."""
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
@@ -201,9 +203,9 @@ def mail_of(ctx: Context, request: MailRequest, facts: Facts, subject: str, work
     )
 
 
-def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> Mail:
+def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> MailSpec:
     """The mail of a request from a sender."""
-    return Mail(
+    return MailSpec(
         message_id=new_message_id(sender.email.rpartition("@")[2]),
         date=ctx.now,
         zone=zone,
@@ -219,7 +221,7 @@ def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str
     )
 
 
-def headers_of(mail: Mail, recipients: Recipients) -> str:
+def headers_of(mail: MailSpec, recipients: Recipients) -> str:
     """The headers to keep with a message, readable, one a line, with Bcc."""
     ids = [f"<{each}>" for each in mail.references]
     lines = [
@@ -241,7 +243,7 @@ def headers_of(mail: Mail, recipients: Recipients) -> str:
 
 
 def keep_message(
-    writing: RecordWriter, mail: Mail, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
+    writing: RecordWriter, mail: MailSpec, body: Body, recipients: Recipients, ticket_id: int, values: dict[str, Any]
 ) -> int:
     """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
     html_id = 0
@@ -273,7 +275,12 @@ def keep_message(
 
 
 def queue(
-    writing: RecordWriter, mail: Mail, way: Way | None, draft: dict[str, Any], message_id: int, draft_id: int = 0
+    writing: RecordWriter,
+    mail: MailSpec,
+    way: TransportChoice | None,
+    draft: dict[str, Any],
+    message_id: int,
+    draft_id: int = 0,
 ) -> tuple[int, str]:
     """Put a mail into the queue as a draft; answers the draft's id and the claim of the caller, "" when it has to wait
     for a mail server or for an earlier mail on its ticket. draft_id: a draft that is there already and that the

@@ -13,7 +13,7 @@ from server.context import Context
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
-from server.mail.addresses import Address, parse_all
+from server.mail.addresses import NamedAddress, parse_all
 from server.mail.compose import MAX_RECIPIENTS
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
@@ -24,7 +24,7 @@ FORMATS = {
 _BREAKS = re.compile(r"[\r\n\0]")
 FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
 
-Addresses = tuple[Address, ...]
+Addresses = tuple[NamedAddress, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class ReplyRequest(MailRequest):
 
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     """The request of a compose form. Raises Required or Invalid naming the parameter. Source: Tickets, Compose."""
-    form = Form(values)
+    form = FormReader(values)
     subject = _subject(form.text("subject", required=True))
     content = _content(form)
     group_id = form.id("group_id", required=True) or 0
@@ -84,7 +84,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
 
 def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
     """The request of a reply form. Raises Required, Invalid, AdminOnly. Source: Tickets, Reply."""
-    form = Form(values)
+    form = FormReader(values)
     content = _content(form)
     message_id = form.id("message_id", required=True) or 0
     common = _common(ctx, form)
@@ -107,7 +107,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
     return request
 
 
-class Form:
+class FormReader:
     """Form values by name, read with errors that name the parameter. A missing one and null are the same."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -150,7 +150,7 @@ class Form:
         """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
         text = self.text(name)
         _one_line(name, text)
-        found: dict[str, Address] = {}
+        found: dict[str, NamedAddress] = {}
         try:
             for each in parse_all(text, most + 1):
                 found.setdefault(each.address.lower(), each)
@@ -178,7 +178,7 @@ def max_recipients(ctx: Context) -> int:
     return min(int(ctx.service.settings.mail_max_recipients), MAX_RECIPIENTS)
 
 
-def _common(ctx: Context, form: Form) -> dict[str, Any]:
+def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
     most, dont_send = max_recipients(ctx), form.flag("dont_send")
     to, cc, bcc = (form.addresses(name, most) for name in ("to", "cc", "bcc"))
     recipients_within(ctx, to, cc, bcc)
@@ -227,14 +227,14 @@ def _one_line(name: str, text: str) -> None:
         raise Invalid(f"{name}: must be one line; remove line breaks and NUL characters", field=name)
 
 
-def _content(form: Form) -> str:
+def _content(form: FormReader) -> str:
     content = form.text("content", required=True).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     if len(content) > MAX_CONTENT:
         raise Invalid(f"content: at most {MAX_CONTENT} characters, this has {len(content)}", field="content")
     return content
 
 
-def _is_markdown(form: Form) -> bool:
+def _is_markdown(form: FormReader) -> bool:
     name = form.text("content_format").strip().lower()
     if name not in FORMATS:
         raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown, or nothing for plain text",
@@ -242,7 +242,7 @@ def _is_markdown(form: Form) -> bool:
     return FORMATS[name] == MARKDOWN
 
 
-def _status(form: Form) -> int | None:
+def _status(form: FormReader) -> int | None:
     text = form.text("status").strip()
     if not text:
         return None
@@ -251,14 +251,14 @@ def _status(form: Form) -> int | None:
     return int(text)
 
 
-def _files(form: Form) -> tuple[int, ...]:
+def _files(form: FormReader) -> tuple[int, ...]:
     ids = form.ids("file_id")
     if len(ids) > MAX_FILES:
         raise Invalid(f"file_id: at most {MAX_FILES} files", field="file_id")
     return ids
 
 
-def _sender_worker(ctx: Context, form: Form) -> int:
+def _sender_worker(ctx: Context, form: FormReader) -> int:
     own = ctx.actor.worker_id
     worker_id = form.id("worker_id") or own
     if worker_id != own and not ctx.actor.is_admin:

@@ -6,7 +6,7 @@ import re
 from server.desk.reading import RecordReader
 from server.errors import Required
 from server.mail import automatic
-from server.mail.addresses import Address
+from server.mail.addresses import NamedAddress
 from server.mail.headers import Head
 from server.outbox.sender import default_sender
 from server.records.base import Record
@@ -24,7 +24,7 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
     kept as not sent."""
     if request.to:
         return Recipients(request.to, request.cc, request.bcc)
-    to: list[Address] = []
+    to: list[NamedAddress] = []
     notes: list[str] = []
     sender_id = default_sender(reading.tx)
     for id in requesters.ids_of(reading.tx, ticket["id"]):
@@ -34,7 +34,7 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
         if address["is_defunct"]:
             notes.append(f"not sent to {address['email']}: mail to it came back")
             continue
-        to.append(Address("", address["email"]))
+        to.append(NamedAddress("", address["email"]))
     if not to and not request.dont_send and not request.is_autoreply:
         reason = f"; {'; '.join(notes)}" if notes else ""
         raise Required(f"to is required: the ticket has no requester that mail can be sent to{reason}", field="to")

@@ -16,15 +16,15 @@ from server.mail.compose import quote_original, references_of_reply, subject_of_
 from server.mail.headers import Head, ids_in
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
-from server.outbox.deliver import Mail
+from server.outbox.deliver import MailSpec
 from server.outbox.delivery import Delivery
 from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
 from server.tickets import answers, asking, drafts, letter, requesters, spam
-from server.tickets.compose import Answer
-from server.tickets.letter import Facts, Recipients
+from server.tickets.compose import SendResult
+from server.tickets.letter import MailFacts, Recipients
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
 from server.tickets.types.message_parts import headers
@@ -34,33 +34,33 @@ MAX_QUOTED = 100_000  # characters of the message answered
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReplyData:
     """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation."""
 
     answered: Record
     ticket: Record
     fields: Head
-    facts: Facts
+    facts: MailFacts
     recipients: Recipients
     changes: dict[str, Any]
     original: str
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ReplyPlan:
     """A request with everything that was read and made for it."""
 
     request: ReplyRequest
-    read: Read
+    read: ReplyData
     body: Body
-    mail: Mail
+    mail: MailSpec
 
     @property
     def is_mailed(self) -> bool:
         return not self.request.dont_send and not self.read.recipients.is_empty
 
 
-def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
+def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
     could not be sent yet.
 
@@ -76,16 +76,16 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> Answer:
     draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
-    return Answer("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
+    return SendResult("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
 
 
-def _told(ctx: Context, prepared: Prepared, draft_id: int) -> Delivery:
+def _told(ctx: Context, prepared: ReplyPlan, draft_id: int) -> Delivery:
     if draft_id:
         return delivery.of_draft(ctx, draft_id)
     return delivery.kept(*prepared.read.recipients.notes)
 
 
-def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest:
+def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyRequest:
     """The request as automations changed its draft. An owner that they left is not set again: somebody may have taken
     the ticket meanwhile."""
     request = prepared.request
@@ -95,7 +95,7 @@ def _as_changed(ctx: Context, prepared: Prepared, draft: Record) -> ReplyRequest
     return changed
 
 
-def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Prepared:
+def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
     body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
@@ -103,10 +103,10 @@ def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> Pr
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
         mail = replace(mail, inline_ids=inline)
-    return Prepared(request, found, body, mail)
+    return ReplyPlan(request, found, body, mail)
 
 
-def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[int, str]:
+def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple[int, str]:
     """Change the ticket, keep the message, put the mail into the queue; answers the draft's id (0 for none) and the
     claim to send it by. draft_id: the draft that it was scheduled as, claimed by the caller."""
     if prepared.is_mailed and prepared.request.is_autoreply:
@@ -138,7 +138,7 @@ def save(writing: RecordWriter, prepared: Prepared, draft_id: int = 0) -> tuple[
 # -- read --------------------------------------------------------------------------------------------------------------
 
 
-def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Read:
+def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> ReplyData:
     answered = reading.record("message", request.message_id)
     ticket = reading.record("ticket", answered["ticket_id"]) if answered else None
     if answered is None or ticket is None:
@@ -158,7 +158,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rea
     if moves and not is_checked:
         letter.require_group(reading.ctx, group)
     fields = headers.head(answered["headers"])
-    return Read(
+    return ReplyData(
         answered,
         ticket,
         fields,
@@ -203,7 +203,7 @@ def _quoted(reading: RecordReader, answered: Record) -> str:
     return quote_original(text, date, reading.label("address", answered["sender_id"]))
 
 
-def _mail(ctx: Context, request: ReplyRequest, found: Read) -> Mail:
+def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
     settings, ticket = ctx.service.settings, found.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
@@ -224,7 +224,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: Read) -> Mail:
 # -- written -----------------------------------------------------------------------------------------------------------
 
 
-def _apply(writing: RecordWriter, prepared: Prepared) -> None:
+def _apply(writing: RecordWriter, prepared: ReplyPlan) -> None:
     """What a reply changes about its ticket at once, also when the mail leaves later."""
     request, found = prepared.request, prepared.read
     ticket_id = found.ticket["id"]
@@ -235,11 +235,11 @@ def _apply(writing: RecordWriter, prepared: Prepared) -> None:
     letter.write_customs(writing, ticket_id, found.facts.customs)
 
 
-def _response_seconds(now: int, found: Read) -> int:
+def _response_seconds(now: int, found: ReplyData) -> int:
     return max(now - max(found.answered["created"], found.ticket["created"]), 0)
 
 
-def _draft_values(prepared: Prepared) -> dict[str, Any]:
+def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
     request, found = prepared.request, prepared.read
     customs = letter.customs_as_sent(found.facts.customs, request.custom)
     recipients = found.recipients
@@ -254,7 +254,7 @@ def _draft_values(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _schedule(ctx: Context, prepared: Prepared) -> Answer:
+def _schedule(ctx: Context, prepared: ReplyPlan) -> SendResult:
     """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
     states."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
@@ -273,4 +273,4 @@ def _schedule(ctx: Context, prepared: Prepared) -> Answer:
     draft_id = ctx.service.store.write(write)
     if ctx.service.wake_scheduler is not None:
         ctx.service.wake_scheduler()
-    return Answer("ticket", ticket_id, delivery.of_draft(ctx, draft_id))
+    return SendResult("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -6,8 +6,8 @@ from server.context import Context
 from server.desk.reading import RecordReader
 from server.errors import Forbidden, Invalid
 from server.outbox.content import Body, Signature, body_of
-from server.outbox.deliver import Mail
-from server.outbox.sender import NO_SENDER, Sender, Way, default_sender, way_of
+from server.outbox.deliver import MailSpec
+from server.outbox.sender import NO_SENDER, Sender, TransportChoice, default_sender, way_of
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
@@ -16,16 +16,16 @@ from server.tickets.unsent import NOTE, is_unsent
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class TransactionalPlan:
     """A mail with everything that was read and made for it."""
 
     request: ComposeRequest
     body: Body
-    mail: Mail
-    way: Way | None
+    mail: MailSpec
+    way: TransportChoice | None
 
 
-def prepare(ctx: Context, draft: Record) -> Prepared:
+def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
     """Make the mail of a draft. Raises Required, Invalid, AdminOnly: it goes out in the name of the service; Forbidden
     for what an automation writes because of mail that a program wrote: there is no ticket to keep it on."""
     ctx.require_admin("send mail that belongs to no ticket")
@@ -33,7 +33,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
         raise Forbidden(f"{NOTE}; send it again to let it leave")
     request = drafts.transactional_of(ctx, draft)
 
-    def read(tx: Transaction) -> tuple[Sender, Way | None]:
+    def read(tx: Transaction) -> tuple[Sender, TransportChoice | None]:
         reading = RecordReader(ctx, tx)
         letter.check_ids(reading, request)
         sender = _sender(reading, draft, request.html_template_id)
@@ -43,7 +43,7 @@ def prepare(ctx: Context, draft: Record) -> Prepared:
     body = body_of(request.content, request.is_markdown, Signature(), None)
     mail = letter.mail_from(ctx, request, sender, "", ctx.actor.timezone or "UTC")
     mail = replace(mail, subject=request.subject, text=body.text, html=body.html or "", token=draft["token"])
-    return Prepared(request, body, mail, way)
+    return TransactionalPlan(request, body, mail, way)
 
 
 def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:

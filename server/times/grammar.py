@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from server.times import phrases
-from server.times.reading import Reading
+from server.times.reading import TimeParts
 from server.times.words import (
     AMOUNTS,
     CLOCK_HOURS,
@@ -25,27 +25,27 @@ from server.times.words import (
     one_of,
 )
 
-Say = Callable[[Reading, re.Match[str]], None]
+Say = Callable[[TimeParts, re.Match[str]], None]
 Rule = tuple[re.Pattern[str], Say]
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Reading:
+def read(text: str) -> TimeParts:
     """What `text` says. In any letter case; the caller limits its length and must not change the answer.
 
     Raises ValueError when a phrase is not understood or contradicts an earlier one, Invalid for an unknown zone name.
     """
     text = " ".join(text.lower().split())
-    reading, at = Reading(), 0
+    reading, at = TimeParts(), 0
     while at < len(text):
         at = at + 1 if text[at] in " ," else _phrase(reading, text, at)
     # A zone alone, or nothing at all, says no time.
-    if reading == Reading(zone=reading.zone):
+    if reading == TimeParts(zone=reading.zone):
         raise ValueError(text)
     return reading
 
 
-def _phrase(reading: Reading, text: str, at: int) -> int:
+def _phrase(reading: TimeParts, text: str, at: int) -> int:
     first = text[at]
     rules = _DIGIT_RULES if first in "0123456789" else _SIGN_RULES if first in "+-(" else _WORD_RULES
     for pattern, say in rules:

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from server.errors import Invalid
 from server.times.grammar import read
 from server.times.limits import MAX_SECOND, MAX_TEXT, shown
-from server.times.reading import Reading, resolve
+from server.times.reading import TimeParts, resolve
 
 NO_DATE = ("", "0", "never")
 EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or Unix seconds"
@@ -64,7 +64,7 @@ def exact(text: str) -> int | None:
     return seconds
 
 
-def reading_of(text: str, now: int, tz: tzinfo) -> tuple[Reading, int]:
+def reading_of(text: str, now: int, tz: tzinfo) -> tuple[TimeParts, int]:
     """The Reading of `text` and its instant, which may be negative. Raises Invalid when it is unreadable."""
     if len(text) > MAX_TEXT:
         raise unreadable(text)

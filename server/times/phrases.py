@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from server.times import zones
-from server.times.reading import DAY_SECONDS, Reading
+from server.times.reading import DAY_SECONDS, TimeParts
 from server.times.words import CLOCK_HOURS, DAY_WORDS, MONTHS, ORDINALS, STEPS, UNITS, WEEKDAYS, amounts_in
 
 Match = re.Match[str]
@@ -16,7 +16,7 @@ Match = re.Match[str]
 # Dates
 
 
-def _set_date(reading: Reading, year: int | None, month: int, day: int | None) -> None:
+def _set_date(reading: TimeParts, year: int | None, month: int, day: int | None) -> None:
     if reading.month is not None:
         raise ValueError("two dates")
     reading.year, reading.month, reading.day, reading.starts_day = year, month, day, True
@@ -29,13 +29,13 @@ def _full_year(digits: str) -> int:
     return year + (1900 if year >= 70 else 2000)
 
 
-def numeric_date(reading: Reading, match: Match) -> None:
+def numeric_date(reading: TimeParts, match: Match) -> None:
     parts = match.groupdict()
     year = _full_year(parts["year"]) if parts["year"] else None
     _set_date(reading, year, int(parts["month"]), int(parts.get("day") or 1))
 
 
-def named_date(reading: Reading, match: Match) -> None:
+def named_date(reading: TimeParts, match: Match) -> None:
     parts = match.groupdict()
     year, day = parts.get("year"), parts.get("day")
     # 'January 2027' is its first day, 'January' alone the current day in January.
@@ -43,12 +43,12 @@ def named_date(reading: Reading, match: Match) -> None:
     _set_date(reading, _full_year(year) if year else None, MONTHS[parts["month"]], day_number)
 
 
-def week_date(reading: Reading, match: Match) -> None:
+def week_date(reading: TimeParts, match: Match) -> None:
     day = date.fromisocalendar(int(match["year"]), int(match["week"]), int(match["day"] or 1))
     _set_date(reading, day.year, day.month, day.day)
 
 
-def day_of_year(reading: Reading, match: Match) -> None:
+def day_of_year(reading: TimeParts, match: Match) -> None:
     year, count = int(match["year"]), int(match["day"])
     day = date(year, 1, 1) + timedelta(days=count - 1)
     if day.year != year:
@@ -56,7 +56,7 @@ def day_of_year(reading: Reading, match: Match) -> None:
     _set_date(reading, day.year, day.month, day.day)
 
 
-def four_digits(reading: Reading, match: Match) -> None:
+def four_digits(reading: TimeParts, match: Match) -> None:
     """The year that a date still lacks ('Nov 20 15:04:05 2026'), else a clock time ('tomorrow 1530')."""
     if reading.month is not None and reading.year is None:
         reading.year = int(match[0])
@@ -67,7 +67,7 @@ def four_digits(reading: Reading, match: Match) -> None:
 # Clock times
 
 
-def _set_clock(reading: Reading, hour: int, minute: int = 0, second: int = 0) -> None:
+def _set_clock(reading: TimeParts, hour: int, minute: int = 0, second: int = 0) -> None:
     if reading.clock is not None or minute > 59 or second > 60:
         raise ValueError("not a clock time, or the second one")
     clock = hour * 3600 + minute * 60 + second
@@ -85,15 +85,15 @@ def _hour(match: Match) -> int:
     return hour % 12 + (12 if half == "p" else 0)
 
 
-def clock_12(reading: Reading, match: Match) -> None:
+def clock_12(reading: TimeParts, match: Match) -> None:
     _set_clock(reading, _hour(match), int(match["minute"] or 0), int(match["second"] or 0))
 
 
-def clock_24(reading: Reading, match: Match) -> None:
+def clock_24(reading: TimeParts, match: Match) -> None:
     _set_clock(reading, int(match["hour"]), int(match["minute"] or 0), int(match["second"] or 0))
 
 
-def around_hour(reading: Reading, match: Match) -> None:
+def around_hour(reading: TimeParts, match: Match) -> None:
     """'back of 7pm' is a quarter past, 'front of 5am' a quarter to."""
     minutes = _hour(match) * 60 + (15 if match["side"] == "back" else -15)
     _set_clock(reading, minutes // 60, minutes % 60)
@@ -102,13 +102,13 @@ def around_hour(reading: Reading, match: Match) -> None:
 # Amounts and steps
 
 
-def amounts(reading: Reading, match: Match) -> None:
+def amounts(reading: TimeParts, match: Match) -> None:
     """'+2 hours'. In '-1d12h' the sign is for the whole chain, in '-1 day 12 hours' for the first amount only."""
     for count, unit in amounts_in(match["chain"]):
         _add_amount(reading, -count if match["sign"] == "-" else count, unit)
 
 
-def _add_amount(reading: Reading, count: Decimal, unit: str) -> None:
+def _add_amount(reading: TimeParts, count: Decimal, unit: str) -> None:
     if unit in WEEKDAYS:
         _set_weekday(reading, WEEKDAYS[unit])
         reading.weekday_count, reading.has_amount = _whole(count), True
@@ -127,7 +127,7 @@ def _whole(count: Decimal) -> int:
     return int(count)
 
 
-def step(reading: Reading, match: Match) -> None:
+def step(reading: TimeParts, match: Match) -> None:
     """'next month', 'last friday', 'this week', 'eighth day'."""
     word, unit = match["step"], match["unit"]
     if unit in WEEKDAYS:
@@ -141,49 +141,49 @@ def step(reading: Reading, match: Match) -> None:
     reading.in_week = reading.in_week or (unit == "week" and word in STEPS)
 
 
-def weekday(reading: Reading, match: Match) -> None:
+def weekday(reading: TimeParts, match: Match) -> None:
     _set_weekday(reading, WEEKDAYS[match["weekday"]])
     reading.starts_day = True
 
 
-def _set_weekday(reading: Reading, number: int) -> None:
+def _set_weekday(reading: TimeParts, number: int) -> None:
     if reading.weekday is not None:
         raise ValueError("two weekdays")
     reading.weekday = number
 
 
-def edge_of_month(reading: Reading, match: Match) -> None:
+def edge_of_month(reading: TimeParts, match: Match) -> None:
     if reading.edge or reading.nth:
         raise ValueError("two days of a month")
     reading.edge = 1 if match["edge"] == "first" else -1
 
 
-def weekday_of_month(reading: Reading, match: Match) -> None:
+def weekday_of_month(reading: TimeParts, match: Match) -> None:
     if reading.edge:
         raise ValueError("two days of a month")
     weekday(reading, match)
     reading.nth = ORDINALS.get(match["nth"], -1)
 
 
-def ago(reading: Reading, match: Match) -> None:
+def ago(reading: TimeParts, match: Match) -> None:
     if not reading.has_amount:
         raise ValueError("nothing is ago")
     reading.negate()
 
 
-def from_now(reading: Reading, match: Match) -> None:
+def from_now(reading: TimeParts, match: Match) -> None:
     if not reading.has_amount:
         raise ValueError("nothing is from now")
 
 
-def filler(reading: Reading, match: Match) -> None:
+def filler(reading: TimeParts, match: Match) -> None:
     """'at' and 'in' say nothing of their own."""
 
 
 # Words
 
 
-def word(reading: Reading, match: Match) -> None:
+def word(reading: TimeParts, match: Match) -> None:
     said = match[0]
     if said == "now":
         reading.is_timed = True
@@ -197,7 +197,7 @@ def word(reading: Reading, match: Match) -> None:
 # Zones
 
 
-def set_zone(reading: Reading, match: Match) -> None:
+def set_zone(reading: TimeParts, match: Match) -> None:
     name = match["name"]
     if reading.zone is not None:
         raise ValueError("two zones")
@@ -206,20 +206,20 @@ def set_zone(reading: Reading, match: Match) -> None:
         raise ValueError(name)
 
 
-def zone_and_offset(reading: Reading, match: Match) -> None:
+def zone_and_offset(reading: TimeParts, match: Match) -> None:
     if reading.zone is not None:
         raise ValueError("two zones")
     reading.zone = zones.offset(match["sign"], match["hours"], match["minutes"])
 
 
-def offset(reading: Reading, match: Match) -> None:
+def offset(reading: TimeParts, match: Match) -> None:
     # '-1' or '+5' may be the beginning of anything; only behind a clock time it can be nothing but an offset.
     if reading.clock is None and (match["minutes"] is None or not reading.starts_day):
         raise ValueError("an offset of nothing")
     zone_and_offset(reading, match)
 
 
-def comment(reading: Reading, match: Match) -> None:
+def comment(reading: TimeParts, match: Match) -> None:
     """The '(CET)' that mail programs write behind the offset adds nothing; without an offset it is the zone."""
     if reading.zone is None:
         set_zone(reading, match)

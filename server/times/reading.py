@@ -11,7 +11,7 @@ LAST_SECOND = DAY_SECONDS - 1
 
 
 @dataclass(slots=True)
-class Reading:
+class TimeParts:
     """The pieces of one text. Filled by the grammar, afterwards only read; what is None was not said."""
 
     year: int | None = None
@@ -45,7 +45,7 @@ class Reading:
         self.weekday_count = -self.weekday_count
 
 
-def resolve(reading: Reading, now: int, zone: tzinfo, clock: int | None = None) -> int:
+def resolve(reading: TimeParts, now: int, zone: tzinfo, clock: int | None = None) -> int:
     """The Unix second that `reading` means, seen at `now` from `zone`; a zone in the text wins.
 
     `clock` is the second of the day to take when the text is about whole days. May be negative.
@@ -73,13 +73,13 @@ def unix(wall: datetime, zone: tzinfo, first: bool = False) -> int:
     return int(early if first else max(early, late))
 
 
-def _clock(reading: Reading, here: datetime) -> int:
+def _clock(reading: TimeParts, here: datetime) -> int:
     if reading.clock is not None:
         return reading.clock
     return 0 if reading.starts_day else here.hour * 3600 + here.minute * 60 + here.second
 
 
-def _day(reading: Reading, today: date) -> date:
+def _day(reading: TimeParts, today: date) -> date:
     year = today.year if reading.year is None else reading.year
     month = today.month if reading.month is None else reading.month
     if reading.edge or reading.nth:
@@ -99,7 +99,7 @@ def _add_months(start: date, months: int, day: int | None = None) -> date:
     return date(start.year + years, month + 1, 1) + timedelta(days=(day or start.day) - 1)
 
 
-def _day_in_month(reading: Reading, first: date) -> date:
+def _day_in_month(reading: TimeParts, first: date) -> date:
     last = first.replace(day=calendar.monthrange(first.year, first.month)[1])
     if reading.weekday is None or not reading.nth:
         return first if reading.edge > 0 else last
@@ -108,7 +108,7 @@ def _day_in_month(reading: Reading, first: date) -> date:
     return first + timedelta(days=(reading.weekday - first.weekday()) % 7 + 7 * (reading.nth - 1))
 
 
-def _to_weekday(reading: Reading, start: date) -> date:
+def _to_weekday(reading: TimeParts, start: date) -> date:
     if reading.in_week:
         return start + timedelta(days=(reading.weekday or 0) - start.weekday())
     if reading.weekday is None:

@@ -73,7 +73,7 @@ LOOK = Table(
 
 
 @dataclass(frozen=True)
-class Look:
+class BackupCheck:
     """What reading all of a backup has shown. at: when, Unix seconds. program: the version that it is of. tickets: how
     many it holds. problem: "" for a sound one."""
 
@@ -84,7 +84,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Failure:
+class BackupFailure:
     """at: when the last backup failed, Unix seconds. error: why."""
 
     at: int
@@ -288,11 +288,11 @@ def _failed(service: Service, now: int, error: str) -> None:
         _log.exception("backup.failure_not_noted")
 
 
-def failure(ctx: Context) -> Failure | None:
+def failure(ctx: Context) -> BackupFailure | None:
     """How the last backup failed; None when it was made. Raises AdminOnly."""
     ctx.require_admin(DOING)
     found = ctx.service.store.read(lambda tx: get(tx, FAILURE))
-    return Failure(found["at"], found["error"]) if found else None
+    return BackupFailure(found["at"], found["error"]) if found else None
 
 
 def progress(ctx: Context) -> tuple[int, int] | None:
@@ -373,19 +373,19 @@ def verify(ctx: Context, name: str) -> None:
     ctx.service.store.write(write)
 
 
-def looks(ctx: Context) -> dict[str, Look]:
+def looks(ctx: Context) -> dict[str, BackupCheck]:
     """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
     AdminOnly, Unavailable."""
     ctx.require_admin(DOING)
     return seen(ctx.service)
 
 
-def seen(service: Service) -> dict[str, Look]:
+def seen(service: Service) -> dict[str, BackupCheck]:
     """The same for the service itself. Raises Unavailable."""
     sizes = {each.path.name: each.bytes for each in everything(service.settings)}
     rows = service.store.read(lambda tx: tx.find(LOOK))
     return {
-        name: Look(at, program, tickets, problem)
+        name: BackupCheck(at, program, tickets, problem)
         for name, size, at, program, tickets, problem in rows
         if sizes.get(name) == size
     }

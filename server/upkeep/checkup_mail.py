@@ -9,7 +9,7 @@ from server.context import Service
 from server.errors import HelpdeskError
 from server.mailroom import mail_listening
 from server.mailroom.mailboxes import dead_letters
-from server.outbox.sender import Way, default_sender, opened
+from server.outbox.sender import TransportChoice, default_sender, opened
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.upkeep.finding import Ask, Finding, at_once
@@ -60,7 +60,7 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
 def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Finding]:
     """Nothing while that is not known."""
     name = f"mail transport {found['id']} ({found['name']})"
-    way = Way(found["id"], found["extension_id"], found["params"])
+    way = TransportChoice(found["id"], found["extension_id"], found["params"])
     wrong = ask(("transport", _digest(way)), lambda: _probed(service, way, now))
     if wrong:
         yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
@@ -68,12 +68,12 @@ def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Fi
         yield Finding("mail", "ok", f"{name} can be reached")
 
 
-def _digest(way: Way) -> str:
+def _digest(way: TransportChoice) -> str:
     """Of all that it is reached by: a look before a change tells nothing. The password is not kept for that."""
     return hashlib.sha256(repr(way).encode("utf-8", "replace")).hexdigest()
 
 
-def _probed(service: Service, way: Way, now: int) -> str:
+def _probed(service: Service, way: TransportChoice, now: int) -> str:
     try:
         chosen, settings = opened(own_context(service, now), way)
         chosen.probe(settings)

@@ -15,7 +15,7 @@ MAX_PROBLEMS = 20  # kept of one look
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DatabaseCheck:
     """at: when it ended, Unix seconds. seconds: how long it took. problems: in SQLite's words, () for none."""
 
     at: int
@@ -28,21 +28,21 @@ def start(ctx: Context) -> None:
     scheduled.begin(ctx, KIND)
 
 
-def last(ctx: Context) -> Look | None:
+def last(ctx: Context) -> DatabaseCheck | None:
     """What the last look found, None when there was none. Raises AdminOnly."""
     ctx.require_admin("see what a look at the database found")
     return found(ctx.service)
 
 
-def found(service: Service) -> Look | None:
+def found(service: Service) -> DatabaseCheck | None:
     """The same, for the service itself."""
     kept = service.store.read(lambda tx: get(tx, FOUND))
-    return Look(kept["at"], kept["seconds"], tuple(kept["problems"])) if kept else None
+    return DatabaseCheck(kept["at"], kept["seconds"], tuple(kept["problems"])) if kept else None
 
 
 @job(KIND)
 def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     began = time.monotonic()
     problems = service.store.check()[:MAX_PROBLEMS]
-    found = Look(now, round(time.monotonic() - began, 1), tuple(problems))
+    found = DatabaseCheck(now, round(time.monotonic() - began, 1), tuple(problems))
     service.store.write(lambda tx: put(tx, FOUND, asdict(found)))

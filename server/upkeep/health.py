@@ -22,7 +22,7 @@ from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-from server.store.writer import Pending
+from server.store.writer import PendingWrite
 
 WRITE_SECONDS = 5.0  # a write that takes longer than this is none
 RECENT_SECONDS = 60.0  # that it is believed by what tells of it along the way, such as a mark on every page
@@ -163,9 +163,9 @@ def is_readable(store: Store) -> bool:
 def is_writable(store: Store) -> bool:
     """Whether a write is on disk within WRITE_SECONDS."""
     ended = threading.Event()
-    answers: list[Pending] = []
+    answers: list[PendingWrite] = []
 
-    def done(pending: Pending) -> None:
+    def done(pending: PendingWrite) -> None:
         answers.append(pending)
         ended.set()
 

@@ -13,7 +13,7 @@ from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
-from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, Scanned
+from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, ScanRun
 from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import slot
 from server.store.transaction import Transaction, equal_to
@@ -29,7 +29,7 @@ MAX_NAME_CHARS, MAX_IDS = 100, 10  # of those, in the entry about a job that was
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ScheduledJob:
     """One job. due_at, failed_at: Unix seconds. attempts: how often it was begun. payload: JSON, cut when it is long.
     error: of the last attempt, "" for none."""
 
@@ -43,7 +43,9 @@ class Listed:
     failed_at: int
 
 
-def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1) -> tuple[list[Listed], int]:
+def listed(
+    ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1
+) -> tuple[list[ScheduledJob], int]:
     """A page of the jobs, those that failed first, then by when they are due; and how many there are in all.
 
     state: one of State, "" for every; due and waiting are one another's rest at ctx.now. Raises AdminOnly."""
@@ -53,7 +55,7 @@ def listed(ctx: Context, state: str = "", kind: str = "", limit: int = 25, page:
     values = (*([ctx.now] if state else []), *([kind] if kind else []))
     has_kind = bool(kind)
 
-    def read(tx: Transaction) -> tuple[list[Listed], int]:
+    def read(tx: Transaction) -> tuple[list[ScheduledJob], int]:
         rows = tx.rows(lambda: _page(state, has_kind), (*values, limit, (page - 1) * limit))
         total = tx.value(lambda: _in_state(state, has_kind, peewee.fn.COUNT(table.id)), values)
         return [_listed(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
@@ -75,7 +77,7 @@ def _page(state: str, has_kind: bool) -> Any:
     return query.limit(slot(at)).offset(slot(at + 1))
 
 
-def given(job: Listed) -> dict[str, Any]:
+def given(job: ScheduledJob) -> dict[str, Any]:
     """What a job is given; {} when that is too long to be listed."""
     try:
         found = json.loads(job.payload)
@@ -84,7 +86,7 @@ def given(job: Listed) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def one(ctx: Context, id: int) -> Listed | None:
+def one(ctx: Context, id: int) -> ScheduledJob | None:
     """A job, None for one that is done, or was never there. Raises AdminOnly."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.get(JOB, id))
@@ -110,7 +112,7 @@ def counts(ctx: Context) -> dict[State, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobRun:
     """How a job went. due_at, began_at: Unix seconds. error: "" for one that was done."""
 
     kind: str
@@ -133,11 +135,11 @@ class Scan:
 
     name: str
     is_on: bool
-    last: Scanned | None
+    last: ScanRun | None
     next_at: int
 
 
-def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0) -> tuple[list[Run], int]:
+def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0) -> tuple[list[JobRun], int]:
     """How jobs went, the last one first, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for
     every. Raises AdminOnly."""
     ctx.require_admin(DOING)
@@ -145,13 +147,13 @@ def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: i
     wanted = {name: value for name, value in (("kind", kind), ("job_id", job_id)) if value}
     names, values = tuple(wanted), tuple(wanted.values())
 
-    def read(tx: Transaction) -> tuple[list[Run], int]:
+    def read(tx: Transaction) -> tuple[list[JobRun], int]:
         rows = tx.rows(
             lambda: equal_to(RUN, names).order_by(table.id.desc()).limit(slot(len(names))).offset(slot(len(names) + 1)),
             (*values, limit, (page - 1) * limit),
         )
         total = tx.value(lambda: equal_to(RUN, names, peewee.fn.COUNT(table.id)), values)
-        return [Run(*row[1:]) for row in rows], int(total or 0)
+        return [JobRun(*row[1:]) for row in rows], int(total or 0)
 
     return ctx.service.store.read(read)
 
@@ -219,7 +221,7 @@ def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
     ctx.service.store.write(write)
 
 
-def only(ctx: Context, kind: str) -> Listed | None:
+def only(ctx: Context, kind: str) -> ScheduledJob | None:
     """The one job of a kind that `begin` adds, None when there is none. Raises AdminOnly."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(JOB, unique_key=kind))
@@ -268,7 +270,7 @@ def _in_words(payload: dict[str, Any]) -> str:
     return ", ".join([*names, *ids[:MAX_IDS]])
 
 
-def _idle(ctx: Context, tx: Transaction, id: int) -> Listed:
+def _idle(ctx: Context, tx: Transaction, id: int) -> ScheduledJob:
     row = tx.get(JOB, id)
     if row is None:
         raise NotFound(f"there is no job {id} any more: it was done, or dropped")
@@ -290,9 +292,9 @@ def _conditions(table: Any) -> dict[str, Any]:
     }
 
 
-def _listed(row: dict[str, Any], now: int) -> Listed:
+def _listed(row: dict[str, Any], now: int) -> ScheduledJob:
     payload = str(row["payload"])
-    return Listed(
+    return ScheduledJob(
         row["id"], row["kind"], _state(row, now), row["due_at"], row["attempts"], row["last_error"],
         payload if len(payload) <= MAX_PAYLOAD_CHARS else payload[:MAX_PAYLOAD_CHARS] + "…", row["failed_at"],
     )  # fmt: skip

@@ -34,7 +34,7 @@ HEADERS = {
 }
 
 
-class Away(HTTPServerConnectionDelegate):
+class MaintenanceResponder(HTTPServerConnectionDelegate):
     """Answers 503 with Retry-After to every request."""
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:

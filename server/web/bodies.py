@@ -13,7 +13,7 @@ RETRY_SECONDS = 1
 ALL = ""
 
 
-class Bodies:
+class BodyMeter:
     """Counts on the event loop. after_large: called when little is held again after much was."""
 
     def __init__(self, after_large: Callable[[], None] = lambda: None) -> None:

@@ -14,7 +14,7 @@ SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser
 
 
 @dataclass(frozen=True)
-class Call:
+class EndpointCall:
     """arguments: those of the path. params: query and body, decoded. scopes: those of the token."""
 
     ctx: Context

@@ -69,7 +69,7 @@ def decode_form(raw: bytes) -> Tree:
         return {}
     if raw.count(b"&") >= MAX_FIELDS:
         raise TooLarge(f"the form has more than {MAX_FIELDS} fields", limit=MAX_FIELDS)
-    form = Form()
+    form = FormBuilder()
     for pair in raw.split(b"&"):
         name, _, value = pair.partition(b"=")
         if name:
@@ -152,7 +152,7 @@ def _unquoted_pieces(text: bytes) -> Iterator[bytes]:
         start = end
 
 
-class _Branch(dict[str, Value]):
+class _FormBranch(dict[str, Value]):
     """A name with brackets while the form is read; `next_index` is what `[]` stands for."""
 
     __slots__ = ("next_index",)
@@ -162,7 +162,7 @@ class _Branch(dict[str, Value]):
         self.next_index = 0
 
 
-class Form:
+class FormBuilder:
     """Takes names and values one after the other and grows the tree."""
 
     __slots__ = ("_branches", "_root")
@@ -181,7 +181,7 @@ class Form:
         for inner in keys:
             branch = self._branch(at, key, outer)
             at, key = branch, _index_or_key(branch, inner)
-        if isinstance(at.get(key), _Branch):
+        if isinstance(at.get(key), _FormBranch):
             raise _conflict(outer)
         if isinstance(value, Upload):
             at[key] = value
@@ -191,7 +191,7 @@ class Form:
     def tree(self) -> Tree:
         """The finished tree. Names whose keys are all indexes have become lists, in the order of the indexes."""
         for parent, key in reversed(self._branches):
-            branch: _Branch = parent[key]
+            branch: _FormBranch = parent[key]
             if all(map(_INDEX.fullmatch, branch)):
                 parent[key] = [branch[index] for index in sorted(branch, key=int)]
             else:
@@ -199,17 +199,17 @@ class Form:
         self._branches.clear()
         return self._root
 
-    def _branch(self, parent: dict[str, Value], key: str, outer: str) -> _Branch:
+    def _branch(self, parent: dict[str, Value], key: str, outer: str) -> _FormBranch:
         found = parent.get(key)
         if found is None:
-            found = parent[key] = _Branch()
+            found = parent[key] = _FormBranch()
             self._branches.append((parent, key))
-        elif not isinstance(found, _Branch):
+        elif not isinstance(found, _FormBranch):
             raise _conflict(outer)
         return found
 
 
-def _index_or_key(branch: _Branch, key: str) -> str:
+def _index_or_key(branch: _FormBranch, key: str) -> str:
     if not key:
         key = str(branch.next_index)
     if _INDEX.fullmatch(key):

@@ -60,7 +60,7 @@ class MailListener:
         console: who switched it must be able to get there."""
         self._service = service
         self._lock = threading.Lock()
-        self._run: _Run | None = None
+        self._run: _ActiveListener | None = None
         self._state = State()
         self._is_started = False
         try:
@@ -116,7 +116,9 @@ class MailListener:
             self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=answer)
 
     def _open(self, settings: Settings) -> None:
-        self._run = _Run(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
+        self._run = (
+            _ActiveListener(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
+        )
         urls = tuple(self._run.urls) if self._run is not None else ()
         has_tls = self._run is not None and self._run.tls is not None
         self._state = replace(self._state, urls=urls, offers_tls=has_tls, error="", failing_since=0)
@@ -142,7 +144,7 @@ class MailListener:
         self._state = replace(self._state, urls=(), error=error.message, failing_since=since)
 
 
-class _Run:
+class _ActiveListener:
     """What listens, until it is stopped. urls: where. tls: what STARTTLS is offered with, None where it is not."""
 
     def __init__(self, service: Service, settings: Settings, noted: Callable[[str], None]) -> None:
@@ -205,7 +207,7 @@ class _Run:
     def _protocol(self) -> asyncio.BaseProtocol:
         if self._open >= self._limit:
             _log.warning("lmtp.busy", connections=self._open)
-            return _Busy()
+            return _BusyReply()
         kind = _Lmtp if self.settings.lmtp_protocol == "lmtp" else _Smtp
         return kind(
             self, data_size_limit=self.settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
@@ -267,14 +269,14 @@ class _Run:
         return f"250 2.0.0 {received.outcome}{f' on ticket {received.mask}' if received.mask else ''}"
 
 
-class _Counted(SMTP):
+class _CountedConnection(SMTP):
     """A connection that its listener knows of."""
 
     line_length_limit = MAX_LINE_BYTES
     _counted: asyncio.BaseTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.listener: _Run = self.event_handler
+        self.listener: _ActiveListener = self.event_handler
         if self._counted is None:  # with STARTTLS it is called once more, for what is encrypted
             self._counted = transport
             self.listener.opened(transport)
@@ -287,11 +289,11 @@ class _Counted(SMTP):
         super().connection_lost(error)
 
 
-class _Smtp(_Counted):
+class _Smtp(_CountedConnection):
     pass
 
 
-class _Lmtp(_Counted, LMTP):
+class _Lmtp(_CountedConnection, LMTP):
     """Says what became of a mail once for each recipient. Source: RFC 2033, section 4.2."""
 
     _answers = 1  # how often the next answer is given
@@ -304,7 +306,7 @@ class _Lmtp(_Counted, LMTP):
             await super().push(status)
 
 
-class _Busy(asyncio.Protocol):
+class _BusyReply(asyncio.Protocol):
     """For one connection too many."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -11,7 +11,7 @@ OTHER = "other"  # for methods that a client made up, of which there is no end
 Key = tuple[str, str, int]  # method, route, first digit of the status
 
 
-class Tally:
+class RequestTally:
     """The requests of one method, route and class of status. buckets: how many took at most BOUNDS[place] and longer
     than the bound before; the last one has no bound. seconds: of all together."""
 
@@ -28,7 +28,7 @@ class Meter:
     is now)}."""
 
     def __init__(self) -> None:
-        self.tallies: dict[Key, Tally] = {}
+        self.tallies: dict[Key, RequestTally] = {}
         self.stalls = 0
         self.stalled_seconds = 0.0
         self.events_sent = 0
@@ -40,7 +40,7 @@ class Meter:
         key = (method if method in KNOWN_METHODS else OTHER, route, status // 100)
         tally = self.tallies.get(key)
         if tally is None:
-            tally = self.tallies[key] = Tally()
+            tally = self.tallies[key] = RequestTally()
         tally.buckets[bisect_left(BOUNDS, seconds)] += 1
         tally.seconds += seconds
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
 from server.errors import Malformed, TooLarge
-from server.web.forms import Form, Tree, Upload, path_of
+from server.web.forms import FormBuilder, Tree, Upload, path_of
 
 MAX_PARTS = 100
 MAX_PART_HEAD_BYTES = 10_240
@@ -30,7 +30,7 @@ def decode_multipart(raw: bytes, content_type: str) -> Tree:
 
     Raises Malformed for a broken body, TooLarge above MAX_PARTS or MAX_PART_HEAD_BYTES.
     """
-    form = Form()
+    form = FormBuilder()
     for count, (start, end) in enumerate(_parts(raw, _boundary(content_type)), start=1):
         if count > MAX_PARTS:
             raise TooLarge(f"the form has more than {MAX_PARTS} parts", limit=MAX_PARTS)
@@ -71,7 +71,7 @@ def _parts(raw: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
     raise Malformed("the multipart body has no last boundary; it may have been cut off")
 
 
-def _add(form: Form, raw: bytes, start: int, end: int) -> None:
+def _add(form: FormBuilder, raw: bytes, start: int, end: int) -> None:
     head_end = raw.find(b"\r\n\r\n", start, min(end, start + MAX_PART_HEAD_BYTES) + 4)
     if head_end == -1 or head_end > end - 4:
         if end - start > MAX_PART_HEAD_BYTES:

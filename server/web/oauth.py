@@ -12,14 +12,14 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from server import clock, log
 from server.access import provider
 from server.access.lockout import address
-from server.access.provider import Pairs, Reply, Sent
+from server.access.provider import OAuthRequest, OAuthResponse, Pairs
 from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.web import errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
-from server.web.rate import PerMinute
+from server.web.rate import RateLimiter
 from server.web.server import Request, Site, content_type, unless_read
 
 AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
@@ -91,7 +91,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 LOG = log.get("oauth")
 
-CALLS: dict[str, Callable[[Service, Sent, int], Reply]] = {
+CALLS: dict[str, Callable[[Service, OAuthRequest, int], OAuthResponse]] = {
     TOKEN: provider.exchange,
     TOKEN_ALIAS: provider.exchange,
     REVOKE: provider.revoke,
@@ -104,8 +104,8 @@ class OAuthSite(Site):
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.by_address = PerMinute(MAX_REQUESTS_PER_MINUTE, "from one address")
-        self.by_client = PerMinute(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client")
+        self.by_address = RateLimiter(MAX_REQUESTS_PER_MINUTE, "from one address")
+        self.by_client = RateLimiter(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client")
         self._metadata = (service.base_url, metadata(service))
 
     @property
@@ -143,12 +143,12 @@ class OAuthSite(Site):
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}"}
         return Answer(headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=JSON)
 
-    def _call(self, request: Request, call: Callable[[Service, Sent, int], Reply]) -> Answer:
+    def _call(self, request: Request, call: Callable[[Service, OAuthRequest, int], OAuthResponse]) -> Answer:
         if request.method != "POST":
             raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but POST", allow="OPTIONS, POST")
         now = clock.now()
         self.by_address.count(address(request.client), now)
-        sent = Sent(_form(request), _authorization(request), request.client)
+        sent = OAuthRequest(_form(request), _authorization(request), request.client)
         self.by_client.count((provider.client_id(sent), address(request.client)), now)
         reply = call(self.service, sent, now)
         error = reply.payload.get("error") if reply.payload else None

@@ -8,7 +8,7 @@ from server.errors import TooMany
 MAX_KEYS = 100_000  # counted in one minute; from there on they share one count
 
 
-class PerMinute:
+class RateLimiter:
     """Counts by key, from 0 again with each minute. limit: requests of one key, 0 for any number."""
 
     def __init__(self, limit: int, of: str) -> None:

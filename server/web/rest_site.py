@@ -11,9 +11,9 @@ from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.noted import noted
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
-from server.web.rate import PerMinute
+from server.web.rate import RateLimiter
 from server.web.routes import ENDPOINTS, Endpoint, Router
 from server.web.server import Request, Site, content_type, unsupported
 from server.web.streams import Follower
@@ -61,7 +61,7 @@ class RestSite(Site):
             "mail": settings.max_mail_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
             "file": settings.max_attachment_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
         }
-        self.rate = PerMinute(settings.rate_limit_per_minute, "with one token")
+        self.rate = RateLimiter(settings.rate_limit_per_minute, "with one token")
 
     def resolve(self, request: Request) -> RestTarget:
         below = _below(request.path) or ""
@@ -115,7 +115,7 @@ class RestSite(Site):
 
         return Follower((first.token_id, _rights(first)), first.actor.worker_id, context)
 
-    def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, Call]:
+    def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, EndpointCall]:
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
         grant = self._grant(request, now)
@@ -124,9 +124,9 @@ class RestSite(Site):
         each, target = self._endpoint(request, grant), _target(request)
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
-            return each, Call(ctx, target.allow, {}, Params({}), request.headers)
+            return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each))
-        return each, Call(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
+        return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
@@ -150,7 +150,7 @@ class RestSite(Site):
         zone = times.zone(grant.actor.timezone or "UTC")
         return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
 
-    def _run(self, each: Endpoint, call: Call) -> Answer:
+    def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
         found = each.function(call)
         return found if isinstance(found, Answer) else Answer(found)
 
@@ -167,7 +167,7 @@ def _rights(grant: Grant) -> tuple[Hashable, ...]:
     return (*grant.actor.reading, grant.scopes)
 
 
-def _options(call: Call) -> Answer:
+def _options(call: EndpointCall) -> Answer:
     return Answer(status=204, headers={"Allow": call.method})
 
 

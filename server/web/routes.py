@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from server.web.openapi import shapes
 
 if TYPE_CHECKING:
-    from server.web.call import Call
+    from server.web.call import EndpointCall
 
 Mode = Literal["read", "write", "small write"]
 
@@ -37,13 +37,13 @@ class Endpoint:
 
     method: str
     path: str
-    function: Callable[["Call"], Any]
+    function: Callable[["EndpointCall"], Any]
     note: str
     mode: Mode
     parameters: tuple[Parameter, ...] = ()
     size: Literal["body", "mail", "file"] = "body"
     aliases: tuple[str, ...] = ()
-    is_small: Callable[["Call"], bool] = lambda call: True
+    is_small: Callable[["EndpointCall"], bool] = lambda call: True
     answer: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
     operation: str = ""
@@ -73,15 +73,15 @@ def endpoint(
     *parameters: Parameter,
     size: Literal["body", "mail", "file"] = "body",
     aliases: tuple[str, ...] = (),
-    is_small: Callable[["Call"], bool] = lambda call: True,
+    is_small: Callable[["EndpointCall"], bool] = lambda call: True,
     answer: shapes.Shape = shapes.ANY,
     text_body: str = "",
     operation: str = "",
     may_fail: tuple[int, ...] = (),
-) -> Callable[[Callable[["Call"], Any]], Callable[["Call"], Any]]:
+) -> Callable[[Callable[["EndpointCall"], Any]], Callable[["EndpointCall"], Any]]:
     """Declare the decorated function as an endpoint."""
 
-    def declare(function: Callable[["Call"], Any]) -> Callable[["Call"], Any]:
+    def declare(function: Callable[["EndpointCall"], Any]) -> Callable[["EndpointCall"], Any]:
         ENDPOINTS.append(
             Endpoint(
                 method,

@@ -45,9 +45,9 @@ from server.errors import (
 )
 from server.store.database import NotOnWriter, OutOfSteps
 from server.store.transaction import Transaction
-from server.store.writer import Pending
+from server.store.writer import PendingWrite
 from server.web import envelope, errors
-from server.web.bodies import Bodies
+from server.web.bodies import BodyMeter
 from server.web.call import Answer, Feed
 from server.web.meter import Meter
 from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
@@ -178,7 +178,7 @@ class Front(HTTPServerConnectionDelegate):
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.hashing = Pool(HASHING_THREADS, settings.request_queue, "password")
         self.in_flight = 0
-        self.bodies = Bodies(self._give_back_soon)
+        self.bodies = BodyMeter(self._give_back_soon)
         self._gives_back: asyncio.TimerHandle | None = None
         self.steps = settings.inline_steps
         self.logs_requests = settings.request_log
@@ -187,7 +187,7 @@ class Front(HTTPServerConnectionDelegate):
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
-        self.returns = Returns()
+        self.returns = WriteReturns()
         self.meter = meter or Meter()
         self.streams = Streams(service, self.meter, settings.request_log)
         self._show_gauges()
@@ -240,15 +240,15 @@ class Front(HTTPServerConnectionDelegate):
                 pool.threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Returns:
+class WriteReturns:
     """Brings what the writer has finished back to the event loop, a whole group at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._finished: deque[tuple[Exchange, Pending]] = deque()
+        self._finished: deque[tuple[Exchange, PendingWrite]] = deque()
         self._is_called = False
 
-    def put(self, exchange: "Exchange", pending: Pending) -> None:
+    def put(self, exchange: "Exchange", pending: PendingWrite) -> None:
         """On the writer's thread."""
         self._finished.append((exchange, pending))
         if not self._is_called:
@@ -416,7 +416,7 @@ class Exchange(HTTPMessageDelegate):
         front.service.store.submit(write, lambda pending: front.returns.put(self, pending))
         front.in_flight += 1
 
-    def _written(self, pending: Pending) -> None:
+    def _written(self, pending: PendingWrite) -> None:
         self.front.in_flight -= 1
         error = pending.error
         if error is None:

@@ -24,7 +24,7 @@ SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real
 JSON = "application/json; charset=utf-8"
 
 
-class WatchingSites:
+class MonitoringSites:
     """Makes both sites. scheduler_alive: whether the scheduler runs; jobs_running: how many of its jobs do."""
 
     def __init__(
@@ -37,14 +37,14 @@ class WatchingSites:
             return pulse.look(scheduler_alive(), seconds)
 
         health.watch(service, look, jobs_running)
-        readers = Readers(service)
+        readers = MetricsReaders(service)
         self.sites: dict[str, Site] = {
             HEALTH: HealthSite(pool, readers, service, look),
             METRICS: MetricsSite(pool, readers, metrics.Numbers(service, meter, look)),
         }
 
 
-class Readers:
+class MetricsReaders:
     """Who may read numbers: the setting metrics_allow."""
 
     def __init__(self, service: Service) -> None:
@@ -59,13 +59,13 @@ class Readers:
         return is_within(request.client, self._networks)
 
 
-class WatchingSite(Site):
+class MonitoringSite(Site):
     """One path, read and never written."""
 
     is_json = False
     path = ""
 
-    def __init__(self, pool: Pool, readers: Readers) -> None:
+    def __init__(self, pool: Pool, readers: MetricsReaders) -> None:
         self.pool = pool
         self.readers = readers
 
@@ -82,13 +82,13 @@ class WatchingSite(Site):
         raise NotFound(f"there is nothing at {self.path}")
 
 
-class HealthSite(WatchingSite):
+class HealthSite(MonitoringSite):
     """200 while the vital checks are well, else 503: what starting it again may cure. `status` is the verdict that the
     console shows. What led to it, and numbers, are for the readers alone; for them `look=now` asks mail servers too."""
 
     path = HEALTH
 
-    def __init__(self, pool: Pool, readers: Readers, service: Service, look: Callable[[], Health]) -> None:
+    def __init__(self, pool: Pool, readers: MetricsReaders, service: Service, look: Callable[[], Health]) -> None:
         super().__init__(pool, readers)
         self.service = service
         self.look = look
@@ -114,12 +114,12 @@ class HealthSite(WatchingSite):
         return self._judged
 
 
-class MetricsSite(WatchingSite):
+class MetricsSite(MonitoringSite):
     """Numbers in the text format of Prometheus, or of OpenMetrics for those who ask for it."""
 
     path = METRICS
 
-    def __init__(self, pool: Pool, readers: Readers, numbers: metrics.Numbers) -> None:
+    def __init__(self, pool: Pool, readers: MetricsReaders, numbers: metrics.Numbers) -> None:
         super().__init__(pool, readers)
         self.numbers = numbers
 

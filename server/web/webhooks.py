@@ -14,8 +14,8 @@ from server.access.own import own_context
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.answer_headers import as_sent
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
-from server.automation.webhooks.place import NOWHERE, Place
-from server.automation.webhooks.responding import Received, Response
+from server.automation.webhooks.place import NOWHERE, WebhookLocation
+from server.automation.webhooks.responding import WebhookRequest, WebhookResponse
 from server.automation.webhooks.withheld import withheld
 from server.context import Context, Service
 from server.errors import Conflict, HelpdeskError
@@ -57,7 +57,7 @@ class WebhookSite(Site):
     def admit(self, request: Request) -> Answer | None:
         """What nobody listens to need not be sent."""
         target = _target(request)
-        refusal = target.refusal or (None if self._is_known(target.token) else Response(404))
+        refusal = target.refusal or (None if self._is_known(target.token) else WebhookResponse(404))
         return _answer(refusal, target.place) if refusal is not None else None
 
     def answer(self, request: Request, steps: int | None) -> Answer:
@@ -68,18 +68,18 @@ class WebhookSite(Site):
         ctx = own_context(self.service)
         return self.service.store.read(lambda tx: tokens.listener_of(ctx, tx, token)) is not None
 
-    def _response(self, request: Request, target: "WebhookTarget") -> Response:
+    def _response(self, request: Request, target: "WebhookTarget") -> WebhookResponse:
         headers = list(request.headers.get_all())
         received = received_of(
             request.method, target.path, request.query, headers, request.body, request.client, place=target.place
         )
         return responding.respond(own_context(self.service, request_id=request.id), target.token, received)
 
-    def _place(self, request: Request, token: str) -> Place:
+    def _place(self, request: Request, token: str) -> WebhookLocation:
         settings = self.service.settings
         is_apart = bool(settings.webhook_host) and host_name(request.headers.get("Host", "")) == settings.webhook_host
         base = settings.webhook_base_url if is_apart else self.service.base_url
-        return Place.of(f"{base}{PREFIX}{token}", is_apart)
+        return WebhookLocation.of(f"{base}{PREFIX}{token}", is_apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class WebhookTarget:
 
     token: str
     path: str
-    place: Place
-    refusal: Response | None
+    place: WebhookLocation
+    refusal: WebhookResponse | None
 
 
 def _target(request: Request) -> WebhookTarget:
@@ -97,15 +97,15 @@ def _target(request: Request) -> WebhookTarget:
     return found
 
 
-def _refusal(request: Request, token: str, place: Place) -> Response | None:
+def _refusal(request: Request, token: str, place: WebhookLocation) -> WebhookResponse | None:
     if request.method not in METHODS:
-        return Response(501)
+        return WebhookResponse(501)
     if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
-        return Response(404)
+        return WebhookResponse(404)
     return None
 
 
-def _answer(response: Response, place: Place) -> Answer:
+def _answer(response: WebhookResponse, place: WebhookLocation) -> Answer:
     return Answer(
         status=response.status, headers=as_sent(response.headers, place), body=response.body,
         content_type=response.content_type, cookies=response.cookies,
@@ -126,12 +126,12 @@ def received_of(
     body: bytes,
     client: str,
     replay_of: int = 0,
-    place: Place = NOWHERE,
-) -> Received:
+    place: WebhookLocation = NOWHERE,
+) -> WebhookRequest:
     """A request as automations see it. path: percent-encoded, behind the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     params = named(merge(_tree(decode_query, query), _tree(_form, kind, body)))
-    return Received(method, unquote(path), query, headers, params, body, client, replay_of, place)
+    return WebhookRequest(method, unquote(path), query, headers, params, body, client, replay_of, place)
 
 
 def replay(ctx: Context, delivery_id: int) -> int:

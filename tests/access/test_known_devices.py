@@ -49,7 +49,7 @@ def by(desk: Desk, id: int) -> Context:
     return replace(desk.context(id), now=NOW)
 
 
-def signed_in(desk: Desk, peer: Peer, seconds: int = 0) -> sign_in.SignedIn:
+def signed_in(desk: Desk, peer: Peer, seconds: int = 0) -> sign_in.NewSession:
     return sign_in.by_password(at(desk, seconds), EMAIL, PASSWORD, peer)
 
 

@@ -10,7 +10,7 @@ from server.access import lockout
 from server.context import Context
 from server.errors import AdminOnly, Conflict, Invalid, NotAuthenticated, NotFound
 from server.jobs.queue import JOB
-from server.mail.compose import Outgoing
+from server.mail.compose import OutgoingMail
 from server.people import accounts, late_links, login_address, login_following, password_change, sign_in
 from server.people.login_address import CONFIRM_SECONDS, CONFIRM_SUBJECT, TOLD_SUBJECT
 from server.records.shared import entries
@@ -93,8 +93,8 @@ def code(desk: Desk, seconds: int = 0) -> str:
     return sent.partition("/confirm-address/")[2].split()[0]
 
 
-def letter(to: str, text: str) -> Outgoing:
-    return Outgoing("a@b", NOW, "", "desk@desk.example", (("", to),), "", text, "", "")
+def letter(to: str, text: str) -> OutgoingMail:
+    return OutgoingMail("a@b", NOW, "", "desk@desk.example", (("", to),), "", text, "", "")
 
 
 def signs_in(desk: Desk, email: str) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from server.access import lockout, password_links, second_factor, sessions, totp
 from server.context import Context
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound, TooMany
-from server.mail.compose import Outgoing
+from server.mail.compose import OutgoingMail
 from server.people import late_links, password_change, sign_in
 from server.people.sign_in import Peer
 from tests.records.desk import NOW, Desk
@@ -222,7 +222,7 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     [draft] = [each for each in _drafts(desk) if each["params"]["subject"] == password_change.SUBJECT]
     assert draft["to"] == "milo@desk.example" and f"{desk.service.base_url}/reset/***\n" in draft["params"]["content"]
     to = (("", "milo@desk.example"),)
-    mail = Outgoing("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
+    mail = OutgoingMail("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
     code = late_links.filled(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
     assert late_links.filled(at(desk), draft["id"] + 1, mail) == mail
     desk.store.write(lambda tx: late_links.note(tx, draft["id"], 999_999, 60))  # removed since

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation import engine
 from server.automation.dictionary import plain
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from tests.automation.cases.case import ALLOW
 from tests.records.desk import Desk
@@ -33,11 +33,11 @@ def refused(desk: Desk, name: str, /, **inputs: Any) -> str:
 
 def ran(
     desk: Desk, commands: dict[str, tuple[str, dict[str, Any]]], policy: str = ALLOW, dry: bool = False, after: str = ""
-) -> engine.Result:
+) -> engine.RunResult:
     """The run of commands in turn, each with its inputs, whose answers are kept under their keys. after: what follows,
     as KATA below `start`."""
     text = "start:\n"
     for key, (name, _) in commands.items():
         text += f"  {name}/{key}:\n    output: {key}\n    inputs@key: given:{key}\n"
     given = {"given": {key: inputs for key, (_, inputs) in commands.items()}}
-    return engine.run(Automation(text + after, policy), given, ServiceHost(desk.context(), dry=dry))
+    return engine.run(Script(text + after, policy), given, ServiceHost(desk.context(), dry=dry))

@@ -7,8 +7,8 @@ import pytest
 
 from server.automation import engine
 from server.automation.dictionary import plain
-from server.automation.engine import Result
-from server.automation.host import Alone, Automation, Host
+from server.automation.engine import RunResult
+from server.automation.host import Host, Script, StandaloneHost
 from server.automation.service import ServiceHost
 from server.automation.storage import STORED
 from tests.automation.cases import commands, flow, guarded, setting, values
@@ -25,7 +25,7 @@ DECLARATION = "inputs:\n  {}\nstart:\n  return:\n    v@key: inputs:v\n"
 
 @pytest.mark.parametrize("case", [*chain(*ALONE)], ids=lambda case: case.name)
 def test_scripts_without_a_service(case: Case) -> None:
-    require(case, Alone(case.functions))
+    require(case, StandaloneHost(case.functions))
 
 
 @pytest.mark.parametrize("case", [*chain(*IN_A_SERVICE)], ids=lambda case: case.name)
@@ -36,7 +36,7 @@ def test_scripts_in_a_service(case: Case, desk: Desk) -> None:
 
 def require(case: Case, host: Host) -> None:
     """Run a case, and compare all that is told of its end."""
-    found = engine.run(Automation(case.script, case.policy), case.given, host)
+    found = engine.run(Script(case.script, case.policy), case.given, host)
     logged = [(each.level, each.node, each.message) for each in found.log]
     assert found.state == case.state, (found.message, logged)
     if case.state == "failure":
@@ -52,17 +52,19 @@ def require(case: Case, host: Host) -> None:
 @pytest.mark.parametrize(("key", "text", "expected"), values.VALUES)
 def test_annotations_of_parameters(key: str, text: str, expected: Any) -> None:
     script = f"start:\n  return:\n    {key}: {text}"
-    require_value(engine.run(Automation(script), values.GIVEN, Alone()), expected)
+    require_value(engine.run(Script(script), values.GIVEN, StandaloneHost()), expected)
 
 
 @pytest.mark.parametrize(("declaration", "given", "expected"), values.DECLARED)
 def test_declared_inputs(declaration: str, given: Any, expected: Any) -> None:
     script = DECLARATION.format(declaration.replace("\n", "\n  "))
     inputs = given.value if isinstance(given, Whole) else {"v": given}
-    require_value(engine.run(Automation(script), {} if given is MISSING else {"inputs": inputs}, Alone()), expected)
+    require_value(
+        engine.run(Script(script), {} if given is MISSING else {"inputs": inputs}, StandaloneHost()), expected
+    )
 
 
-def require_value(found: Result, expected: Any) -> None:
+def require_value(found: RunResult, expected: Any) -> None:
     if expected is FAILS:
         assert found.state == "failure" and [each.level for each in found.log] == [3], found
         return

@@ -9,7 +9,7 @@ import pytest
 
 from server.access import tokens
 from server.automation import contents, data_queries, engine, queues, storage
-from server.automation.host import Alone, Automation
+from server.automation.host import Script, StandaloneHost
 from server.automation.service import ServiceHost
 from server.automation.types.queue_parts.messages import MAX_DELIVERIES, QUEUE_MESSAGE
 from server.desk.metrics import builtin
@@ -199,7 +199,7 @@ def test_a_function_takes_for_its_caller(desk: Desk) -> None:
     for ending, left in (("  error: outer", ["a"]), ("", [])):
         desk.store.write(lambda tx: tx.delete(QUEUE_MESSAGE))
         push(desk, "a")
-        engine.run(Automation(caller + ending, ALLOW), {}, ServiceHost(desk.context()))
+        engine.run(Script(caller + ending, ALLOW), {}, ServiceHost(desk.context()))
         assert waiting(desk, NOW + 100) == left
 
 
@@ -303,7 +303,7 @@ start:
     subject: {{ticket.subject}}
     id@key: ticket:id
 """
-    found = engine.run(Automation(script, ALLOW), {"mail": MAIL}, ServiceHost(desk.context()))
+    found = engine.run(Script(script, ALLOW), {"mail": MAIL}, ServiceHost(desk.context()))
     assert found.returned["subject"] == "Printer", found.message
     assert done(desk, "email.parse", message=MAIL)["id"] == found.returned["id"]
     assert "names no sender" in refused(desk, "email.parse", message="Subject: x\r\n\r\nhello")
@@ -408,7 +408,7 @@ def test_a_dry_run_writes_nothing(desk: Desk, name: str, inputs: dict[str, Any])
 @pytest.mark.parametrize(("name", "inputs"), [*WRITING, *ASKING])
 def test_without_a_service_they_say_so(name: str, inputs: dict[str, Any]) -> None:
     script = f"start:\n  {name}:\n    output: o\n    inputs@key: given"
-    found = engine.run(Automation(script, ALLOW), {"given": inputs}, Alone())
+    found = engine.run(Script(script, ALLOW), {"given": inputs}, StandaloneHost())
     assert found.state == "failure" and "needs a running service" in found.message
 
 

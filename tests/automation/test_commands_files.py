@@ -13,7 +13,7 @@ import pytest
 
 from server.automation import contents, engine
 from server.automation.commands import files
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.errors import Invalid
 from server.store.blobs import BLOB, PIECE_BYTES
@@ -276,7 +276,7 @@ def test_files_expire_and_their_bytes_go(desk: Desk) -> None:
     assert contents.find(replace(later, now=NOW + 3599), uri).size == 11
     host = ServiceHost(later)
     found = engine.run(
-        Automation("start:\n  file.read:\n    output: x\n    inputs@key: given", ALLOW), {"given": {"uri": uri}}, host
+        Script("start:\n  file.read:\n    output: x\n    inputs@key: given", ALLOW), {"given": {"uri": uri}}, host
     )
     assert "there is no automation_resource" in found.message
     contents.forget_expired(desk.service, NOW + 3599)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.automation import engine
-from server.automation.host import Alone, Automation
+from server.automation.host import Script, StandaloneHost
 from server.automation.service import ServiceHost
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, ran, refused
@@ -43,7 +43,7 @@ start:
     owner: {{made.owner_first_name}}
     importance@key: made:importance
 """
-    found = engine.run(Automation(script, ALLOW), {"nora": ids["nora"]}, ServiceHost(desk.context()))
+    found = engine.run(Script(script, ALLOW), {"nora": ids["nora"]}, ServiceHost(desk.context()))
     assert found.returned == {"title": "Pump", "owner": "Nora", "importance": 80}, found.message
     assert desk.found("task", "title:Pump importance:80") == [found.values["made"]["id"]]
 
@@ -64,7 +64,7 @@ def test_administrative_acts_of_scripts_are_told_and_those_of_a_dry_run_are_not(
         "Helpdesk changed the role Porters: name", f"Helpdesk deleted the role Porters (number {role})",
     ]  # fmt: skip
     script = "start:\n  record.create:\n    inputs:\n      record_type: role\n      fields:\n        name: Nobody\n"
-    engine.run(Automation(script, ALLOW), {}, ServiceHost(desk.context(), dry=True))
+    engine.run(Script(script, ALLOW), {}, ServiceHost(desk.context(), dry=True))
     assert "Nobody" not in str(desk.log())
 
 
@@ -178,7 +178,7 @@ start:
       return:
         error@key: found:error
 """
-    found = engine.run(Automation(script, ALLOW), {}, ServiceHost(desk.context()))
+    found = engine.run(Script(script, ALLOW), {}, ServiceHost(desk.context()))
     assert (found.returned or {}).get("error", "") == message, found
 
 
@@ -255,5 +255,5 @@ def everything(desk: Desk) -> dict[str, list[Any]]:
 def test_without_a_service_they_say_so(name: str, inputs: dict[str, Any]) -> None:
     given = {"given": {"record_id": 1} | inputs if name in ("record.update", "record.delete") else inputs}
     script = f"start:\n  {name}:\n    inputs@key: given"
-    found = engine.run(Automation(script, ALLOW), given, Alone())
+    found = engine.run(Script(script, ALLOW), given, StandaloneHost())
     assert found.state == "failure" and "needs a running service" in found.message

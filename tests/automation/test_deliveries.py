@@ -13,12 +13,12 @@ from server.automation.webhooks.deliveries import (
     DELIVERY,
     KEPT_DAYS,
     KEPT_FAILURES,
-    Delivery,
+    WebhookDelivery,
     forget_old,
     keep,
 )
 from server.automation.webhooks.redacting import redacted
-from server.automation.webhooks.responding import Received
+from server.automation.webhooks.responding import WebhookRequest
 from server.store.transaction import Transaction
 from tests.records.desk import NOW, Desk
 from tests.steps import steps
@@ -33,10 +33,10 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"", status: int = 0, hook: int = 1) -> list[int]:
-    received = Received("POST", "", "", [], {}, body, "127.0.0.1")
+    received = WebhookRequest("POST", "", "", [], {}, body, "127.0.0.1")
 
     def write(tx: Transaction) -> list[int]:
-        made = [Delivery.of(hook, received, at) for _ in range(count)]
+        made = [WebhookDelivery.of(hook, received, at) for _ in range(count)]
         for each in made:
             each.status = status
         return [keep(tx, each) for each in made]
@@ -77,8 +77,8 @@ def test_the_last_failures_stay_however_old_they_are(desk: Desk, monkeypatch: py
 def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     headers = [("Authorization", "Bearer dear"), ("Cookie", "sid=dear"), ("X-Hub-Signature-256", "sha256=dear"),
                ("webhook-signature", "v1,dear"), ("X-Api-Key", "dear"), ("Accept", "text/html")]  # fmt: skip
-    received = Received("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
-    made = Delivery.of(1, received, NOW)
+    received = WebhookRequest("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
+    made = WebhookDelivery.of(1, received, NOW)
     made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
     id = desk.store.write(lambda tx: keep(tx, made))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
@@ -88,7 +88,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
 
 def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(withheld, "MAX_REMEMBERED", 2)
-    memory, secret = withheld.Withheld(), [("Authorization", "dear")]
+    memory, secret = withheld.WithheldRequests(), [("Authorization", "dear")]
     for id in (1, 2, 3):
         memory.remember(id, secret, "", b"", b"")
     memory.remember(4, [("Accept", "x")], "a=1", b"", b"")
@@ -114,7 +114,7 @@ def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
         policy_kata="commands:\n  all:\n    allow@bool: yes\n",
     )  # fmt: skip
     desk.update("webhook_listener", 1, automations_kata="automation/a:\n  uri: svc:automation:hook.removes\n")
-    received = Received("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
+    received = WebhookRequest("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
     answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
     assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
     assert withheld.withheld(desk.store).of(0) is None
@@ -179,8 +179,8 @@ BODIES = [
 @pytest.mark.parametrize(("kind", "body", "expected"), BODIES, ids=range(len(BODIES)))
 def test_bodies_are_kept_without_their_secrets(kind: str, body: bytes, expected: bytes, desk: Desk) -> None:
     assert b"dear" not in expected
-    received = Received("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
-    made = Delivery.of(1, received, NOW)
+    received = WebhookRequest("POST", "", "", [("Content-Type", kind)], {}, body, "127.0.0.1")
+    made = WebhookDelivery.of(1, received, NOW)
     assert made.kept_body == expected
     assert redacted(expected, kind) == expected  # once more changes nothing
     id = desk.store.write(lambda tx: keep(tx, made))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from server.automation import commands, engine, policy
-from server.automation.command import COMMANDS, Call, Command
-from server.automation.engine import Result
-from server.automation.host import Alone, Automation
+from server.automation.command import COMMANDS, Command, CommandCall
+from server.automation.engine import RunResult
+from server.automation.host import Script, StandaloneHost
 from server.automation.run_log import MAX_ENTRIES, MAX_MESSAGE
 from server.automation.service import ServiceHost, perform
 from server.automation.trace import MAX_TRACED
@@ -268,15 +268,14 @@ ATTEMPTS = {
 }  # fmt: skip
 
 
-def run(attempt: Attempt, *, traced: int = 0) -> Result:
+def run(attempt: Attempt, *, traced: int = 0) -> RunResult:
     policy = attempt.policy
     if policy is None:
         policy = QUICK if attempt.state == "error" else ALLOW_ALL
     functions = {
-        name: Automation(script, policy if "function" in script else "", name)
-        for name, script in attempt.functions.items()
+        name: Script(script, policy if "function" in script else "", name) for name, script in attempt.functions.items()
     }
-    return engine.run(Automation(attempt.script, policy), dict(attempt.values), Alone(functions), traced=traced)
+    return engine.run(Script(attempt.script, policy), dict(attempt.values), StandaloneHost(functions), traced=traced)
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
@@ -291,7 +290,7 @@ def test_an_attempt_ends_as_it_should(name):
 
 
 def test_a_state_that_is_no_map_is_not_gone_on_with():
-    found = engine.run(Automation("start:\n  log: a"), {"__state": "x"}, Alone())
+    found = engine.run(Script("start:\n  log: a"), {"__state": "x"}, StandaloneHost())
     assert (found.state, [each.message for each in found.log]) == ("exit", ["a"])
 
 
@@ -309,7 +308,7 @@ def test_an_await_keeps_its_own_state_and_not_that_of_the_script():
     script = "start:\n  set:\n    __state:\n      frames: x\n  await:\n    a: 1\n  log: after"
     found = run(Attempt(script))
     assert found.state == "await" and found.values["__state"] == {"frames": [["start", 2, "plain", None]]}
-    again = engine.run(Automation(script), json.loads(json.dumps(found.values)), Alone())
+    again = engine.run(Script(script), json.loads(json.dumps(found.values)), StandaloneHost())
     assert (again.state, [each.message for each in again.log]) == ("exit", ["after"])
 
 
@@ -345,14 +344,14 @@ def test_what_follows_a_cut_trace_does_not_stand_in_its_last_line():
 
 
 def test_a_run_inside_others_ends_with_them():
-    endless = Automation("start:\n  while:\n    if: yes\n    do:\n      log:", "settings:\n  time_limit_ms: 120000")
-    caller = Automation(calls("f", "    on_error:\n      log: {{o.error}}"), ALLOW_ALL)
-    found = engine.Run(caller, {}, Alone({"f": endless}), latest=time.monotonic()).result()
+    endless = Script("start:\n  while:\n    if: yes\n    do:\n      log:", "settings:\n  time_limit_ms: 120000")
+    caller = Script(calls("f", "    on_error:\n      log: {{o.error}}"), ALLOW_ALL)
+    found = engine.Run(caller, {}, StandaloneHost({"f": endless}), latest=time.monotonic()).result()
     assert found.state == "error" and engine.LIMIT_REACHED in {each.message for each in found.log}
 
 
 def test_a_command_with_a_mistake_of_its_own_fails_the_run_and_nothing_else(monkeypatch, caplog):
-    def broken(call: Call) -> Any:
+    def broken(call: CommandCall) -> Any:
         raise ZeroDivisionError("secret")
 
     monkeypatch.setitem(COMMANDS, "broken", Command("broken", broken, (), "", governed=False))
@@ -365,22 +364,22 @@ def test_others_go_on_while_one_does_not_end():
     """The endless one is let go by the host, which it asks in each round."""
     begun, enough = threading.Event(), threading.Event()
 
-    class Watched(Alone):
-        def automation(self, name: str) -> Automation | None:
+    class Watched(StandaloneHost):
+        def automation(self, name: str) -> Script | None:
             begun.set()
-            return Automation(f"start:\n  return:\n    on: {int(not enough.is_set())}")
+            return Script(f"start:\n  return:\n    on: {int(not enough.is_set())}")
 
     script = (
         "start:\n  set:\n    go:\n      on: 1\n  while:\n    if: {{go.on}}\n    do:\n      function:\n        uri: f\n"
         "        output: go\n  return:\n    over: yes"
     )
-    ended: list[Result] = []
-    endless = Automation(script, "settings:\n  time_limit_ms: 120000\n" + ALLOW_ALL)
+    ended: list[RunResult] = []
+    endless = Script(script, "settings:\n  time_limit_ms: 120000\n" + ALLOW_ALL)
     thread = threading.Thread(target=lambda: ended.append(engine.run(endless, {}, Watched())))
     thread.start()
     assert begun.wait(60)
     for _ in range(5):
-        assert engine.run(Automation("start:\n  return:\n    a: 1"), {}, Alone()).returned == {"a": "1"}
+        assert engine.run(Script("start:\n  return:\n    a: 1"), {}, StandaloneHost()).returned == {"a": "1"}
     assert not ended
     enough.set()
     thread.join(60)
@@ -417,7 +416,7 @@ def test_every_command_that_reaches_out_is_denied_unless_a_rule_allows_it(desk, 
     script = "start:\n  " + name + ":\n    output: o\n" + "".join(
         f"    {key}@key: given:{key}\n" for key in node
     ) + ("    inputs:\n" if below else "") + "".join(f"      {key}@key: given:{key}\n" for key in below)  # fmt: skip
-    found = perform(desk.context(), Automation(script, policy), {"given": given})
+    found = perform(desk.context(), Script(script, policy), {"given": given})
     assert found.state == "failure" and f"run {name}: no rule allows it" in found.message
 
 
@@ -433,11 +432,11 @@ def test_a_dry_run_writes_nothing_and_sends_nothing(desk):
         "      log: {{h.error}}"
     )
     before = count(desk)
-    found = perform(desk.context(), Automation(script, ALLOW_ALL), {}, dry=True)
+    found = perform(desk.context(), Script(script, ALLOW_ALL), {}, dry=True)
     assert found.state == "exit" and count(desk) == before
     assert [each.message for each in found.log if "not done in a simulation" in each.message], found.log
     recalled = "start:\n  storage.get:\n    inputs:\n      key: dry\n      default: none\n    output: o"
-    assert perform(desk.context(), Automation(recalled, ALLOW_ALL), {}).variables == {"o": "none"}
+    assert perform(desk.context(), Script(recalled, ALLOW_ALL), {}).variables == {"o": "none"}
 
 
 def test_a_simulation_that_a_script_declares_itself_in_is_none(desk):
@@ -446,7 +445,7 @@ def test_a_simulation_that_a_script_declares_itself_in_is_none(desk):
         "start:\n  storage.set:\n    inputs:\n      key: a\n      value: b\n    output: o\n    on_simulate:\n"
         "      simulate.success:\n        a: 1\n  return:\n    o@key: o"
     ))  # fmt: skip
-    found = perform(desk.context(), Automation(script, ALLOW_ALL), {})
+    found = perform(desk.context(), Script(script, ALLOW_ALL), {})
     assert found.state == "failure" and "no rule allows it" in found.message
 
 
@@ -457,13 +456,13 @@ def test_a_record_of_any_name_in_the_dictionary_loads_nothing_that_is_not_there(
     )
     values = {"x__context": "nosuch", "x_id": 1, "y__context": "task", "y_id": "9" * 30, "z__context": "task",
               "z_id": 10**30, "w__context": ["a"], "w_id": {}}  # fmt: skip
-    found = engine.run(Automation(script), values, ServiceHost(desk.context()))
+    found = engine.run(Script(script), values, ServiceHost(desk.context()))
     assert found.returned == {"a": "[]", "b": "[]", "c": "[]", "d": None, "e": "[]"}
 
 
 def test_the_log_of_a_run_that_fails_is_kept_and_cut(desk):
     before = count(desk)[1]
-    found = perform(desk.context(), Automation("start:\n  error: {{s}}", "", "fails"), {"s": "x" * 100_000})
+    found = perform(desk.context(), Script("start:\n  error: {{s}}", "", "fails"), {"s": "x" * 100_000})
     assert found.state == "failure" and count(desk)[1] == before + 1
     assert len(desk.row("automation_log", desk.found("automation_log", "")[-1])["message"]) <= MAX_MESSAGE
 
@@ -474,7 +473,7 @@ def test_every_command_is_charged_for_what_it_is_given_before_it_looks_at_it(mon
     known = COMMANDS[name]
     key = "inputs@key" if known.inputs else "inputs"
     script = f"start:\n  {name}:\n    output: o\n    {key}: given\n"
-    found = engine.run(Automation(script, ALLOW_ALL), {"given": {"any": ["x"] * 5000}}, Alone())
+    found = engine.run(Script(script, ALLOW_ALL), {"given": {"any": ["x"] * 5000}}, StandaloneHost())
     if known.inputs:
         assert found.state == "failure" and "more steps than it may" in found.message, found.message
 
@@ -487,14 +486,14 @@ def test_every_command_is_charged_for_what_it_is_given_before_it_looks_at_it(mon
 def test_commands_are_charged_for_what_they_copy(monkeypatch, command):
     monkeypatch.setattr(engine, "MAX_NODES", 100)
     script = f"start:\n  {command}\n"
-    found = engine.run(Automation(script, ALLOW_ALL), {"m": ["x"] * 5000}, Alone())
+    found = engine.run(Script(script, ALLOW_ALL), {"m": ["x"] * 5000}, StandaloneHost())
     assert found.state == "failure" and "more steps than it may" in found.message, found.message
 
 
 def test_kata_that_is_parsed_is_charged_by_its_lines(monkeypatch):
     monkeypatch.setattr(engine, "MAX_NODES", 100)
     script = "start:\n  kata.parse:\n    output: o\n    inputs:\n      kata@key: text\n"
-    found = engine.run(Automation(script, ALLOW_ALL), {"text": "a: b\n" * 500}, Alone())
+    found = engine.run(Script(script, ALLOW_ALL), {"text": "a: b\n" * 500}, StandaloneHost())
     assert found.state == "failure" and "more steps than it may" in found.message, found.message
 
 

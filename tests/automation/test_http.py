@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from server.automation import contents
-from server.automation.engine import Result, run
-from server.automation.host import Alone, Automation
+from server.automation.engine import RunResult, run
+from server.automation.host import Script, StandaloneHost
 from server.automation.service import perform
 from server.connections import accounts
 from server.errors import NotFound, Unavailable
@@ -59,18 +59,18 @@ def script(inputs: str) -> str:
     return SCRIPT.format(inputs="\n".join(f"      {line}" for line in inputs.strip("\n").split("\n")))
 
 
-def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> Result:
+def ask(desk: Desk, peer: Peer, inputs: str, path: str = "/", policy: str = ALLOW, **values: Any) -> RunResult:
     """Run a script that sends one request. inputs: lines of KATA; the url is added."""
     written = script(f"url: {peer.url(path)}\n{inputs}")
-    return perform(desk.context(), Automation(written, policy), values)
+    return perform(desk.context(), Script(written, policy), values)
 
 
-def answered(found: Result) -> dict[str, Any]:
+def answered(found: RunResult) -> dict[str, Any]:
     assert found.variables.get("was") == "success", found.variables.get("o", found.message)
     return dict(found.variables["o"])
 
 
-def failed(found: Result) -> dict[str, Any]:
+def failed(found: RunResult) -> dict[str, Any]:
     assert found.variables.get("was") == "error", found.variables
     return dict(found.variables["o"])
 
@@ -168,7 +168,7 @@ def test_inputs_that_cannot_be_sent_fail_the_command(inputs, words, desk, peer):
             "http://169.254.169.254/latest/", "https://ann:pw@shop.example/", "http://" + "a" * 2050],
 )  # fmt: skip
 def test_places_that_are_not_reached_fail_the_command(url, desk):
-    found = perform(desk.context(), Automation(script(f"url: {url}"), ALLOW), {})
+    found = perform(desk.context(), Script(script(f"url: {url}"), ALLOW), {})
     assert failed(found)["error"]
 
 
@@ -183,7 +183,7 @@ def test_without_a_rule_nothing_is_sent(desk, peer):
 
 def test_an_answer_must_be_kept_somewhere(desk, peer):
     written = f"start:\n  http.request:\n    inputs:\n      url: {peer.url()}\n"
-    found = perform(desk.context(), Automation(written, ALLOW), {})
+    found = perform(desk.context(), Script(written, ALLOW), {})
     assert found.state == "failure" and "output" in found.message and peer.asked == []
 
 
@@ -238,7 +238,7 @@ def test_from_400_on_an_answer_is_a_failure_with_all_of_it(status, desk, peer):
 
 def test_a_failure_without_a_branch_ends_the_run(desk, peer):
     written = f"start:\n  http.request:\n    output: o\n    inputs:\n      url: {peer.url('/gone')}\n"
-    found = perform(desk.context(), Automation(written, ALLOW), {})
+    found = perform(desk.context(), Script(written, ALLOW), {})
     assert (found.state, found.message) == ("failure", f"{HOST} answered 404 Said So")
 
 
@@ -307,14 +307,14 @@ def test_a_token_is_fetched_within_the_time_of_the_automation(desk, peer):
 
 
 def test_in_a_simulation_nothing_is_sent(desk, peer):
-    found = perform(desk.context(), Automation(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
+    found = perform(desk.context(), Script(script(f"url: {peer.url()}"), ALLOW), {}, dry=True)
     assert "on_simulate" in failed(found)["error"] and peer.asked == []
 
 
 def test_without_a_service_the_same_rules_hold(peer):
-    found = run(Automation(script(f"url: {peer.url()}"), ALLOW), {}, Alone())
+    found = run(Script(script(f"url: {peer.url()}"), ALLOW), {}, StandaloneHost())
     assert "not on the open internet" in failed(found)["error"] and peer.asked == []
-    found = run(Automation(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, Alone())
+    found = run(Script(script(f"url: {peer.url()}\nauthentication: shop"), ALLOW), {}, StandaloneHost())
     assert "needs a running service" in failed(found)["error"]
 
 
@@ -436,7 +436,7 @@ def test_a_refresh_token_is_used_by_one_at_a_time(desk, peer):
 
     peer.answers["/token"] = slow
     id = oauth2(desk, peer, refresh_token="first")
-    found: list[Result] = []
+    found: list[RunResult] = []
     threads = [
         threading.Thread(target=lambda: found.append(ask(desk, peer, f"authentication: {id}"))) for _ in range(4)
     ]

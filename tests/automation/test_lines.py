@@ -3,7 +3,7 @@
 import pytest
 
 from server.automation.engine import run
-from server.automation.host import Alone, Automation
+from server.automation.host import Script, StandaloneHost
 
 
 @pytest.mark.parametrize(("script", "node", "line"), [
@@ -16,5 +16,5 @@ from server.automation.host import Alone, Automation
      "start:decision/x:outcome/a", 6),
 ])  # fmt: skip
 def test_the_line_of_a_failing_template(script: str, node: str, line: int) -> None:
-    entries = run(Automation(script), {}, Alone()).log
+    entries = run(Script(script), {}, StandaloneHost()).log
     assert [(each.node, each.message.rpartition(" (line ")[2]) for each in entries] == [(node, f"{line})")]

@@ -6,7 +6,7 @@ import pytest
 
 from server.automation import automation_log, examples, history, overview, service
 from server.automation import versions as keeping
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.versions import VERSION
 from server.desk import noted
 from server.errors import AdminOnly, Conflict, NotFound, TooLarge
@@ -61,17 +61,17 @@ def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(d
 
 def test_all_goes_with_the_automation_and_only_administrators_see_it(desk: Desk) -> None:
     id, milo = made(desk, "gone"), replace(desk.context(), actor=replace(desk.actor(), is_admin=False))
-    examples.keep(desk.context(), id, "one", {}, Result("exit"))
+    examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
     for look in (
         lambda: history.listed(milo, id), lambda: examples.listed(milo, id),
-        lambda: automation_log.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, Result("exit")),
+        lambda: automation_log.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, RunResult("exit")),
     ):  # fmt: skip
         with pytest.raises(AdminOnly):
             look()
     desk.delete("automation", id)
     assert numbers(desk, id) == [] and examples.listed(desk.context(), id) == []
     with pytest.raises(NotFound):
-        examples.keep(desk.context(), id, "one", {}, Result("exit"))
+        examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
 
 
 def test_examples_are_limited_and_checked_for_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_examples_are_limited_and_checked_for_a_while(desk: Desk, monkeypatch: p
 
 
 def test_long_outcomes_are_cut_and_still_differ(desk: Desk) -> None:
-    one, other = (examples.outcome(Result("return", {"a": "x" * 30_000 + end})) for end in ("1", "2"))
+    one, other = (examples.outcome(RunResult("return", {"a": "x" * 30_000 + end})) for end in ("1", "2"))
     assert one != other and len(one) < 21_000
 
 

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from server.automation.webhooks.answer_headers import SANDBOX, headers_of
-from server.automation.webhooks.place import NOWHERE, Place, for_script, set_cookie
+from server.automation.webhooks.place import NOWHERE, WebhookLocation, for_script, set_cookie
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people
@@ -273,7 +273,7 @@ def test_a_cookie_that_is_not_the_webhooks_own_is_left_out(cookie: str) -> None:
      "webhook7_a=1; Path=/webhooks/t; HttpOnly; SameSite=Lax; Expires=Thu, 31 Dec 2026 23:59:59 GMT"),
 ])  # fmt: skip
 def test_a_cookie_of_ones_own_holds_for_ones_own_path(url: str, cookie: str, expected: str) -> None:
-    assert set_cookie(cookie, 7, Place.of(url)) == expected
+    assert set_cookie(cookie, 7, WebhookLocation.of(url)) == expected
 
 
 def test_cookies_of_ones_own_are_set_and_come_back(nora: Api) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from server.__main__ import main
-from server.cli.api import Parameter
+from server.cli.api import ApiArgument
 from server.errors import HelpdeskError
 from tests.outbound.peer import Peer, answer, redirect
 from tests.service import Api, Server
@@ -59,28 +59,28 @@ def done(found: tuple[int, bytes, str]) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("parameter", "pairs"),
     [
-        (Parameter("q", "", "status:open a=b"), [("q", "status:open a=b")]),
-        (Parameter("f", ":", '"text"'), [("f", "text")]),
-        (Parameter("f", ":", "1.50"), [("f", "1.5")]),
-        (Parameter("f", ":", "true"), [("f", "1")]),
-        (Parameter("f", ":", "false"), [("f", "0")]),
-        (Parameter("f", ":", "null"), [("f", "")]),
-        (Parameter("f", ":", "[]"), [("f", "")]),
-        (Parameter("f", ":", '{"a": {}}'), [("f[a]", "")]),
-        (Parameter("f[a]", ":", '["x", "y"]'), [("f[a][]", "x"), ("f[a][]", "y")]),
-        (Parameter("f", ":", '{"a": {"b": ["Grüße"]}}'), [("f[a][b][]", "Grüße")]),
-        (Parameter("f", ":", '[{"a": 1}, {"a": 2, "b": 3}]'), [("f[0][a]", "1"), ("f[1][a]", "2"), ("f[1][b]", "3")]),
+        (ApiArgument("q", "", "status:open a=b"), [("q", "status:open a=b")]),
+        (ApiArgument("f", ":", '"text"'), [("f", "text")]),
+        (ApiArgument("f", ":", "1.50"), [("f", "1.5")]),
+        (ApiArgument("f", ":", "true"), [("f", "1")]),
+        (ApiArgument("f", ":", "false"), [("f", "0")]),
+        (ApiArgument("f", ":", "null"), [("f", "")]),
+        (ApiArgument("f", ":", "[]"), [("f", "")]),
+        (ApiArgument("f", ":", '{"a": {}}'), [("f[a]", "")]),
+        (ApiArgument("f[a]", ":", '["x", "y"]'), [("f[a][]", "x"), ("f[a][]", "y")]),
+        (ApiArgument("f", ":", '{"a": {"b": ["Grüße"]}}'), [("f[a][b][]", "Grüße")]),
+        (ApiArgument("f", ":", '[{"a": 1}, {"a": 2, "b": 3}]'), [("f[0][a]", "1"), ("f[1][a]", "2"), ("f[1][b]", "3")]),
     ],
-    ids=lambda value: value.value if isinstance(value, Parameter) else "",
+    ids=lambda value: value.value if isinstance(value, ApiArgument) else "",
 )
-def test_a_parameter_becomes_fields_of_a_form(parameter: Parameter, pairs: list[tuple[str, str]]) -> None:
+def test_a_parameter_becomes_fields_of_a_form(parameter: ApiArgument, pairs: list[tuple[str, str]]) -> None:
     assert parameter.pairs() == pairs
 
 
 @pytest.mark.parametrize("text", ["{", "NaN", "[" * 20 + "]" * 20, ""])
 def test_json_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(HelpdeskError):
-        Parameter("fields", ":", text).pairs()
+        ApiArgument("fields", ":", text).pairs()
 
 
 def test_a_record_from_its_making_to_its_end(run: Run) -> None:

@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 
 from server.automation import uses
 from server.automation.engine import STOPPED, Run
-from server.automation.host import Alone, Automation
-from server.automation.stopping import Stoppable
+from server.automation.host import Script, StandaloneHost
+from server.automation.stopping import StoppableRuns
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server
@@ -421,7 +421,7 @@ def test_a_real_run_is_stopped_in_a_page_of_its_own(server: Server, signed_in: V
 
 
 def test_nobody_stops_the_run_of_another() -> None:
-    runs, run = Stoppable(), Run(Automation("start:\n"), {}, Alone())
+    runs, run = StoppableRuns(), Run(Script("start:\n"), {}, StandaloneHost())
     with runs.under(1, "code", run):
         assert [runs.stop(2, "code"), runs.stop(1, "other"), runs.stop(1, "code")] == [False, False, True]
         assert run.result().message == STOPPED

@@ -13,7 +13,7 @@ from server.context import Context, Service
 from server.desk import service_settings
 from server.desk.writing import RecordWriter
 from server.first_start import setup
-from server.mailroom import Received, flood, mail_import, repeats
+from server.mailroom import Receipt, flood, mail_import, repeats
 from server.records.base import Record
 from server.records.registry import Registry
 from server.records.registry import load as load_types
@@ -68,7 +68,7 @@ class Desk:
     def ctx(self) -> Context:
         return Context(self.service, system(), self.now, UTC)
 
-    def receive(self, raw: bytes) -> Received:
+    def receive(self, raw: bytes) -> Receipt:
         return mailroom.receive(self.ctx, raw)
 
     def write(self, work: Callable[[RecordWriter], Any]) -> Any:
@@ -96,37 +96,37 @@ class Desk:
         [record] = self.all(uri, **equals)
         return record
 
-    def ticket(self, received: Received) -> Record:
+    def ticket(self, received: Receipt) -> Record:
         return self.one("ticket", id=received.ticket_id)
 
-    def message(self, received: Received) -> Record:
+    def message(self, received: Receipt) -> Record:
         return self.one("message", id=received.message_id)
 
-    def sender(self, received: Received) -> str:
+    def sender(self, received: Receipt) -> str:
         return str(self.one("address", id=self.message(received)["sender_id"])["email"])
 
     def requesters(self, ticket_id: int) -> list[str]:
         rows = self.read(lambda tx: tx.find(REQUESTER, ticket_id=ticket_id))
         return sorted(self.one("address", id=row[1])["email"] for row in rows)
 
-    def files(self, received: Received) -> dict[str, bytes]:
+    def files(self, received: Receipt) -> dict[str, bytes]:
         """{name: bytes} of the files of a message, in order."""
         context = "svc.contexts.message"
         rows = self.read(lambda tx: tx.find(ATTACHED, context=context, record_id=received.message_id))
         files = [self.one("attachment", id=row[0]) for row in rows]
         return {file["name"]: self.blob(file["blob_id"]) for file in files}
 
-    def html(self, received: Received) -> str:
+    def html(self, received: Receipt) -> str:
         id = self.one("attachment", id=self.message(received)["html_attachment_id"])["blob_id"]
         return self.blob(id).decode()
 
     def blob(self, id: int) -> bytes:
         return bytes(self.read(lambda tx: blobs.read(tx, id)))
 
-    def raw(self, received: Received) -> bytes:
+    def raw(self, received: Receipt) -> bytes:
         return self.blob(self.message(received)["raw_blob_id"])
 
-    def notes(self, received: Received) -> list[str]:
+    def notes(self, received: Receipt) -> list[str]:
         found = json.loads(self.message(received)["notes"])
         assert isinstance(found, list)
         return found

@@ -9,7 +9,7 @@ from tests.desk.conftest import Post
 DAY = 86400
 
 
-def page(desk: Post, cursor: int, limit: int = 100) -> changes.Page:
+def page(desk: Post, cursor: int, limit: int = 100) -> changes.ChangePage:
     ctx = desk.context()
     return desk.read(lambda tx: changes.page(ctx, tx, cursor, limit, lambda record_type: True))
 
@@ -31,7 +31,7 @@ def test_what_is_old_goes_and_a_cursor_before_it_is_told_so(desk: Post, monkeypa
     with pytest.raises(Gone, match="search for the records anew"):
         page(desk, old - 1)
     changes.forget_old(desk.service, desk.now + 8 * DAY)
-    assert page(desk, old + 3) == changes.Page([], old + 3, False)
+    assert page(desk, old + 3) == changes.ChangePage([], old + 3, False)
     for cursor in (old + 2, old + 4):  # behind all that was ever given, too: of another database
         with pytest.raises(Gone):
             page(desk, cursor)

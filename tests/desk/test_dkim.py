@@ -18,7 +18,7 @@ from server.errors import AdminOnly, Conflict, Invalid, NotFound, Unavailable
 from server.export.exporting import export
 from server.mail import dkim_signing
 from server.mailroom import dkim, mail_dns
-from server.mailroom.dkim import Key
+from server.mailroom.dkim import DkimKey
 from server.outbox.signing import DKIM_KEY
 from tests.desk.conftest import NOW, Post
 from tests.outbound.test_dns import NameServer, answering, record
@@ -41,7 +41,7 @@ class Names:
         found = [text for name, text in self.entries.items() if _labels(name) in question]
         return answering(*[record(TXT, _strings(text)) for text in found])(question)
 
-    def publish(self, key: Key) -> None:
+    def publish(self, key: DkimKey) -> None:
         self.entries[key.name] = key.entry
 
     def txt(self, name: bytes, **_: Any) -> bytes:
@@ -67,7 +67,7 @@ def names() -> Iterator[Names]:
 
 
 @pytest.fixture
-def signing(desk: Post, names: Names) -> Key:
+def signing(desk: Post, names: Names) -> DkimKey:
     """A key in use for the domain of the default sender."""
     return in_use(desk, names)
 
@@ -82,7 +82,7 @@ def known_domain(desk: Post) -> None:
     desk.update("address", desk.sender, email="support@desk.example")
 
 
-def in_use(desk: Post, names: Names) -> Key:
+def in_use(desk: Post, names: Names) -> DkimKey:
     ctx = desk.context(desk.nora)
     key = dkim.make(ctx, domain(desk))
     names.publish(key)
@@ -108,7 +108,7 @@ def acts(desk: Post) -> list[str]:
     {"content": "Trailing spaces  \n\n\n\n"},
 ])  # fmt: skip
 def test_mail_arrives_with_a_good_signature_of_its_domain(
-    desk: Post, smtp: SmtpServer, names: Names, signing: Key, sent: dict[str, str]
+    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey, sent: dict[str, str]
 ) -> None:
     desk.compose(**sent)
     raw = smtp.take()[2]
@@ -120,7 +120,7 @@ def test_mail_arrives_with_a_good_signature_of_its_domain(
 
 
 def test_a_file_and_every_recipient_keep_the_signature(
-    desk: Post, smtp: SmtpServer, names: Names, signing: Key
+    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     content = base64.b64encode(bytes(range(256)) * 400).decode()
     file = records.create(desk.context(desk.nora), "attachment", {"name": "plan.bin", "content": content})["id"]
@@ -129,7 +129,7 @@ def test_a_file_and_every_recipient_keep_the_signature(
 
 
 def test_what_is_rewritten_for_a_server_that_knows_no_utf8_is_signed_as_it_leaves(
-    desk: Post, names: Names, signing: Key
+    desk: Post, names: Names, signing: DkimKey
 ) -> None:
     with SmtpServer(takes_utf8=False) as smtp:
         desk.smtp(smtp.host, smtp.port)
@@ -144,7 +144,9 @@ def test_a_domain_without_a_key_in_use_is_not_signed(desk: Post, smtp: SmtpServe
     assert b"DKIM-Signature" not in smtp.take()[2] and not key.is_used
 
 
-def test_a_key_signs_for_the_names_below_its_domain(desk: Post, smtp: SmtpServer, names: Names, signing: Key) -> None:
+def test_a_key_signs_for_the_names_below_its_domain(
+    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
+) -> None:
     desk.update("address", desk.sender, email="support@shop.desk.example")
     desk.compose()
     assert is_good(names, smtp.take()[2])
@@ -154,7 +156,7 @@ def test_a_key_signs_for_the_names_below_its_domain(desk: Post, smtp: SmtpServer
 
 
 def test_a_key_that_cannot_sign_loses_no_mail_and_is_told(
-    desk: Post, smtp: SmtpServer, signing: Key, caplog: pytest.LogCaptureFixture
+    desk: Post, smtp: SmtpServer, signing: DkimKey, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk.write(lambda writing: writing.tx.update(DKIM_KEY, signing.id, {"private_key": "no key"}))
     desk.compose()
@@ -163,7 +165,7 @@ def test_a_key_that_cannot_sign_loses_no_mail_and_is_told(
 
 
 def test_nothing_is_signed_by_the_writer(
-    desk: Post, smtp: SmtpServer, signing: Key, monkeypatch: pytest.MonkeyPatch
+    desk: Post, smtp: SmtpServer, signing: DkimKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed = dkim_signing.signed
 
@@ -195,7 +197,7 @@ def test_a_key_is_used_only_once_dns_shows_it(desk: Post, names: Names) -> None:
 
 
 def test_a_key_is_changed_for_another_without_a_mail_that_nobody_can_check(
-    desk: Post, smtp: SmtpServer, names: Names, signing: Key
+    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     ctx = desk.context(desk.nora)
     desk.compose()
@@ -245,7 +247,7 @@ def test_only_domains_that_mail_comes_from_have_keys(desk: Post, name: str) -> N
     assert acts(desk) == []
 
 
-def test_only_administrators_look_after_keys(desk: Post, signing: Key) -> None:
+def test_only_administrators_look_after_keys(desk: Post, signing: DkimKey) -> None:
     ctx = desk.context(desk.milo)
     for doing in (
         lambda: dkim.listed(ctx), lambda: dkim.one(ctx, signing.id), lambda: dkim.make(ctx, "desk.example"),
@@ -271,7 +273,7 @@ def test_dns_of_the_senders_tells_whether_signatures_can_be_checked(desk: Post, 
     assert not hint().is_choice and "DNS does not show that key" in hint().advice
 
 
-def test_dns_tells_of_the_key_of_the_domain_above_that_signs(desk: Post, names: Names, signing: Key) -> None:
+def test_dns_tells_of_the_key_of_the_domain_above_that_signs(desk: Post, names: Names, signing: DkimKey) -> None:
     desk.update("address", desk.sender, email="support@shop.desk.example")
     hints = mail_dns.of_senders(desk.context(desk.nora), names.servers)
     [found] = [(each.domain, each.found, each.advice) for each in hints if each.kind == mail_dns.DKIM]
@@ -279,7 +281,7 @@ def test_dns_tells_of_the_key_of_the_domain_above_that_signs(desk: Post, names: 
 
 
 def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
-    desk: Post, names: Names, signing: Key, monkeypatch: pytest.MonkeyPatch
+    desk: Post, names: Names, signing: DkimKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx, is_published = desk.context(desk.nora), dkim.is_published
     new = dkim.make(ctx, signing.domain)
@@ -299,7 +301,7 @@ def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
 # -- secrets -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, signing: Key, tmp_path: Path) -> None:
+def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, signing: DkimKey, tmp_path: Path) -> None:
     tables = app.all_tables(desk.service.registry)
     for with_secrets in (False, True):
         place = tmp_path / f"{with_secrets}.zip"
@@ -317,7 +319,7 @@ ONE_CLICK = "List-Unsubscribe: <https://desk.example/leave>\nList-Unsubscribe-Po
 
 
 def test_a_group_says_where_answers_go_and_how_to_leave_and_the_signature_covers_it(
-    desk: Post, smtp: SmtpServer, names: Names, signing: Key
+    desk: Post, smtp: SmtpServer, names: Names, signing: DkimKey
 ) -> None:
     fields = {"reply_to": "Answers@Kite.example", "list_headers": f"list-id: <pumps.desk.example>\n{ONE_CLICK}"}
     records.update(desk.context(desk.nora), "group", desk.support, fields)

@@ -21,8 +21,8 @@ from server.jobs.queue import (
     OFF,
     RETRY_SECONDS,
     RUN,
+    JobCapacity,
     JobQueue,
-    Room,
     job,
 )
 from server.jobs.scheduler import Scheduler, at_start, periodic
@@ -135,7 +135,7 @@ def test_two_queues_never_claim_one_job(store: Store) -> None:
 
     def claim() -> None:
         start.wait()
-        while found := JobQueue(store).claim_due(NOW, Room(total=3)):
+        while found := JobQueue(store).claim_due(NOW, JobCapacity(total=3)):
             claimed.extend(each.id for each in found)
 
     threads = [threading.Thread(target=claim) for _ in range(2)]

@@ -17,7 +17,7 @@ from server.__main__ import main
 from server.desk.writing import RecordWriter
 from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
 from tests.desk.mailroom import Desk, mail
 from tests.service import ROOT, hears_ctrl_c
@@ -109,7 +109,7 @@ def test_a_mail_that_shows_an_error_of_ours_is_named_and_the_others_are_imported
 ) -> None:
     message = storing.message
 
-    def fail_for_second(writing: RecordWriter, incoming: Incoming, *arguments: Any, **more: Any) -> int:
+    def fail_for_second(writing: RecordWriter, incoming: IncomingMail, *arguments: Any, **more: Any) -> int:
         if incoming.subject == "Mail 2":
             raise ZeroDivisionError
         return message(writing, incoming, *arguments, **more)

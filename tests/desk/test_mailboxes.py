@@ -15,7 +15,7 @@ from server.errors import NotFound
 from server.jobs.queue import JOB
 from server.mail import inboxes
 from server.mailroom import storing
-from server.mailroom.incoming import Incoming
+from server.mailroom.incoming import IncomingMail
 from server.mailroom.mailboxes import checking, dead_letters, due
 from server.mailroom.mailboxes import letters as kept_apart
 from server.records.base import Record
@@ -249,7 +249,7 @@ def test_a_mail_that_shows_an_error_of_ours_is_kept_apart(
 ) -> None:
     message = storing.message
 
-    def fail_for_second(writing: RecordWriter, incoming: Incoming, *arguments: Any, **more: Any) -> int:
+    def fail_for_second(writing: RecordWriter, incoming: IncomingMail, *arguments: Any, **more: Any) -> int:
         if incoming.subject == "Mail 2":
             raise ZeroDivisionError
         return message(writing, incoming, *arguments, **more)

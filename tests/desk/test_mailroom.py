@@ -9,7 +9,7 @@ import pytest
 
 from server.context import Context
 from server.errors import Rejected, Required, TooLarge
-from server.mailroom import Received, receiving
+from server.mailroom import Receipt, receiving
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
@@ -195,7 +195,7 @@ def test_a_plain_mail_takes_few_statements(desk: Desk, monkeypatch: pytest.Monke
     counts: list[int] = []
     take = receiving._take
 
-    def counted(ctx: Context, tx: Transaction, *arguments: Any) -> Received:
+    def counted(ctx: Context, tx: Transaction, *arguments: Any) -> Receipt:
         found = take(ctx, tx, *arguments)
         counts.append(tx.statements)
         return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.mailroom import Received
+from server.mailroom import Receipt
 from server.store.transaction import Transaction
 from server.tickets import spam
 from tests.desk.mailroom import Desk, mail
@@ -22,7 +22,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 _NUMBERS = itertools.count()  # the same bytes would be the same mail
 
 
-def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "ann@kite.example") -> list[Received]:
+def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "ann@kite.example") -> list[Receipt]:
     """So many tickets of one text, judged."""
     received = [
         desk.receive(mail(body, From=sender, Subject=f"n{number}", X_Number=f"{next(_NUMBERS)}"))
@@ -32,7 +32,7 @@ def trained(desk: Desk, verdict: str, body: str, times: int = 5, sender: str = "
     return received
 
 
-def train(desk: Desk, received: Received, verdict: str) -> bool:
+def train(desk: Desk, received: Receipt, verdict: str) -> bool:
     trained = bool(desk.write(lambda writing: spam.train(writing, received.ticket_id, verdict)))
     spam.learn_all(desk.service, 0)
     return trained

@@ -9,7 +9,7 @@ import pytest
 from server import mailroom
 from server.errors import HelpdeskError
 from server.mail.automatic import INSTALLATION_HEADER
-from server.mailroom import Received, flood, repeats
+from server.mailroom import Receipt, flood, repeats
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
@@ -24,7 +24,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def boat(desk: Desk) -> Received:
+def boat(desk: Desk) -> Receipt:
     """Ann's ticket, closed, with an answer <out@desk.example> that went to her and, as a copy, to Bo."""
     received = desk.receive(mail(Message_Id="<a@kite.example>"))
     desk.sent(received.ticket_id, "<out@desk.example>", To="ann@kite.example", Cc=f"Bo <{BO}>")
@@ -52,7 +52,7 @@ def is_defunct(desk: Desk, email: str) -> bool:
 # -- bounces -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk, boat: Received) -> None:
+def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(bounce("ann@kite.example"))
     assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
     assert desk.ticket(boat)["status_id"] == status.OPEN
@@ -63,14 +63,14 @@ def test_a_bounce_lands_on_its_ticket_opens_it_and_marks_the_address(desk: Desk,
 
 
 @pytest.mark.parametrize("sender", ["MAILER-DAEMON <>", "<>", "MAILER-DAEMON", "postmaster"])
-def test_a_bounce_that_names_no_sender_does_the_same(desk: Desk, boat: Received, sender: str) -> None:
+def test_a_bounce_that_names_no_sender_does_the_same(desk: Desk, boat: Receipt, sender: str) -> None:
     received = desk.receive(bounce("ann@kite.example", From=sender))
     assert (received.ticket_id, received.is_new_ticket) == (boat.ticket_id, False)
     assert desk.ticket(boat)["status_id"] == status.OPEN and is_defunct(desk, "ann@kite.example")
     assert desk.requesters(boat.ticket_id) == ["ann@kite.example"]
 
 
-def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Received) -> None:
+def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Receipt) -> None:
     told = (
         "I could not deliver your message.\n\n<ann@kite.example>:\nRemote host said: 550 5.1.1 no such user\n\n"
         "--- Below this line is a copy of the message.\n\nMessage-ID: <out@desk.example>\n\nShut the valve.\n"
@@ -80,19 +80,19 @@ def test_a_bounce_in_words_does_the_same(desk: Desk, boat: Received) -> None:
     assert desk.ticket(boat)["status_id"] == status.OPEN and is_defunct(desk, "ann@kite.example")
 
 
-def test_a_bounce_marks_whoever_else_the_mail_went_to(desk: Desk, boat: Received) -> None:
+def test_a_bounce_marks_whoever_else_the_mail_went_to(desk: Desk, boat: Receipt) -> None:
     desk.create("address", email=BO)
     desk.receive(bounce(BO))
     assert is_defunct(desk, BO)
 
 
-def test_a_delay_is_kept_and_marks_nobody(desk: Desk, boat: Received) -> None:
+def test_a_delay_is_kept_and_marks_nobody(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(bounce("ann@kite.example", code="4.4.7"))
     assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "ann@kite.example")
     assert any(name.startswith("delivery_status") for name in desk.files(received))
 
 
-def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Received) -> None:
+def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Receipt) -> None:
     desk.create("address", email="cy@kite.example")
     received = desk.receive(bounce("cy@kite.example"))
     assert received.ticket_id == boat.ticket_id and not is_defunct(desk, "cy@kite.example")
@@ -100,19 +100,19 @@ def test_a_bounce_about_somebody_else_marks_nobody(desk: Desk, boat: Received) -
 
 
 @pytest.mark.parametrize("original", ["<a@kite.example>", "<no@such>"])
-def test_a_bounce_of_mail_that_is_not_ours_marks_nobody(desk: Desk, boat: Received, original: str) -> None:
+def test_a_bounce_of_mail_that_is_not_ours_marks_nobody(desk: Desk, boat: Receipt, original: str) -> None:
     received = desk.receive(bounce("ann@kite.example", original))
     assert received.is_new_ticket and not is_defunct(desk, "ann@kite.example")
 
 
-def test_a_bounce_marks_no_address_of_ours(desk: Desk, boat: Received) -> None:
+def test_a_bounce_marks_no_address_of_ours(desk: Desk, boat: Receipt) -> None:
     desk.sent(boat.ticket_id, "<out2@desk.example>", To="sales@desk.example")
     desk.own_address("sales@desk.example")
     desk.receive(bounce("sales@desk.example", "<out2@desk.example>"))
     assert not is_defunct(desk, "sales@desk.example")
 
 
-def test_the_mail_that_came_back_wins_over_the_ids_in_the_headers(desk: Desk, boat: Received) -> None:
+def test_the_mail_that_came_back_wins_over_the_ids_in_the_headers(desk: Desk, boat: Receipt) -> None:
     desk.receive(mail(From=BO, Message_Id="<b@oak.example>"))
     assert desk.receive(bounce("ann@kite.example", In_Reply_To="<b@oak.example>")).ticket_id == boat.ticket_id
 
@@ -126,21 +126,21 @@ def test_mail_from_an_address_of_ours_makes_a_ticket_without_requesters(desk: De
     assert received.is_new_ticket and desk.requesters(received.ticket_id) == []
 
 
-def test_mail_that_we_sent_and_that_comes_back_is_ignored(desk: Desk, boat: Received) -> None:
+def test_mail_that_we_sent_and_that_comes_back_is_ignored(desk: Desk, boat: Receipt) -> None:
     before = desk.counts()
     received = desk.receive(mail(From="help@desk.example", Message_Id="<out@desk.example>"))
     [sent] = desk.all("message", is_outgoing=1)
-    assert received == Received(boat.ticket_id, boat.mask, sent["id"], False, "ignored")
+    assert received == Receipt(boat.ticket_id, boat.mask, sent["id"], False, "ignored")
     assert desk.counts() == before and desk.ticket(boat)["status_id"] == status.CLOSED
 
 
-def test_an_automatic_mail_of_this_installation_is_ignored(desk: Desk, boat: Received) -> None:
+def test_an_automatic_mail_of_this_installation_is_ignored(desk: Desk, boat: Receipt) -> None:
     token = {INSTALLATION_HEADER.replace("-", "_"): desk.service.installation, "Auto_Submitted": "auto-replied"}
     before = desk.counts()
     unknown = desk.receive(mail(**token))
     known = desk.receive(mail(In_Reply_To="<a@kite.example>", **token))
     assert desk.counts() == before
-    assert unknown == Received(0, "", 0, False, "ignored")
+    assert unknown == Receipt(0, "", 0, False, "ignored")
     assert (known.ticket_id, known.message_id, known.outcome) == (
         boat.ticket_id, desk.ticket(boat)["latest_message_id"], "ignored",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.desk.writing import RecordWriter
-from server.mailroom import Received
+from server.mailroom import Receipt
 from server.records.shared.tables import LINK
 from server.tickets import requesters
 from server.tickets.types.ticket_parts import status
@@ -24,13 +24,13 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def boat(desk: Desk) -> Received:
+def boat(desk: Desk) -> Receipt:
     """Ann's ticket, with the message <a@kite.example>."""
     return desk.receive(mail(Message_Id="<a@kite.example>"))
 
 
 @pytest.fixture
-def shed(desk: Desk, boat: Received) -> Received:
+def shed(desk: Desk, boat: Receipt) -> Receipt:
     """Bo's ticket, with the message <b@oak.example>."""
     return desk.receive(mail(From=BO, Subject="Shed", Message_Id="<b@oak.example>"))
 
@@ -54,7 +54,7 @@ def shed(desk: Desk, boat: Received) -> Received:
     ],
 )
 def test_the_ticket_is_found_by_ids(
-    desk: Desk, boat: Received, shed: Received, headers: dict[str, str], found: str
+    desk: Desk, boat: Receipt, shed: Receipt, headers: dict[str, str], found: str
 ) -> None:
     tickets = {"boat": boat.ticket_id, "shed": shed.ticket_id}
     headers = {name: value.replace("MASK", boat.mask) for name, value in headers.items()}
@@ -63,13 +63,13 @@ def test_the_ticket_is_found_by_ids(
     assert found == "new" or received.ticket_id == tickets[found]
 
 
-def test_an_id_in_the_same_case_wins_over_one_in_another(desk: Desk, boat: Received) -> None:
+def test_an_id_in_the_same_case_wins_over_one_in_another(desk: Desk, boat: Receipt) -> None:
     other = desk.receive(mail(From=BO, Message_Id="<A@kite.example>"))
     assert desk.receive(mail(In_Reply_To="<A@kite.example>")).ticket_id == other.ticket_id
     assert desk.receive(mail(In_Reply_To="<a@kite.example>")).ticket_id == boat.ticket_id
 
 
-def test_mail_that_names_itself_is_new(desk: Desk, boat: Received) -> None:
+def test_mail_that_names_itself_is_new(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>", References="<a@kite.example>"))
     assert received.is_new_ticket
 
@@ -95,21 +95,21 @@ def test_mail_that_names_itself_is_new(desk: Desk, boat: Received) -> None:
         ("Ticket MASK", False),
     ],
 )
-def test_the_ticket_is_found_by_its_mask(desk: Desk, boat: Received, subject: str, is_found: bool) -> None:
+def test_the_ticket_is_found_by_its_mask(desk: Desk, boat: Receipt, subject: str, is_found: bool) -> None:
     subject = subject.replace("MASK", boat.mask).replace("mask", boat.mask.lower())
     received = desk.receive(mail(Subject=subject))
     assert received.is_new_ticket != is_found
     assert not is_found or received.ticket_id == boat.ticket_id
 
 
-def test_the_rightmost_mask_wins(desk: Desk, boat: Received, shed: Received) -> None:
+def test_the_rightmost_mask_wins(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     assert desk.receive(mail(Subject=f"[#{shed.mask}] [#{boat.mask}]")).ticket_id == boat.ticket_id
 
 
 # -- merged tickets ----------------------------------------------------------------------------------------------------
 
 
-def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boat: Received, shed: Received) -> None:
+def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     last = desk.receive(mail(Subject="Last"))
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id, status_id=status.DELETED)
     desk.change("ticket", shed.ticket_id, merged_into=last.ticket_id, status_id=status.DELETED)
@@ -119,7 +119,7 @@ def test_mail_for_a_merged_ticket_goes_to_the_one_that_took_over(desk: Desk, boa
     assert desk.one("ticket", id=boat.ticket_id)["status_id"] == status.DELETED
 
 
-def test_tickets_merged_in_a_circle_end_in_a_new_ticket(desk: Desk, boat: Received, shed: Received) -> None:
+def test_tickets_merged_in_a_circle_end_in_a_new_ticket(desk: Desk, boat: Receipt, shed: Receipt) -> None:
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
     desk.change("ticket", shed.ticket_id, merged_into=boat.ticket_id)
     assert desk.receive(mail(Subject=f"[#{boat.mask}]", In_Reply_To="<a@kite.example>")).is_new_ticket
@@ -137,7 +137,7 @@ def test_at_most_ten_merges_are_followed(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("before", [status.OPEN, status.WAITING, status.CLOSED, status.DELETED])
-def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Received, before: int) -> None:
+def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Receipt, before: int) -> None:
     desk.update("ticket", boat.ticket_id, status_id=before, owner_id=0, importance=80)
     desk.change("ticket", boat.ticket_id, reopen_date=NOW + 9999)
     was = desk.ticket(boat)
@@ -154,7 +154,7 @@ def test_a_reply_opens_the_ticket_from_any_status(desk: Desk, boat: Received, be
     assert desk.activity(boat.ticket_id)[-1] == "ticket.message.inbound"
 
 
-def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Received) -> None:
+def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Receipt) -> None:
     milo, olga = desk.worker("milo@desk.example"), desk.worker("olga@desk.example")
     desk.change("ticket", boat.ticket_id, owner_id=milo)
     link = {"from_context": "svc.contexts.ticket", "from_id": boat.ticket_id}
@@ -164,7 +164,7 @@ def test_the_owner_and_the_watchers_are_told_of_a_reply(desk: Desk, boat: Receiv
     assert told == [(milo, "ticket.message.inbound"), (olga, "ticket.message.inbound")]
 
 
-def test_nobody_becomes_a_requester_by_replying(desk: Desk, boat: Received) -> None:
+def test_nobody_becomes_a_requester_by_replying(desk: Desk, boat: Receipt) -> None:
     desk.set(mail_add_recipients=True)
     desk.receive(mail(From=BO, Cc="cy@kite.example", In_Reply_To="<a@kite.example>"))
     assert desk.requesters(boat.ticket_id) == [ANN]
@@ -173,7 +173,7 @@ def test_nobody_becomes_a_requester_by_replying(desk: Desk, boat: Received) -> N
 # -- strangers ---------------------------------------------------------------------------------------------------------
 
 
-def test_mail_of_a_stranger_is_filed_and_marked(desk: Desk, boat: Received) -> None:
+def test_mail_of_a_stranger_is_filed_and_marked(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(mail(From=BO, Subject=f"[#{boat.mask}]"))
     assert received.ticket_id == boat.ticket_id
     assert desk.message(received)["is_stranger"] == 1
@@ -182,7 +182,7 @@ def test_mail_of_a_stranger_is_filed_and_marked(desk: Desk, boat: Received) -> N
     assert desk.message(again)["is_stranger"] == 1
 
 
-def test_a_requester_and_a_worker_are_no_strangers(desk: Desk, boat: Received) -> None:
+def test_a_requester_and_a_worker_are_no_strangers(desk: Desk, boat: Receipt) -> None:
     desk.worker("milo@desk.example")
     for sender in (ANN, "milo@desk.example"):
         message = desk.message(desk.receive(mail(From=sender, In_Reply_To="<a@kite.example>")))
@@ -190,19 +190,19 @@ def test_a_requester_and_a_worker_are_no_strangers(desk: Desk, boat: Received) -
 
 
 @pytest.mark.parametrize("header", ["To", "Cc", "Bcc"])
-def test_who_got_mail_of_the_ticket_is_no_stranger(desk: Desk, boat: Received, header: str) -> None:
+def test_who_got_mail_of_the_ticket_is_no_stranger(desk: Desk, boat: Receipt, header: str) -> None:
     desk.sent(boat.ticket_id, "<c@desk.example>", **{header: "x@y.example, Bo <BO@oak.example>"})
     received = desk.receive(mail(From=BO, In_Reply_To="<c@desk.example>"))
     assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 0)
 
 
-def test_who_wrote_before_as_a_requester_is_no_stranger_afterwards(desk: Desk, boat: Received) -> None:
+def test_who_wrote_before_as_a_requester_is_no_stranger_afterwards(desk: Desk, boat: Receipt) -> None:
     address = desk.message(boat)["sender_id"]
     desk.write(lambda writing: requesters.remove(writing, boat.ticket_id, [address]))
     assert desk.message(desk.receive(mail(In_Reply_To="<a@kite.example>")))["is_stranger"] == 0
 
 
-def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Received) -> None:
+def test_mail_in_the_name_of_the_desk_is_a_strangers(desk: Desk, boat: Receipt) -> None:
     desk.sent(boat.ticket_id, "<c@desk.example>", To=ANN)
     received = desk.receive(mail(From="help@desk.example", In_Reply_To="<a@kite.example>"))
     assert (received.ticket_id, desk.message(received)["is_stranger"]) == (boat.ticket_id, 1)
@@ -229,7 +229,7 @@ FAIL, PASS = f"{HOST}; dmarc=fail (p=none) header.from=desk.example", f"{HOST}; 
     ],
 )
 def test_mail_that_claims_to_be_a_workers_and_is_not_is_a_strangers(
-    desk: Desk, boat: Received, headers: dict[str, str], noted: str
+    desk: Desk, boat: Receipt, headers: dict[str, str], noted: str
 ) -> None:
     worker = desk.worker(MILO)
     desk.create("address", email="milo@home.example", worker_id=worker)
@@ -251,7 +251,7 @@ def test_nobodys_results_are_believed_unless_the_host_is_set(desk: Desk) -> None
 # -- requesters, for mail in and out -----------------------------------------------------------------------------------
 
 
-def test_requesters_added_and_removed_are_entries_on_the_ticket(desk: Desk, boat: Received) -> None:
+def test_requesters_added_and_removed_are_entries_on_the_ticket(desk: Desk, boat: Receipt) -> None:
     def work(writing: RecordWriter) -> tuple[int, list[int]]:
         bo, ann = (requesters.address_of(writing, email)["id"] for email in ("BO@oak.example", ANN))
         assert requesters.add(writing, boat.ticket_id, [bo, ann, bo]) == [bo]
@@ -286,19 +286,19 @@ def test_the_same_mail_twice_is_stored_once(desk: Desk) -> None:
     before = desk.counts()
     second = desk.receive(raw)
     assert desk.counts() == before
-    assert second == Received(first.ticket_id, first.mask, first.message_id, False, "duplicate")
+    assert second == Receipt(first.ticket_id, first.mask, first.message_id, False, "duplicate")
     assert desk.ticket(first)["status_id"] == status.CLOSED
 
 
 def test_a_copy_of_a_mail_on_a_merged_ticket_is_answered_with_the_one_that_took_over(
-    desk: Desk, boat: Received, shed: Received
+    desk: Desk, boat: Receipt, shed: Receipt
 ) -> None:
     desk.change("ticket", boat.ticket_id, merged_into=shed.ticket_id)
     second = desk.receive(mail(Message_Id="<a@kite.example>"))
     assert (second.outcome, second.ticket_id, second.message_id) == ("duplicate", shed.ticket_id, boat.message_id)
 
 
-def test_the_same_id_from_another_sender_is_another_mail(desk: Desk, boat: Received) -> None:
+def test_the_same_id_from_another_sender_is_another_mail(desk: Desk, boat: Receipt) -> None:
     received = desk.receive(mail(From=BO, Message_Id="<a@kite.example>"))
     assert received.outcome == "stored" and received.is_new_ticket
     assert desk.notes(received) == [SAME_ID.format(boat.message_id)]
@@ -337,7 +337,7 @@ def test_the_same_id_and_sender_with_other_words_or_files_is_another_mail(
 def test_the_same_words_with_other_html_are_another_mail(desk: Desk) -> None:
     """Forms write "see the HTML" into the text of every mail."""
 
-    def receive(html: str) -> Received:
+    def receive(html: str) -> Receipt:
         parts = ("Content-Type: text/plain\n\nSee the HTML.", f"Content-Type: text/html\n\n{html}")
         return desk.receive(multipart(*parts, kind="alternative", Message_Id="<1@form>"))
 
@@ -346,7 +346,7 @@ def test_the_same_words_with_other_html_are_another_mail(desk: Desk) -> None:
     assert first.outcome == "stored"
 
 
-def test_of_mail_that_was_stored_before_the_words_are_compared(desk: Desk, boat: Received) -> None:
+def test_of_mail_that_was_stored_before_the_words_are_compared(desk: Desk, boat: Receipt) -> None:
     desk.change("message", boat.message_id, body_digest="")
     assert desk.receive(mail(Message_Id="<a@kite.example>")).outcome == "duplicate"
     assert desk.receive(mail("Other words.\n", Message_Id="<a@kite.example>")).outcome == "stored"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import perform
 from server.desk import events, records
 from server.errors import Invalid, TimedOut
@@ -16,7 +16,7 @@ SCRIPT = "start:\n  return:\n    ok@bool: yes\n"
 
 
 def test_no_automation_runs_inside_a_write(desk: Post) -> None:
-    ctx, automation = desk.context(), Automation(SCRIPT, "", "slow", "svc.trigger.mail.filter")
+    ctx, automation = desk.context(), Script(SCRIPT, "", "slow", "svc.trigger.mail.filter")
     with pytest.raises(NotOnWriter):
         desk.service.store.write(lambda tx: perform(ctx, automation, {}))
     assert perform(ctx, automation, {}).returned

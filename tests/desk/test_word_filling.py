@@ -34,8 +34,8 @@ def desk(tmp_path: Path) -> Iterator[Post]:
     opened.close()
 
 
-def _as_before(text: fulltext.Text, tx: Transaction) -> None:
-    fulltext.make(tx, fulltext.Text(text.name, ("other",), text.of))
+def _as_before(text: fulltext.TextIndex, tx: Transaction) -> None:
+    fulltext.make(tx, fulltext.TextIndex(text.name, ("other",), text.of))
     tx.connection.execute("DELETE FROM text_fill")
     tx.connection.execute("DELETE FROM meta WHERE name = 'schema'")
 

@@ -7,7 +7,7 @@ import pytest
 
 from server import template
 from server.errors import KataSyntax
-from server.kata import Generic, Given, Parameters, check, encode, parse
+from server.kata import Environment, Generic, Parameters, check, encode, parse
 from server.kata.parser import MAX_CHARS, MAX_DEPTH
 from server.kata.references import MAX_EXPANDED
 from tests.kata import cases
@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
 
 def outcome(text: str) -> Any:
     try:
-        return plain(Generic(Given()).value(parse(text).tree))
+        return plain(Generic(Environment()).value(parse(text).tree))
     except KataSyntax as error:
         return Fails(error.details["code"], error.details.get("line") or error.details["path"])
 
@@ -42,7 +42,7 @@ def test_documents_without_templates(case: Case) -> None:
 
 def filled(text: str, values: dict[str, Any]) -> Any:
     """The values of a document whose templates are filled from a dictionary."""
-    given = Given(values=values, render=lambda source: template.compile(source).render(values))
+    given = Environment(values=values, render=lambda source: template.compile(source).render(values))
     try:
         return plain(Generic(given).value(parse(text).tree))
     except KataSyntax as error:
@@ -107,7 +107,7 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("text", "value"), PARAMETERS)
 def test_parameters_of_commands(text: str, value: Any) -> None:
-    found = Parameters(Given(values=GIVEN)).value(parse(text).tree)
+    found = Parameters(Environment(values=GIVEN)).value(parse(text).tree)
     assert plain(found) == plain(value)
     assert repr(type(found)) == repr(dict)
 
@@ -122,7 +122,7 @@ ROUND = [
 
 @pytest.mark.parametrize("values", ROUND)
 def test_what_is_written_reads_back_as_it_was(values: dict[str, Any]) -> None:
-    assert Generic(Given()).value(parse(encode(values)).tree) == values
+    assert Generic(Environment()).value(parse(encode(values)).tree) == values
 
 
 TOO_MUCH = [
@@ -193,6 +193,6 @@ CHECKS = [
 
 @pytest.mark.parametrize(("text", "problems"), CHECKS)
 def test_values_are_checked_against_a_schema(text: str, problems: list[str]) -> None:
-    schema = Generic(Given()).value(parse(SCHEMA).tree)
-    values = Generic(Given()).value(parse(text).tree)
+    schema = Generic(Environment()).value(parse(SCHEMA).tree)
+    values = Generic(Environment()).value(parse(text).tree)
     assert [each.message for each in check(values, schema)] == problems

@@ -3,7 +3,7 @@ import email.header
 import pytest
 
 from server.errors import Invalid
-from server.mail.addresses import Address, format_address, matches_pattern, parse_all, parse_list, the_one, valid
+from server.mail.addresses import NamedAddress, format_address, matches_pattern, parse_all, parse_list, the_one, valid
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_one_address_of_a_text(text, expected):
 def test_a_list_ends_at_its_limit():
     text = ", ".join(f"u{number}@x.example" for number in range(700))
     assert len(parse_list(text)) == 500
-    assert parse_list(text, limit=2) == [Address("", "u0@x.example"), Address("", "u1@x.example")]
+    assert parse_list(text, limit=2) == [NamedAddress("", "u0@x.example"), NamedAddress("", "u1@x.example")]
     assert parse_list("A <a@b>", limit=0) == []
 
 

@@ -13,7 +13,7 @@ from server.errors import Invalid, TooLarge
 from server.mail import compose as composing
 from server.mail.compose import (
     OutFile,
-    Outgoing,
+    OutgoingMail,
     compose,
     new_message_id,
     quote_original,
@@ -23,7 +23,7 @@ from server.mail.compose import (
     subject_of_reply,
 )
 
-PLAIN = Outgoing(
+PLAIN = OutgoingMail(
     message_id="9b8f417e715bf808196b25ded9bca86c@desk.example",
     date=1795201233,
     from_name="Ida at Quartz Depot",

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from server.errors import Required, TooLarge
-from server.mail.parse import NO_SUBJECT, Limits, parse
+from server.mail.parse import NO_SUBJECT, ParseLimits, parse
 
 NOW = 1795187045  # Fri 2026-11-20 15:04:05 UTC
 
@@ -152,7 +152,7 @@ def test_an_empty_mail_is_refused(raw):
 
 def test_a_mail_over_the_limit_is_refused():
     with pytest.raises(TooLarge):
-        parse(mail("From: a@b"), NOW, Limits(mail_bytes=10))
+        parse(mail("From: a@b"), NOW, ParseLimits(mail_bytes=10))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from cryptography.x509.oid import NameOID
 
 from server.mail import rtf, smime, tnef
-from server.mail.parse import OPENED, Limits, Mail, parse
+from server.mail.parse import OPENED, Mail, ParseLimits, parse
 
 NOW = 1795187045
 HEAD = "From: ann@kite.example\r\nSubject: x\r\n"
@@ -20,13 +20,13 @@ SIGNED_NOTE = "signed with S/MIME; the signature was not checked"
 UNPACKED_NOTE, PARTLY_NOTE = "winmail.dat was unpacked", "winmail.dat was unpacked in part, and kept"
 
 
-def packed_mail(content: bytes, mime_type: str, name: str, limits: Limits | None = None, before: str = "") -> Mail:
+def packed_mail(content: bytes, mime_type: str, name: str, limits: ParseLimits | None = None, before: str = "") -> Mail:
     """A mail with the text `before`, if any, and one part."""
     coded = base64.encodebytes(content).decode()
     one = f"Content-Type: {mime_type}; name={name}\r\nContent-Transfer-Encoding: base64\r\n\r\n{coded}"
     if before:
         one = f"Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n{before}\r\n--b\r\n{one}\r\n--b--\r\n"
-    return parse((HEAD + one).encode(), NOW, limits or Limits())
+    return parse((HEAD + one).encode(), NOW, limits or ParseLimits())
 
 
 # -- S/MIME -----------------------------------------------------------------------------------------------------------
@@ -272,10 +272,10 @@ def test_a_winmail_may_end_anywhere(length):
 
 def test_files_of_a_winmail_are_under_the_limits_of_mail():
     content = winmail(*OLD_FILE * 6)
-    found = packed_mail(content, "application/ms-tnef", "winmail.dat", Limits(parts=4))
+    found = packed_mail(content, "application/ms-tnef", "winmail.dat", ParseLimits(parts=4))
     assert [file.content for file in found.files] == [b"bill"] * 3 + [content]
     assert found.notes == (PARTLY_NOTE,)
-    (bill,) = packed_mail(WHOLE, "application/ms-tnef", "winmail.dat", Limits(file_bytes=3)).files
+    (bill,) = packed_mail(WHOLE, "application/ms-tnef", "winmail.dat", ParseLimits(file_bytes=3)).files
     assert (bill.content, bill.size) == (b"", 4) and bill.dropped
 
 
@@ -283,7 +283,7 @@ def test_attributes_and_values_are_bounded(monkeypatch):
     monkeypatch.setattr(tnef, "MAX_ATTRIBUTES", 3)
     found = tnef.unpack(WHOLE + CODEPAGE)
     assert found is not None and not found.is_whole
-    value_by_value = tnef._Reading(winmail(*PICTURE), values_left=3)
+    value_by_value = tnef._TnefReader(winmail(*PICTURE), values_left=3)
     with pytest.raises(ValueError):
         value_by_value.attributes()
 

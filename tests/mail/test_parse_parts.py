@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from server.mail.parse import Limits, parse
+from server.mail.parse import ParseLimits, parse
 
 NOW = 1795187045
 HEAD = "From: ann@kite.example\nSubject: x\nMIME-Version: 1.0\n"
@@ -19,8 +19,8 @@ def multi(*parts: str, kind: str = "mixed", boundary: str = "b1") -> str:
     return f'Content-Type: multipart/{kind}; boundary="{boundary}"\n\npreamble\n{joined}--{boundary}--\nepilogue\n'
 
 
-def read(text: str, limits: Limits | None = None):
-    return parse((HEAD + text).replace("\n", "\r\n").encode(), NOW, limits or Limits())
+def read(text: str, limits: ParseLimits | None = None):
+    return parse((HEAD + text).replace("\n", "\r\n").encode(), NOW, limits or ParseLimits())
 
 
 def named(name: str, content: str = "content") -> str:
@@ -132,7 +132,7 @@ def test_files_of_one_name_are_numbered():
 
 
 def test_of_a_file_above_the_limit_the_name_the_size_and_the_reason_are_kept():
-    found = read(multi(TEXT, named("big.pdf", "x" * 101), named("ok.pdf", "x" * 100)), Limits(file_bytes=100))
+    found = read(multi(TEXT, named("big.pdf", "x" * 101), named("ok.pdf", "x" * 100)), ParseLimits(file_bytes=100))
     why = "it has 101 bytes; at most 100 are kept of a file in a mail"
     assert [(file.name, file.content, file.size, file.dropped) for file in found.files] == [
         ("big.pdf", b"", 101, why),
@@ -165,7 +165,7 @@ def test_boundaries_that_begin_alike_are_told_apart():
 
 
 def test_a_text_too_long_is_cut_and_kept_whole_as_a_file():
-    found = read(multi(part("0123456789"), TEXT), Limits(text_bytes=6))
+    found = read(multi(part("0123456789"), TEXT), ParseLimits(text_bytes=6))
     assert found.text == "012345"
     assert [file.content for file in found.files] == [b"0123456789", b"Hello"]
     assert "was cut" in found.notes[0]
@@ -176,13 +176,13 @@ def test_parts_nested_too_deeply_stay_one_file(levels, texts, files):
     nested = ""
     for level in (2, 1, 0):
         nested = multi(*filter(None, [part(str(level)), nested]), boundary=f"level{level}")
-    found = read(nested, Limits(levels=levels))
+    found = read(nested, ParseLimits(levels=levels))
     assert (found.text, len(found.files)) == (texts, files)
     assert len(found.notes) == files
 
 
 def test_parts_over_the_limit_stay_one_file():
-    found = read(multi(*[part(str(number)) for number in range(10)]), Limits(parts=6))
+    found = read(multi(*[part(str(number)) for number in range(10)]), ParseLimits(parts=6))
     assert found.text == "0\n1\n2\n3"
     assert [file.mime_type for file in found.files] == ["multipart/mixed"]
     assert b"\r\n9\r\n" in found.files[0].content and b"\r\n4\r\n" in found.files[0].content

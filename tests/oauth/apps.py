@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from server.access import provider, tokens
-from server.access.provider import Asked, Refused, Reply, Sent
+from server.access.provider import AuthorizationRefusal, AuthorizationRequest, OAuthRequest, OAuthResponse
 from server.errors import NotAuthenticated
 from tests.records.desk import NOW, Desk
 from tests.service import Api
@@ -83,7 +83,7 @@ class Apps:
         made = self.desk.create("oauth_app", **values)
         return App(made["id"], made["client_id"], made.get("client_secret", ""))
 
-    def ask(self, app: App, now: int = NOW, **changes: str | None) -> Asked | Refused:
+    def ask(self, app: App, now: int = NOW, **changes: str | None) -> AuthorizationRequest | AuthorizationRefusal:
         """What a request for consent leads to; None leaves a parameter out."""
         sent = {
             "response_type": "code", "client_id": app.client_id, "scope": "read", "state": "s1",
@@ -92,12 +92,12 @@ class Apps:
         pairs = [(name, value) for name, value in sent.items() if value is not None]
         return provider.begin(self.desk.service, pairs, now)
 
-    def asked(self, app: App, **changes: str | None) -> Asked:
+    def asked(self, app: App, **changes: str | None) -> AuthorizationRequest:
         """The same for a request that is in order."""
         if app == self.phone and "redirect_uri" not in changes:
             changes["redirect_uri"] = "com.example.phone:/back"
         found = self.ask(app, **changes)
-        assert isinstance(found, Asked), found
+        assert isinstance(found, AuthorizationRequest), found
         return found
 
     def code(self, app: App, now: int = NOW, worker_id: int = 0, **changes: str | None) -> str:
@@ -108,12 +108,12 @@ class Apps:
 
     def send(
         self, now: int = NOW, authorization: str | None = None, client: str = "192.0.2.1", **form: str | None
-    ) -> Reply:
+    ) -> OAuthResponse:
         """A request to the token endpoint; None leaves a parameter out."""
         pairs = tuple((name, value) for name, value in form.items() if value is not None)
-        return provider.exchange(self.desk.service, Sent(pairs, authorization, client), now)
+        return provider.exchange(self.desk.service, OAuthRequest(pairs, authorization, client), now)
 
-    def exchange(self, app: App, code: str, now: int = NOW, /, **changes: str | None) -> Reply:
+    def exchange(self, app: App, code: str, now: int = NOW, /, **changes: str | None) -> OAuthResponse:
         """A code for tokens."""
         form: dict[str, str | None] = {
             "grant_type": "authorization_code", "code": code, "code_verifier": VERIFIER, **app.login
@@ -122,7 +122,7 @@ class Apps:
             form["redirect_uri"] = "com.example.phone:/back"
         return self.send(now, **form | changes)
 
-    def refresh(self, app: App, token: str, now: int = NOW, /, **changes: str | None) -> Reply:
+    def refresh(self, app: App, token: str, now: int = NOW, /, **changes: str | None) -> OAuthResponse:
         """A refresh token for new tokens."""
         form = {"grant_type": "refresh_token", "refresh_token": token, **app.login}
         return self.send(now, **form | changes)
@@ -141,18 +141,18 @@ class Apps:
             return False
         return True
 
-    def form(self, call: Any, app: App, now: int = NOW, **form: str) -> Reply:
+    def form(self, call: Any, app: App, now: int = NOW, **form: str) -> OAuthResponse:
         """A request to another endpoint: provider.revoke or provider.introspect."""
-        sent = Sent(tuple({**app.login, **form}.items()), None, "192.0.2.1")
+        sent = OAuthRequest(tuple({**app.login, **form}.items()), None, "192.0.2.1")
         return call(self.desk.service, sent, now)
 
 
-def changed(asked: Asked, **changes: Any) -> Asked:
+def changed(asked: AuthorizationRequest, **changes: Any) -> AuthorizationRequest:
     """A request with other contents than those that were looked at."""
     return replace(asked, **changes)
 
 
-def error_of(reply: Reply) -> tuple[int, str]:
+def error_of(reply: OAuthResponse) -> tuple[int, str]:
     """Status and error of an answer, which must tell what is wrong and hold no token."""
     assert reply.payload is not None and reply.payload["error_description"], reply
     assert "access_token" not in reply.payload

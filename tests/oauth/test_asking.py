@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.access import consents, provider
-from server.access.provider import Asked, Refused
+from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.errors import Forbidden, Invalid
 from tests.oauth.apps import CALLBACK, SCOPES, Apps, answer_of, challenge, changed
 from tests.oauth.test_callbacks import REGISTERED, VARIANTS
@@ -34,7 +34,7 @@ PAGES = [
 @pytest.mark.parametrize(("changes", "says"), PAGES)
 def test_an_app_or_callback_that_is_not_known_gets_a_page_and_no_redirect(changes, says: str, apps: Apps) -> None:
     found = apps.ask(apps.stock, **changes)
-    assert isinstance(found, Refused) and found.url == "" and says in found.message
+    assert isinstance(found, AuthorizationRefusal) and found.url == "" and says in found.message
 
 
 @pytest.mark.parametrize("mistake", [{}, {"scope": "nosuch"}, {"response_type": "token"}, {"code_challenge": None}])
@@ -43,9 +43,13 @@ def test_no_mistake_sends_anybody_to_an_address_that_is_almost_registered(mistak
     for sent in VARIANTS:
         found = apps.ask(app, redirect_uri=sent, **mistake)
         if sent:  # without one it is the only one that is registered
-            assert isinstance(found, Refused) and found.url == "", sent
+            assert isinstance(found, AuthorizationRefusal) and found.url == "", sent
     found = apps.ask(app, redirect_uri=REGISTERED, **mistake)
-    assert isinstance(found, Asked) if not mistake else isinstance(found, Refused) and found.url.startswith(REGISTERED)
+    assert (
+        isinstance(found, AuthorizationRequest)
+        if not mistake
+        else isinstance(found, AuthorizationRefusal) and found.url.startswith(REGISTERED)
+    )
 
 
 # what is sent instead, the error that the app gets
@@ -83,7 +87,7 @@ REDIRECTS = [
 @pytest.mark.parametrize(("changes", "error"), REDIRECTS)
 def test_other_mistakes_are_told_to_the_app(changes, error: str, state: str | None, apps: Apps) -> None:
     found = apps.ask(apps.stock, state=state, **changes)
-    assert isinstance(found, Refused) and found.url.startswith(f"{CALLBACK}?error=")
+    assert isinstance(found, AuthorizationRefusal) and found.url.startswith(f"{CALLBACK}?error=")
     assert "#" not in found.url and "\n" not in found.url and found.url.isascii()
     answer = answer_of(found.url)
     assert answer.pop("error") == error
@@ -95,8 +99,10 @@ def test_other_mistakes_are_told_to_the_app(changes, error: str, state: str | No
 def test_a_parameter_that_is_there_twice_is_refused(name: str, apps: Apps, desk: Desk) -> None:
     pairs = [*apps.asked(apps.stock, redirect_uri=CALLBACK).parameters, (name, "x")]
     found = provider.begin(desk.service, pairs, NOW)
-    assert isinstance(found, Refused) and found.url == "" and "more than once" in found.message
-    assert isinstance(provider.begin(desk.service, [*pairs[:-1], ("nonce", "1"), ("nonce", "2")], NOW), Asked)
+    assert isinstance(found, AuthorizationRefusal) and found.url == "" and "more than once" in found.message
+    assert isinstance(
+        provider.begin(desk.service, [*pairs[:-1], ("nonce", "1"), ("nonce", "2")], NOW), AuthorizationRequest
+    )
 
 
 def test_parameters_that_mean_nothing_here_change_nothing(apps: Apps, desk: Desk) -> None:
@@ -133,9 +139,9 @@ def test_which_callback_an_answer_goes_to(
     app = apps.new(callback_url=callback)
     found = apps.ask(app, redirect_uri=redirect_uri)
     if not leads_to:
-        assert isinstance(found, Refused) and not found.url
+        assert isinstance(found, AuthorizationRefusal) and not found.url
         return
-    assert isinstance(found, Asked) and found.redirect_uri == leads_to
+    assert isinstance(found, AuthorizationRequest) and found.redirect_uri == leads_to
     for url in (provider.allow(desk.service, found, apps.worker_id, NOW), provider.deny(desk.service, found)):
         assert url.startswith(leads_to + ("&" if "?" in leads_to else "?"))
 
@@ -269,16 +275,16 @@ def test_a_challenge_is_needed_where_the_app_cannot_keep_a_secret_or_wants_it(ap
     for app in (apps.phone, apps.strict):
         redirect = "com.example.phone:/back" if app == apps.phone else None
         found = apps.ask(app, redirect_uri=redirect, **without)
-        assert isinstance(found, Refused) and answer_of(found.url)["error"] == "invalid_request"
-        assert isinstance(apps.ask(app, redirect_uri=redirect), Asked)
-    assert isinstance(apps.ask(apps.stock, **without), Asked)
+        assert isinstance(found, AuthorizationRefusal) and answer_of(found.url)["error"] == "invalid_request"
+        assert isinstance(apps.ask(app, redirect_uri=redirect), AuthorizationRequest)
+    assert isinstance(apps.ask(apps.stock, **without), AuthorizationRequest)
 
 
 def test_the_scopes_of_an_app_count_as_they_are_now(apps: Apps, desk: Desk) -> None:
     app = apps.new()
     code = apps.code(app, scope="read write")
     desk.update("oauth_app", app.id, scopes=SCOPES.replace('"write"', '"change"'))
-    assert isinstance(apps.ask(app, scope="write"), Refused)
+    assert isinstance(apps.ask(app, scope="write"), AuthorizationRefusal)
     reply = apps.exchange(app, code)
     assert reply.payload is not None and reply.payload["scope"] == "read"
     desk.update("oauth_app", app.id, scopes='"none": {endpoints: ["*"]}')

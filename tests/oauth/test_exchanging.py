@@ -77,7 +77,7 @@ def test_a_parameter_that_is_there_twice_is_refused(apps: Apps, desk: Desk) -> N
     for name in ("grant_type", "code", "client_id", "client_secret", "code_verifier", "scope"):
         pairs = (*sent.items(), (name, "x"), *([(name, "y")] if name == "scope" else []))
         with pytest.raises(Invalid, match=f"{name} is there more than once"):
-            provider.exchange(desk.service, provider.Sent(pairs, None, ""), NOW)
+            provider.exchange(desk.service, provider.OAuthRequest(pairs, None, ""), NOW)
     with pytest.raises(Invalid, match="more than 4096"):
         apps.exchange(apps.stock, "x" * 5000)
     assert apps.exchange(apps.stock, code, scope="", user="1", client="x", scopes="api").status == 200

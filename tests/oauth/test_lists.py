@@ -9,7 +9,7 @@ from server.access import tokens
 from server.desk.noted import write_notes
 from server.errors import AdminOnly, Invalid, NotFound
 from server.people import app_tokens, token_lists
-from server.people.token_lists import Wanted
+from server.people.token_lists import TokenSelection
 from server.web.rest_site import RestSite
 from server.web.server import Request
 from tests.oauth.apps import Apps, error_of
@@ -43,9 +43,9 @@ def test_who_made_a_token_is_told_and_stays_with_what_it_is_renewed_to(apps: App
     made = app_tokens.create(desk.context(ids["nora"]), worker, apps.stock.id, "read")
     apps.refresh(apps.stock, made.refresh_token)
     apps.exchange(apps.stock, apps.code(apps.stock, worker_id=worker))
-    listed = token_lists.all(desk.context(), Wanted(worker_id=worker))
+    listed = token_lists.all(desk.context(), TokenSelection(worker_id=worker))
     assert [each.created_by for each in listed] == ["", "", "Nora Berg", "Nora Berg"]
-    over = token_lists.all(desk.context(), Wanted(worker_id=worker, is_over=True))
+    over = token_lists.all(desk.context(), TokenSelection(worker_id=worker, is_over=True))
     assert [(each.kind, each.ending, each.revoked_at) for each in over] == [("access", made.access_token[-4:], NOW)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.outbound import Limits
+from server.outbound import RequestLimits
 from server.outbound.addresses import allowed
 from tests.outbound.peer import HOST, Peer
 
@@ -22,6 +22,6 @@ def encrypted() -> Iterator[Peer]:
 
 
 @pytest.fixture
-def bounds() -> Limits:
+def bounds() -> RequestLimits:
     """This machine may be reached, by its one address."""
-    return Limits(10, 1_000_000, allowed([HOST]))
+    return RequestLimits(10, 1_000_000, allowed([HOST]))

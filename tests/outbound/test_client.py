@@ -13,7 +13,7 @@ import pytest
 from server import outbound
 from server.errors import Invalid, Rejected, TimedOut, TooLarge, Unavailable
 from server.outbound import connection
-from server.outbound.addresses import Allowed, allowed
+from server.outbound.addresses import Allowlist, allowed
 from server.outbound.client import MAX_HEADERS, MAX_REDIRECTS
 from tests.outbound.peer import HOST, Asked, Peer, answer, once, redirect
 from tests.outbound.test_addresses import named
@@ -298,7 +298,7 @@ def test_a_name_that_changes_its_mind_is_refused_at_the_next_redirect(peer, boun
 
 def test_the_next_address_of_a_host_is_tried(peer):
     peer.answers["/"] = answer("hi")
-    bounds = outbound.Limits(10, 1000, Allowed((ipaddress.ip_network("127.0.0.0/8"),)))
+    bounds = outbound.RequestLimits(10, 1000, Allowlist((ipaddress.ip_network("127.0.0.0/8"),)))
     names = Names(["127.9.9.9", HOST])  # nothing listens at the first
     assert outbound.send(outbound.request(peer.url(host="shop.example")), bounds, names).body == b"hi"
 
@@ -556,4 +556,4 @@ def test_from_https_to_http_is_another_place(encrypted, peer, bounds, trusted):
 
 
 def test_limits_come_from_the_settings():
-    assert outbound.limits() == outbound.Limits(20, 16 * MiB, allowed([]))
+    assert outbound.limits() == outbound.RequestLimits(20, 16 * MiB, allowed([]))

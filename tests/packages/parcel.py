@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.packages.importing import Imported, import_package
+from server.packages.importing import ImportResult, import_package
 from tests.records.desk import Desk
 
 Tree = dict[str, Any]
@@ -21,7 +21,7 @@ def task(uid: str = "one", title: Any = "Count", **fields: Any) -> Tree:
     return {"uid": uid, "_context": "task", "title": title, **fields}
 
 
-def bring(desk: Desk, value: Any, by: int = 0, **answers: Any) -> Imported:
+def bring(desk: Desk, value: Any, by: int = 0, **answers: Any) -> ImportResult:
     """Import a package, as the service or a worker."""
     return import_package(desk.context(by), value, answers)
 

@@ -11,7 +11,7 @@ from server.desk import records
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.packages import document, importing, requirements
 from server.packages.importing import ATTEMPTS, import_package
-from server.packages.preparing import Prepared
+from server.packages.preparing import ImportPlan
 from server.packages.substitution import Substitution
 from server.records.base import Record
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task
@@ -480,7 +480,7 @@ def test_no_password_comes_with_a_package(desk: Desk, title: str) -> None:
     assert desk.read(lambda tx: tx.first(WORKER_LOGIN, worker_id=ids_of(made)["eve"])) is None
 
 
-class Interrupted(Prepared):
+class Interrupted(ImportPlan):
     """An import that others come before, between its preparing and its making."""
 
     times = 0
@@ -496,7 +496,7 @@ class Interrupted(Prepared):
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("times", [0, 1, ATTEMPTS])
 def test_entries_name_the_ids_that_are_made_though_others_come_before(times, dry_run, desk, monkeypatch):
-    monkeypatch.setattr(importing, "Prepared", Interrupted)
+    monkeypatch.setattr(importing, "ImportPlan", Interrupted)
     Interrupted.desk, Interrupted.times = desk, times
     value = package(task("a", _label="{{{uid.b}}}"), task("b", _label="{{{uid.a}}}"))
     made = import_package(desk.context(), value, {}, dry_run=dry_run).records["svc.contexts.task"]

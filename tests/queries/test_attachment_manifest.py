@@ -100,7 +100,7 @@ def test_only_those_who_may_download_it_may_look_into_it(desk: Desk, ids: dict[s
     assert ask(q, by=ids["milo"])["data"]["cursor"]["num_files"] == 2
 
 
-def listed(content: bytes) -> list[archives.Entry]:
+def listed(content: bytes) -> list[archives.ArchiveEntry]:
     return archives.entries(len(content), lambda start, end: content[start:end], UTC)
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from server import times
-from server.counting.bins import UNITS, Calendar
+from server.counting.bins import UNITS, TimeScale
 from server.counting.walls import WallClock
 from tests.records.desk import NOW
 
@@ -35,7 +35,7 @@ def instants(zone: str) -> list[int]:
 def test_an_instant_lies_in_the_pieces_of_its_bin_and_in_no_others(zone: str) -> None:
     listed = instants(zone)
     for unit in LINEAR:
-        calendar = Calendar(unit, ZoneInfo(zone), NOW)
+        calendar = TimeScale(unit, ZoneInfo(zone), NOW)
         bins = calendar.fold(listed, 1)
         assert bins is not None
         pieces = sorted((first, last, entry) for entry in set(bins.values()) for first, last in entry.pieces)
@@ -48,7 +48,7 @@ def test_an_instant_lies_in_the_pieces_of_its_bin_and_in_no_others(zone: str) ->
 def test_the_texts_of_a_bin_mean_its_pieces(zone: str) -> None:
     tz = ZoneInfo(zone)
     for unit in LINEAR:
-        calendar = Calendar(unit, tz, NOW)
+        calendar = TimeScale(unit, tz, NOW)
         for entry in set((calendar.fold(instants(zone), 1) or {}).values()):
             spans = [times.span(text, NOW, tz) for text in calendar.texts(entry)]
             assert [(span.start, span.end) for span in spans] == entry.pieces, (unit.name, entry.label)
@@ -57,7 +57,7 @@ def test_the_texts_of_a_bin_mean_its_pieces(zone: str) -> None:
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_bucket_that_lies_in_two_bins_is_told(zone: str) -> None:
     for unit in LINEAR:
-        calendar = Calendar(unit, ZoneInfo(zone), NOW)
+        calendar = TimeScale(unit, ZoneInfo(zone), NOW)
         fine = calendar.fold(instants(zone), 1)
         assert fine is not None
         for size in calendar.sizes:
@@ -69,7 +69,7 @@ def test_a_bucket_that_lies_in_two_bins_is_told(zone: str) -> None:
 def test_the_repeated_hour_is_one_bin_and_its_minutes_have_two_pieces() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     first = int(datetime(2026, 10, 25, 0, 30, tzinfo=UTC).timestamp())
-    by_name = {unit.name: Calendar(unit, berlin, NOW) for unit in UNITS}
+    by_name = {unit.name: TimeScale(unit, berlin, NOW) for unit in UNITS}
     bins = {name: calendar.fold([first, first + 3600], 1) or {} for name, calendar in by_name.items()}
     assert bins["hour"][first] is bins["hour"][first + 3600]
     assert bins["hour"][first].pieces == [(first - 1800, first + 5399)]
@@ -80,7 +80,7 @@ def test_the_repeated_hour_is_one_bin_and_its_minutes_have_two_pieces() -> None:
 
 def test_an_axis_leaves_out_hours_that_never_were() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    calendar = Calendar(next(unit for unit in UNITS if unit.name == "hour"), berlin, NOW)
+    calendar = TimeScale(next(unit for unit in UNITS if unit.name == "hour"), berlin, NOW)
     start = datetime(2026, 3, 29, 0, 30, tzinfo=berlin)
     ends = [int((start + timedelta(hours=hours)).timestamp()) for hours in (0, 4)]
     bins = calendar.fold(ends, 1) or {}
@@ -91,5 +91,5 @@ def test_an_axis_leaves_out_hours_that_never_were() -> None:
 def test_the_last_second_that_can_be_stored_has_a_bin_everywhere() -> None:
     for zone in ZONES:
         for unit in UNITS:
-            calendar = Calendar(unit, ZoneInfo(zone), NOW)
+            calendar = TimeScale(unit, ZoneInfo(zone), NOW)
             assert calendar.fold([253402300799], 1)

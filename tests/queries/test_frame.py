@@ -7,8 +7,8 @@ import pytest
 
 from server.errors import BadDataQuery, BadQuery, HelpdeskError, Required, TimedOut
 from server.queries import frame
-from server.queries.asked import Asked
-from server.queries.declared import TIMEOUT, Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import TIMEOUT, QueryKey, QueryResult, QueryType
 from server.queries.paging import page_of, paging
 from server.queries.reading import MAX_KEYS, given, source_of, terms_of
 from server.records.base import RecordType
@@ -17,11 +17,16 @@ from server.store.database import OutOfSteps
 from tests.records.desk import Desk
 
 SERIES = (
-    Key("of", "text", "What.", required=True),
-    Key("kind", "text", "Which.", choices=("one", "two")),
-    Key("number", "number", "How many.", low=2, high=5),
-    Key("series.<id>", "group", "One.", keys=(Key("label", "text", "Name.", required=True), Key("x", "list", "X."))),
-    Key("inputs", "group", "Anything.", keys=(Key("<name>", "any", "One."),)),
+    QueryKey("of", "text", "What.", required=True),
+    QueryKey("kind", "text", "Which.", choices=("one", "two")),
+    QueryKey("number", "number", "How many.", low=2, high=5),
+    QueryKey(
+        "series.<id>",
+        "group",
+        "One.",
+        keys=(QueryKey("label", "text", "Name.", required=True), QueryKey("x", "list", "X.")),
+    ),
+    QueryKey("inputs", "group", "Anything.", keys=(QueryKey("<name>", "any", "One."),)),
 )
 
 
@@ -130,7 +135,7 @@ class Slow(QueryType):
     name = "test.slow"
     formats = ("one", "two")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         while True:
             asked.tx.version("fields")
 
@@ -142,9 +147,9 @@ class Known(QueryType):
     keys = SERIES[1:3]
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
-        return Answer([values.text("kind", "none"), values.number("number", 0), str(asked.scope.tz)], {"extra": 1})
+        return QueryResult([values.text("kind", "none"), values.number("number", 0), str(asked.scope.tz)], {"extra": 1})
 
 
 @pytest.fixture

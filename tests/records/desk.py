@@ -15,10 +15,10 @@ from server.desk.dictionary import Dictionaries
 from server.desk.writing import RecordWriter
 from server.records.registry import Registry, load
 from server.records.shared import entries
-from server.search.compile import Scope
+from server.search.compile import SearchScope
 from server.search.conditions import ALWAYS
 from server.search.parser import parse
-from server.search.select import Search
+from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
 from server.store.schema import open_store
 from server.store.transaction import Transaction
@@ -93,9 +93,9 @@ class Desk:
         """The sentences of the administrative acts after an entry, oldest first."""
         return [entries.plain_text(each["params"]) for each in self.log(is_administrative=1) if each["id"] > since]
 
-    def search(self, tx: Transaction, uri: str, q: str) -> Search:
+    def search(self, tx: Transaction, uri: str, q: str) -> CompiledSearch:
         """A search that sees everything, compiled."""
-        scope = Scope(self.registry, tx, 1, NOW, ZoneInfo("UTC"), lambda record_type: ALWAYS)
+        scope = SearchScope(self.registry, tx, 1, NOW, ZoneInfo("UTC"), lambda record_type: ALWAYS)
         return compile_search(self.registry.type(uri), parse(q), scope)
 
     def shown(self, tx: Transaction, worker_id: int = 0) -> Dictionaries:

@@ -7,7 +7,7 @@ import pytest
 
 from server.errors import Invalid
 from server.records.calendars import clock, patterns
-from server.records.calendars.occurrences import Occurrence, Recurring, between, merged, occluded, without
+from server.records.calendars.occurrences import Occurrence, RecurringEvent, between, merged, occluded, without
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def moment(text: str, zone: str = "UTC") -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).timestamp())
 
 
-def recurring(lines: str, starts: str, ends: str, zone: str = "UTC", since: int = 0, until: int = 0) -> Recurring:
+def recurring(lines: str, starts: str, ends: str, zone: str = "UTC", since: int = 0, until: int = 0) -> RecurringEvent:
     model = Occurrence(0, 0, True, "Shift", 1, "recurring", 7)
-    return Recurring(tuple(patterns.lines(lines)), starts, ends, ZoneInfo(zone), since, until, model)
+    return RecurringEvent(tuple(patterns.lines(lines)), starts, ends, ZoneInfo(zone), since, until, model)
 
 
-def found(event: Recurring, start: str, end: str, zone: str = "UTC") -> list[str]:
+def found(event: RecurringEvent, start: str, end: str, zone: str = "UTC") -> list[str]:
     listed = between([], [event], moment(start, zone), moment(end, zone))
     return [
         f"{datetime.fromtimestamp(each.start, UTC):%m-%d %H:%M}-{datetime.fromtimestamp(each.end, UTC):%H:%M}"

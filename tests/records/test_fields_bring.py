@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.fields import Bit, ContextName, CreatedAt, Id, Name, Seconds, Structure, Text, Timestamp, Uint, UpdatedAt
-from server.records.base import Access, Nested, RecordType
+from server.records.base import Access, NestedRecord, RecordType
 from server.records.shared import owners
 from server.search.filters import AllWords, TextFilter
 
@@ -74,7 +74,7 @@ def test_what_is_not_shown_is_not_searched_unless_it_is_named():
 
 def test_an_id_brings_the_record_behind_it():
     found = made({"room_id": Id("Room that it stands in; 0 for none.", "room", zero_ok=True, deep="In such a room.")})
-    assert found.nested == (Nested("room", "room", "Room that it stands in.", "room_id"),)
+    assert found.nested == (NestedRecord("room", "room", "Room that it stands in.", "room_id"),)
     assert not found.fields["room_id"].shown
     assert filters(found.fields) == {
         "room": ("deep", "In such a room.", ""),
@@ -92,7 +92,7 @@ def test_an_id_may_name_the_record_behind_it_otherwise_or_show_itself():
             ),
         }
     )
-    assert found.nested == (Nested("place", "room", "Where it is.", "room_id"),)
+    assert found.nested == (NestedRecord("place", "room", "Where it is.", "room_id"),)
     assert found.fields["file_id"].shown
     assert [each for each in found.filter_by_name if each != "id"] == ["place", "place.id"]
 
@@ -107,7 +107,7 @@ def test_an_id_that_is_not_shown_shows_nothing_of_the_record_behind_it():
 def test_an_id_of_any_type_brings_the_record_behind_it_and_no_filter_of_its_own():
     pair = {"on__context": ContextName("Its type.", shown=False), "on_id": Id("Its id.", target_from="on__context")}
     found = made(pair)
-    assert found.nested == (Nested("on", "*", "Its id.", "on_id"),)
+    assert found.nested == (NestedRecord("on", "*", "Its id.", "on_id"),)
     assert filters(pair) == {}
 
 
@@ -119,7 +119,7 @@ def test_an_owner_brings_the_filters_on_owners():
 
 def test_what_a_type_declares_itself_replaces_what_a_field_brings():
     own = (AllWords("Bare words are serial numbers.", "serial"), TextFilter("name", "Whole.", "name", "exact"))
-    nested = (Nested("room", "room", "Null for none.", is_nullable=True),)
+    nested = (NestedRecord("room", "room", "Null for none.", is_nullable=True),)
     found = made(
         {"name": Name(), "room_id": Id("Room.", "room"), "serial": Text("Serial.")}, filters=own, nested=nested
     )

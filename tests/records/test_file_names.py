@@ -3,7 +3,7 @@
 import pytest
 
 from server.automation import contents, engine
-from server.automation.host import Automation
+from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.desk import files, records
 from server.errors import Invalid
@@ -65,7 +65,7 @@ def test_the_records_api(desk: Desk) -> None:
 
 def test_a_file_of_an_automation(desk: Desk) -> None:
     script = "start:\n  file.write:\n    output: o\n    inputs:\n      content: x\n      name@key: given"
-    found = engine.run(Automation(script, MAY_ALL), {"given": DECEIVING}, ServiceHost(desk.context()))
+    found = engine.run(Script(script, MAY_ALL), {"given": DECEIVING}, ServiceHost(desk.context()))
     assert found.variables["o"]["name"] == SAFE
     assert contents.store(desk.context(), b"x", "", DECEIVING)["name"] == SAFE
 

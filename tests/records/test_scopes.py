@@ -60,7 +60,7 @@ def test_a_scope_covers_methods_and_paths(method, path, covered):
      ("*x*", "axb", True), ("*x*", "ab", False), ("ab*ba", "aba", False), ("*a" * 40, "a" * 39, False)],
 )  # fmt: skip
 def test_wildcards(pattern, path, fits):
-    assert scopes.Endpoint(pattern, frozenset()).matches(path) is fits
+    assert scopes.EndpointPattern(pattern, frozenset()).matches(path) is fits
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_password_is_kept_as_a_hash_apart_from_the_worker(desk, ids):
 
 def test_a_password_is_hashed_before_the_transaction(registry):
     prepared = registry.type("worker").before({"password": "correct horse", "title": "x"})
-    assert isinstance(prepared["password"], passwords.Hashed) and prepared["title"] == "x"
+    assert isinstance(prepared["password"], passwords.HashedPassword) and prepared["title"] == "x"
     assert passwords.verify(prepared["password"].text, "correct horse")
     assert "argon2" not in repr(prepared)
 

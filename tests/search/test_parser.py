@@ -10,7 +10,7 @@ import pytest
 
 from server.errors import BadQuery, Invalid
 from server.search import lexer, values
-from server.search.ast import Bare, Group, Items, Query, Sort, Subquery, Term, Text
+from server.search.ast import BareWord, BooleanGroup, Items, Query, SearchValue, Sort, Subquery, Term
 from server.search.controls import query_of
 from server.search.parser import MAX_CACHED_CHARS, MAX_DEPTH, MAX_QUERY_CHARS, MAX_TERMS, parse, parse_group
 from tests.steps import steps
@@ -20,9 +20,9 @@ def compact(node: object) -> str:
     match node:
         case Query():
             return compact(node.root)
-        case Group():
+        case BooleanGroup():
             return f"{'!' * node.negated}{node.op}({' '.join(map(compact, node.children))})"
-        case Bare():
+        case BareWord():
             return f"{'!' * node.negated}{compact(node.text)}"
         case Term():
             return f"{node.field}:{'!' * node.negated}{compact(node.value)}"
@@ -30,7 +30,7 @@ def compact(node: object) -> str:
             return f"{'all' * node.all}{compact(node.root)}"
         case Items():
             return f"[{' '.join(map(compact, node.items))}]"
-        case Text():
+        case SearchValue():
             return f'"{node.value}"' if node.quoted else f"={node.value}"
     raise AssertionError(node)
 
@@ -293,11 +293,11 @@ def test_text_at_a_limit_is_accepted(q: str) -> None:
 def test_positions_count_in_the_whole_text() -> None:
     query = parse('pump org:!all( name:!"Larch" [x] ) !y')
     pump, org, not_y = query.root.children
-    assert isinstance(pump, Bare) and isinstance(org, Term) and isinstance(not_y, Bare)
+    assert isinstance(pump, BareWord) and isinstance(org, Term) and isinstance(not_y, BareWord)
     assert (pump.position, org.position, org.value_position, not_y.position, not_y.text.position) == (0, 5, 10, 35, 36)
     assert isinstance(org.value, Subquery)
     name, x = org.value.root.children
-    assert isinstance(name, Term) and isinstance(x, Bare)
+    assert isinstance(name, Term) and isinstance(x, BareWord)
     assert (name.position, name.value_position, x.position) == (15, 21, 30)
 
 
@@ -338,7 +338,7 @@ def test_limit_and_page_are_clamped(q: str, limit: int | None, page: int | None)
 
 def test_time_zone_is_one_word_with_its_position() -> None:
     query = parse("set.timezone:America/New_York created:today")
-    assert query.timezone == Text("America/New_York", False, 13)
+    assert query.timezone == SearchValue("America/New_York", False, 13)
     assert compact(query) == "and(created:=today)"
 
 

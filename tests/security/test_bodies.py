@@ -9,7 +9,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine, ResponseStartLine
 
 from server.errors import Unavailable
 from server.web import bodies
-from server.web.bodies import SMALL_BODY_BYTES, Bodies
+from server.web.bodies import SMALL_BODY_BYTES, BodyMeter
 from server.web.call import Answer
 from server.web.meter import Meter
 from server.web.server import Exchange, Request, Site
@@ -21,7 +21,7 @@ CHUNK = b"x" * (SMALL_BODY_BYTES // 2)
 class Taking(Site):
     """Takes bodies of any size."""
 
-    def limit(self, method: str, path: str) -> int:
+    def limit(self, request: object) -> int:
         return 2 * MOST
 
     def inline(self, request: Request) -> bool:
@@ -53,8 +53,8 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(bodies, "SHARES", 1)
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
-        bodies=Bodies(), proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, logs_requests=False,
-        errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store, base_url=""),
+        bodies=BodyMeter(), proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False,
+        logs_requests=False, errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store, base_url=""),
         site_of=lambda path, host: ("/", Taking()),
     )  # fmt: skip
     yield made
@@ -93,7 +93,7 @@ def test_small_ones_are_served_beside_large_ones_up_to_twice_the_bound(front: An
 @pytest.mark.parametrize(("sharer", "status"), [("webhooks", 503), ("198.51.100.7", 503), ("other", 200)])
 def test_one_address_and_all_webhooks_have_a_share(sharer: str, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MAX_BODIES_BYTES", MOST)
-    counted = Bodies()
+    counted = BodyMeter()
     for shared in (("198.51.100.7", "webhooks"), ("198.51.100.7",), ("webhooks",)):
         counted.take(shared, len(CHUNK), len(CHUNK))
     refused = 200
@@ -106,7 +106,7 @@ def test_one_address_and_all_webhooks_have_a_share(sharer: str, status: int, mon
 
 def test_memory_is_given_back_once_when_little_is_held_again() -> None:
     told: list[int] = []
-    counted = Bodies(lambda: told.append(counted.held))
+    counted = BodyMeter(lambda: told.append(counted.held))
     for size in (bodies.LARGE_BYTES, 1, 1):
         counted.take(("a",), size, size)
     counted.let_go(("a",), 1)

@@ -218,7 +218,7 @@ class World:
                  "code_challenge": challenge(), "code_challenge_method": "S256", "prompt": "consent"}  # fmt: skip
         self.consent = f"/oauth/authorize?{urlencode(asked)}"
         given = provider.begin(self.desk.service, list(asked.items()), clock.now())
-        assert isinstance(given, provider.Asked), given
+        assert isinstance(given, provider.AuthorizationRequest), given
         provider.allow(self.desk.service, given, self.ids["nora"], clock.now())
 
     def _mail(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from server.store import schema
 from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.database import Store
-from server.store.fulltext import Text
+from server.store.fulltext import TextIndex
 from server.store.tables import Column, Index, Table
 
 PUMP = Table(
@@ -21,7 +21,7 @@ PUMP = Table(
 )
 PART = Table("part", [Column("pump_id", references="pump(id)"), Column("name", "TEXT")])
 LETTER = Table("letter", [Column("text", "BLOB")])  # no trigger and no key of another table: see test_full.py
-WORDS = Text("pump_words", ("name", "notes"), "pump")
+WORDS = TextIndex("pump_words", ("name", "notes"), "pump")
 TABLES = [PUMP, PART, LETTER, BLOB, BLOB_PIECE]
 
 # Rows without end: what runs until something stops it.

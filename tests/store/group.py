@@ -6,21 +6,21 @@ from typing import Any
 
 from server.store.database import Store
 from server.store.transaction import Transaction
-from server.store.writer import Pending
+from server.store.writer import PendingWrite
 
 
-def write_together(store: Store, *writes: Callable[[Transaction], Any]) -> list[Pending]:
+def write_together(store: Store, *writes: Callable[[Transaction], Any]) -> list[PendingWrite]:
     """Queue all writes while the writer is held up, let it go, wait for the answers. In the order of `writes`."""
     held, go = threading.Event(), threading.Event()
-    answers: list[Pending | None] = [None] * len(writes)
+    answers: list[PendingWrite | None] = [None] * len(writes)
     left = threading.Semaphore(0)
 
     def hold(tx: Transaction) -> None:
         held.set()
         assert go.wait(30)
 
-    def done_at(place: int) -> Callable[[Pending], None]:
-        def done(pending: Pending) -> None:
+    def done_at(place: int) -> Callable[[PendingWrite], None]:
+        def done(pending: PendingWrite) -> None:
             answers[place] = pending
             left.release()
 

@@ -8,12 +8,12 @@ import pytest
 from server.store import schema
 from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.database import Store
-from server.store.fulltext import Text
+from server.store.fulltext import TextIndex
 from server.store.tables import Column, Index, Table
 from tests.store.conftest import PART, PUMP, TABLES, WORDS, add_pump
 
 
-def _opened(path: Path, tables: Iterable[Table] = TABLES, texts: Iterable[Text] = (WORDS,)) -> Store:
+def _opened(path: Path, tables: Iterable[Table] = TABLES, texts: Iterable[TextIndex] = (WORDS,)) -> Store:
     return schema.open_store(path, tables, texts)
 
 

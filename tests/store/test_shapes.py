@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.search.conditions import ALWAYS, Condition, equals, slots_from
-from server.store.shapes import Unnamed, keyed, shape_of
+from server.store.shapes import NoShape, keyed, shape_of
 from server.store.statements import StatementCache, compile_statement, slot
 from server.store.tables import Column, Table, table_named
 from tests.composed_anew import _compared
@@ -116,7 +116,7 @@ def test_conditions_are_told_apart_by_their_shape_and_leave_no_values_behind() -
     [1, 1.5, {"name": 1}, ["name"], b"x", ("name", 1), object(), (lambda: lambda: 1)(), PUMP.sql.name, partial(int)],
 )
 def test_what_is_no_part_of_a_shape_is_refused(content: Any) -> None:
-    with pytest.raises(Unnamed, match="closes over"):
+    with pytest.raises(NoShape, match="closes over"):
         cache().get(made(content=content))
 
 
@@ -136,9 +136,9 @@ def test_the_tests_refuse_a_value_in_the_text() -> None:
 
 def test_what_is_no_plain_function_is_refused() -> None:
     for build in (partial(made), PUMP.sql.select, type("B", (), {"__call__": lambda self: None})()):
-        with pytest.raises(Unnamed, match="no plain function"):
+        with pytest.raises(NoShape, match="no plain function"):
             cache().get(build)
-    with pytest.raises(Unnamed, match="starts as"):
+    with pytest.raises(NoShape, match="starts as"):
         cache().get(lambda table=PUMP.sql: table.select())
 
 

@@ -12,7 +12,7 @@ from server.template import Budget
 from server.template.budget import MAX_TEMPLATE_CHARS
 from server.template.operators import BINARY
 from server.template.registry import FUNCTIONS, TESTS
-from server.template.shared.xml_tree import Node
+from server.template.shared.xml_tree import XmlNode
 from tests.template.run_cases import Case, Fails, calls, check, every, failure, is_answered, render
 
 STEPS = 50_000  # enough for every honest case here, and soon spent
@@ -325,7 +325,7 @@ def test_time_is_looked_at(source: str) -> None:
 
 def test_nodes_are_texts_to_everything_else() -> None:
     """An XML node in a value is a text where a text is expected, and no way to its tree."""
-    assert issubclass(Node, str)
+    assert issubclass(XmlNode, str)
     assert render("{% set n = xml_decode('<a>x<b/></a>') %}{{ n|upper }}{{ n ~ 1 }}{{ n|json_encode }}") == 'Xx1"x"'
 
 

@@ -218,7 +218,9 @@ def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, m
     moment, state = [1000.0], [Health(True, True, True, True, True, 0)]
     monkeypatch.setattr(watching.time, "monotonic", lambda: moment[0])
     monkeypatch.setattr(verdict, "of", lambda service, now: asked.append(1) or verdict.Verdict(()))
-    site = watching.HealthSite(Pool(1, 1, "watching"), watching.Readers(desk.service), desk.service, lambda: state[0])
+    site = watching.HealthSite(
+        Pool(1, 1, "watching"), watching.MetricsReaders(desk.service), desk.service, lambda: state[0]
+    )
     request = Request(RequestStartLine("GET", "/health", "HTTP/1.1"), HTTPHeaders(), "192.0.2.7", "192.0.2.7")
     for after in (0, 0.5, 0.9, 1.1, 1.2):
         moment[0] = 1000 + after

@@ -7,7 +7,7 @@ from console.forms import Form
 from console.pages.automation.automations import BASE, LABELS, URI
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, PageResponse, see
 from console.visit import Visit
 from server.automation import history, uses
 from server.automation.versions import MAX_VERSIONS, TEXTS
@@ -20,14 +20,14 @@ TIMERS = "/admin/jobs/timers"
 
 
 @page("GET", f"{BASE}/{{id}}/history", "admin")
-def show_history(visit: Visit) -> Shown:
+def show_history(visit: Visit) -> PageResponse:
     """The versions of an automation. `version` shows one, compared with the one before or with now; `node` marks the
     line of a command in it, as a path such as start:log."""
     return _history(visit, Form())
 
 
 @page("POST", f"{BASE}/{{id}}/restore", "admin")
-def restore(visit: Visit) -> Shown:
+def restore(visit: Visit) -> PageResponse:
     """Bring a version back, as one more change."""
     lists.record(visit, URI, visit.id)
     number = visit.form.id("version", required=True)
@@ -41,7 +41,7 @@ def restore(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/uses", "admin")
-def show_uses(visit: Visit) -> Shown:
+def show_uses(visit: Visit) -> PageResponse:
     """The records that name an automation."""
     record = lists.record(visit, URI, visit.id)
     registry = visit.service.registry
@@ -52,13 +52,13 @@ def show_uses(visit: Visit) -> Shown:
     return render(visit, "automation_uses.html", record=record, found=found, most=uses.MAX_USES)
 
 
-def _path(use: uses.Use) -> str:
+def _path(use: uses.AutomationUse) -> str:
     if use.uri == "automation_timer":
         return TIMERS
     return f"{PATHS[use.uri]}{use.id}" if use.uri in PATHS else ""
 
 
-def _history(visit: Visit, form: Form, number: int = 0) -> Shown:
+def _history(visit: Visit, form: Form, number: int = 0) -> PageResponse:
     record = lists.record(visit, URI, visit.id)
     listed = history.listed(visit.ctx, visit.id)
     number = number or visit.query.id("version", 0)

@@ -9,15 +9,15 @@ from console import drafts, lists
 from console.forms import Form, sentence
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, PageResponse, see
 from console.visit import Visit
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.examples import Example
-from server.automation.host import FUNCTION, Automation
-from server.automation.inputs import Declared
-from server.automation.trace import Step
+from server.automation.host import FUNCTION, Script
+from server.automation.inputs import InputDeclaration
+from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words
@@ -55,10 +55,10 @@ BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
 
 
 @dataclass
-class _Run:
+class _RunView:
     """A run that is shown. given: the dictionary that it began with. example: that it was of, None for none."""
 
-    result: Result
+    result: RunResult
     given: dict[str, Any]
     is_dry: bool = True
     example: Example | None = None
@@ -66,18 +66,18 @@ class _Run:
 
 
 @dataclass
-class _Editing:
+class _EditorView:
     """What the editor shows. id: 0 for an automation that is not made yet. asked: the inputs that have a field."""
 
     id: int
     form: Form
-    asked: list[Declared] = field(default_factory=list)
-    run: _Run | None = None
+    asked: list[InputDeclaration] = field(default_factory=list)
+    run: _RunView | None = None
     note: str = ""
 
 
 @page("GET", BASE)
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All automations that the worker may read; for administrators also how they are doing."""
     found, wrong = lists.found(visit, URI, "sort:name")
     ids = [each["id"] for each in found["results"]]
@@ -90,40 +90,40 @@ def show_list(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The editor, with a first script. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
     form = Form.of({
         "extension_id": trigger if trigger in TRIGGERS else FUNCTION, "script": FIRST_SCRIPT, "values": "{}",
     })  # fmt: skip
-    return _editor(visit, _Editing(0, form))
+    return _editor(visit, _EditorView(0, form))
 
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make an automation, or simulate what is not made yet."""
     return _do(visit, 0)
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
     record = lists.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
     values = _of_delivery(visit, delivery) if delivery else _sample(record["extension_id"])
     shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
-    return _editor(visit, _Editing(visit.id, Form.of(shown)))
+    return _editor(visit, _EditorView(visit.id, Form.of(shown)))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def change(visit: Visit) -> Shown:
+def change(visit: Visit) -> PageResponse:
     """Save, check, simulate or run, by the button that was pressed."""
     lists.record(visit, URI, visit.id)
     return _do(visit, visit.id)
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
     record = lists.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
@@ -132,7 +132,7 @@ def delete(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/examples", "admin")
-def remove_example(visit: Visit) -> Shown:
+def remove_example(visit: Visit) -> PageResponse:
     """Forget an example."""
     removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
     visit.tell(f"The example '{removed.name}' is removed.")
@@ -140,7 +140,7 @@ def remove_example(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/stop", "admin")
-def stop(visit: Visit) -> Shown:
+def stop(visit: Visit) -> PageResponse:
     """Stop the run that a page of one's own waits for, if it still runs."""
     is_stopped = stopping.stop(visit.ctx, _code(visit))
     told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
@@ -148,10 +148,10 @@ def stop(visit: Visit) -> Shown:
 
 
 @page("GET", "/-/words", "admin")
-def show_words(visit: Visit) -> Shown:
+def show_words(visit: Visit) -> PageResponse:
     """What the editor completes, as JSON."""
     found = words(visit.service.registry) | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
-    return Shown(json.dumps(found), content_type="application/json")
+    return PageResponse(json.dumps(found), content_type="application/json")
 
 
 def _new_code() -> str:
@@ -171,7 +171,7 @@ def draft_key(id: int) -> str:
 # -- what a button does ------------------------------------------------------------------------------------------------
 
 
-def _do(visit: Visit, id: int) -> Shown:
+def _do(visit: Visit, id: int) -> PageResponse:
     editing = _sent(visit, id)
     form, pressed = editing.form, visit.form.text("do", "save")
     if visit.form.id("example", 0) and id:
@@ -189,17 +189,17 @@ def _do(visit: Visit, id: int) -> Shown:
     return _editor(visit, editing)
 
 
-def _sent(visit: Visit, id: int) -> _Editing:
+def _sent(visit: Visit, id: int) -> _EditorView:
     form = Form.sent(visit.form, FIELDS)
     for name in FIELDS:
         form.values[name] = form.get(name).replace("\r\n", "\n")
     asked = _asked(form.get("script"))
     for each in asked:
         form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
-    return _Editing(id, form, asked)
+    return _EditorView(id, form, asked)
 
 
-def _save(visit: Visit, editing: _Editing) -> Shown:
+def _save(visit: Visit, editing: _EditorView) -> PageResponse:
     form, id, key = editing.form, editing.id, draft_key(editing.id)
     fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
     kept = examples.listed(visit.ctx, id) if id else []
@@ -234,7 +234,7 @@ def _kept(visit: Visit, key: str, form: Form) -> str:
     return "What you typed is kept as your draft."
 
 
-def _told(checked: list[examples.Checked]) -> list[str]:
+def _told(checked: list[examples.ExampleCheck]) -> list[str]:
     """What the examples say after a change; nothing where there are none."""
     if not checked:
         return []
@@ -245,7 +245,7 @@ def _told(checked: list[examples.Checked]) -> list[str]:
     return told
 
 
-def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
+def _run(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
     """A run with the texts of the form, saved or not; None when its values cannot be read."""
     visit.ctx.require_admin("run automations")
     form = editing.form
@@ -264,10 +264,10 @@ def _run(visit: Visit, editing: _Editing, pressed: str) -> _Run | None:
         told = f"inputs: '{each.name}' "
         if result.state == "failure" and result.message.startswith(told):
             form.fail(INPUT + each.name, sentence(result.message.removeprefix(told)))
-    return _Run(result, given, pressed != "run", at=at)
+    return _RunView(result, given, pressed != "run", at=at)
 
 
-def _of_example(visit: Visit, editing: _Editing, example: Example) -> _Run:
+def _of_example(visit: Visit, editing: _EditorView, example: Example) -> _RunView:
     automation, code = _automation(visit, editing), _code(visit)
     result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
     values = dict(example.given)
@@ -276,10 +276,10 @@ def _of_example(visit: Visit, editing: _Editing, example: Example) -> _Run:
         editing.form.values[INPUT + each.name] = _text(given.pop(each.name, ""))
     values["inputs"] = given
     editing.form.values |= {"values": _json(values, cut=False), "example_name": example.name}
-    return _Run(result, example.given, example=example)
+    return _RunView(result, example.given, example=example)
 
 
-def _keep(visit: Visit, editing: _Editing) -> None:
+def _keep(visit: Visit, editing: _EditorView) -> None:
     """Keep what a run was given, and how it ended, as an example."""
     assert editing.run is not None
     if not editing.id:
@@ -294,7 +294,7 @@ def _keep(visit: Visit, editing: _Editing) -> None:
         editing.note = f"The example '{name}' is kept. It is run again whenever the automation is saved."
 
 
-def _automation(visit: Visit, editing: _Editing) -> Automation:
+def _automation(visit: Visit, editing: _EditorView) -> Script:
     """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
     form = editing.form
     if editing.id:
@@ -302,20 +302,18 @@ def _automation(visit: Visit, editing: _Editing) -> Automation:
         typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
         if typed == (saved.script, saved.policy, saved.name, saved.trigger):
             return saved
-    return Automation(
-        form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION
-    )
+    return Script(form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id") or FUNCTION)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _asked(script: str) -> list[Declared]:
+def _asked(script: str) -> list[InputDeclaration]:
     """The inputs of a script that a form can have a field for."""
     return [each for each in inputs.of_script(script) if "[" not in each.name and "]" not in each.name]
 
 
-def _given(visit: Visit, form: Form, asked: list[Declared]) -> dict[str, Any]:
+def _given(visit: Visit, form: Form, asked: list[InputDeclaration]) -> dict[str, Any]:
     """The dictionary that a run begins with: the box, and the fields of the inputs. Raises Invalid, Malformed; notes
     required fields that are blank at the form, and raises for them, too."""
     values = loads(form.get("values") or "{}", "'values'", field="values")
@@ -331,7 +329,7 @@ def _given(visit: Visit, form: Form, asked: list[Declared]) -> dict[str, Any]:
     return values | {"inputs": given}
 
 
-def _value(visit: Visit, each: Declared, text: str) -> Any:
+def _value(visit: Visit, each: InputDeclaration, text: str) -> Any:
     """What stands in the field of an input. Raises Invalid for a record that cannot be told."""
     if each.kind == "array":
         return text.split("\n")
@@ -341,7 +339,7 @@ def _value(visit: Visit, each: Declared, text: str) -> Any:
     return str(lists.chosen_id(visit, record_type.uri, text, INPUT + each.name) or "")
 
 
-def _chosen_type(visit: Visit, each: Declared) -> RecordType | None:
+def _chosen_type(visit: Visit, each: InputDeclaration) -> RecordType | None:
     """The type of an input that is one record, when its records can be chosen from."""
     found = visit.service.registry.find(str(each.options.get("record_type") or "")) if each.kind == "record" else None
     return found if found is not None and found.offers("search") else None
@@ -355,7 +353,7 @@ def _continued(visit: Visit) -> dict[str, Any]:
     return found
 
 
-def _fields(visit: Visit, form: Form, asked: list[Declared]) -> list[dict[str, Any]]:
+def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dict[str, Any]]:
     """The fields of inputs: how each is shown, and what is said below it. records: what a chooser chooses from."""
     found = []
     for each in asked:
@@ -408,7 +406,7 @@ def _of_delivery(visit: Visit, id: int) -> str:
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
 
-def _editor(visit: Visit, editing: _Editing) -> Shown:
+def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
     id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
@@ -449,7 +447,7 @@ def _seconds(form: Form) -> float:
         return policy.DEFAULT_SECONDS
 
 
-def _shown(visit: Visit, run: _Run) -> dict[str, Any]:
+def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
     """A run for people: what is long is cut."""
     result = run.result
     now = examples.outcome(result)
@@ -468,7 +466,7 @@ def _shown(visit: Visit, run: _Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: TraceStep) -> dict[str, Any]:
     is_refused = step.error.startswith(REFUSED)
     return {
         "path": step.path, "ms": f"{step.ms:.1f}", "error": step.error, "rule": step.verdict,

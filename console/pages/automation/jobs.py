@@ -8,7 +8,7 @@ from console import lists
 from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, again, see
+from console.shown import PageResponse, again, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import log
@@ -64,7 +64,7 @@ MAX_LINES = 100  # of the log, about one job
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
     kinds = queue.kinds()
     state, kind = _choice(visit, "state", [value for value, _ in STATES if value]), _choice(visit, "kind", kinds)
@@ -78,7 +78,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("GET", RUNS, "admin")
-def show_runs(visit: Visit) -> Shown:
+def show_runs(visit: Visit) -> PageResponse:
     """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
     kinds = queue.kinds()
     kind, number = _choice(visit, "kind", kinds), visit.query.integer("page", 1, 1, records.MAX_PAGE)
@@ -90,14 +90,14 @@ def show_runs(visit: Visit) -> Shown:
 
 
 @page("GET", SCANS, "admin")
-def show_scans(visit: Visit) -> Shown:
+def show_scans(visit: Visit) -> PageResponse:
     """What runs from time to time: when it ran last and runs next."""
     found = scheduled.scans(visit.ctx)
     return render(visit, "scans.html", found=found, tabs=TABS, seconds=scheduler.SCAN_SECONDS, does=SCANS_DO)
 
 
 @page("POST", SCANS, "admin")
-def look_now(visit: Visit) -> Shown:
+def look_now(visit: Visit) -> PageResponse:
     """Let all of it run at once."""
     scheduled.look_now(visit.ctx)
     visit.tell("All that is on runs now.")
@@ -105,7 +105,7 @@ def look_now(visit: Visit) -> Shown:
 
 
 @page("POST", f"{SCANS}/switch", "admin")
-def switch_scan(visit: Visit) -> Shown:
+def switch_scan(visit: Visit) -> PageResponse:
     """Switch one of them on or off."""
     name, is_off = visit.form.text("name", ""), visit.form.flag("off")
     scheduled.switch_scan(visit.ctx, name, not is_off)
@@ -115,7 +115,7 @@ def switch_scan(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show_one(visit: Visit) -> Shown:
+def show_one(visit: Visit) -> PageResponse:
     """One job while it waits and runs, and how it went. Raises NotFound for one that left nothing behind."""
     job = scheduled.one(visit.ctx, visit.id)
     runs, total = scheduled.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
@@ -132,14 +132,14 @@ def show_one(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/run", "admin")
-def run(visit: Visit) -> Shown:
+def run(visit: Visit) -> PageResponse:
     """Let a job be begun at once; its page tells how it goes."""
     scheduled.run_now(visit.ctx, visit.id)
     return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/drop", "admin")
-def drop(visit: Visit) -> Shown:
+def drop(visit: Visit) -> PageResponse:
     """Remove a job: what it was to do is not done."""
     kind = scheduled.drop(visit.ctx, visit.id)
     visit.tell(f"Job {visit.id} ({kind}) is dropped; the audit log tells what it was to do.")
@@ -147,14 +147,14 @@ def drop(visit: Visit) -> Shown:
 
 
 @page("GET", TIMERS, "admin")
-def show_timers(visit: Visit) -> Shown:
+def show_timers(visit: Visit) -> PageResponse:
     """Timers of automations, the next one first."""
     found, wrong = lists.found(visit, TIMER, "sort:nextRunAt")
     return render(visit, "timers.html", 422 if wrong else 200, found=found, wrong=wrong, tabs=TABS, in_words=in_words)
 
 
 @page("POST", f"{TIMERS}/{{id}}/run", "admin")
-def run_timer(visit: Visit) -> Shown:
+def run_timer(visit: Visit) -> PageResponse:
     """Let a timer run now; its patterns go on from there."""
     timer = lists.record(visit, TIMER, visit.id)
     try:
@@ -168,7 +168,7 @@ def run_timer(visit: Visit) -> Shown:
 
 
 @page("POST", f"{TIMERS}/{{id}}/switch", "admin")
-def switch_timer(visit: Visit) -> Shown:
+def switch_timer(visit: Visit) -> PageResponse:
     """Switch a timer on or off."""
     timer = lists.record(visit, TIMER, visit.id)
     is_off = visit.form.flag("off")

@@ -8,7 +8,7 @@ from console import exports, live
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown
+from console.shown import INVALID, PageResponse
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.automation import automation_log
@@ -35,7 +35,7 @@ FILTERS = (
 
 
 @page("GET", BASE, "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """A page of the log, newest first: its entries, or with `group=run` its runs; `run` shows the entries of one."""
     q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
@@ -63,13 +63,13 @@ def show(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/latest", "admin")
-def show_latest(visit: Visit) -> Shown:
+def show_latest(visit: Visit) -> PageResponse:
     """For the list that stays live: the newest entry."""
     return live.latest(visit, CHANNEL, automation_log.newest)
 
 
 @page("GET", f"{BASE}/export", "admin")
-def export(visit: Visit) -> Shown:
+def export(visit: Visit) -> PageResponse:
     """The entries that a search finds as a file: `format` csv or jsonl. Raises NotFound for another one, BadQuery."""
     format = visit.query.text("format", "csv")
     if format not in exports.FORMATS:

@@ -9,7 +9,7 @@ from console.forms import Form
 from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
-from console.shown import Shown, see
+from console.shown import PageResponse, see
 from console.visit import Visit
 from server.automation import timers
 from server.desk import records
@@ -39,14 +39,14 @@ _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new timer."""
     zone = visit.actor.timezone or "UTC"
     return _form(visit, Form.of({"repeat": "daily", "day": "mon", "time": "08:00", "recurring_timezone": zone}), None)
 
 
 @page("POST", f"{BASE}/new", "admin")
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a timer."""
     form = Form.sent(visit.form, FIELDS)
     try:
@@ -60,7 +60,7 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One timer to be changed."""
     each = lists.record(visit, URI, visit.id)
     once = each["next_run_at"] if not each["is_recurring"] else 0
@@ -73,7 +73,7 @@ def show(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}", "admin")
-def change(visit: Visit) -> Shown:
+def change(visit: Visit) -> PageResponse:
     """Change a timer."""
     each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, FIELDS)
     try:
@@ -86,7 +86,7 @@ def change(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove a timer; its automation stays."""
     each = lists.remove(visit, URI)
     visit.tell(f"{each['name']} is deleted.")
@@ -121,7 +121,7 @@ def _patterns(form: Form, repeat: str) -> str:
     return PATTERNS[repeat].format(f"{int(clock[2])} {int(clock[1])}", form.get("day"))
 
 
-def _form(visit: Visit, form: Form, each: dict[str, Any] | None) -> Shown:
+def _form(visit: Visit, form: Form, each: dict[str, Any] | None) -> PageResponse:
     found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
     return render(
         visit, "timer.html", form.status, form=form, labels=LABELS, repeats=REPEATS, days=DAYS, path=visit.path,

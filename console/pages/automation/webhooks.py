@@ -11,18 +11,18 @@ from console.forms import Form
 from console.pages.automation.log import KINDS
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, Shown, see
+from console.shown import INVALID, PageResponse, see
 from console.ui import moment, shell
 from console.visit import Visit
 from server.automation import automation_log, bindings
-from server.automation.bindings import Considered
+from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
 from server.automation.inputs import misfit
 from server.automation.types.automation_log import LEVELS
 from server.automation.types.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAST
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
-from server.automation.webhooks.responding import Received, Simulated
+from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
 from server.automation.webhooks.withheld import HIDDEN
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
@@ -49,11 +49,11 @@ LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Hea
 
 
 @dataclass(frozen=True)
-class Entry:
+class BindingEntry:
     """An entry of a binding. kind, told: of its badge. note: what more there is to say. inputs: that the automation
     would be given, as JSON, "" for none."""
 
-    of: Considered
+    of: BindingCandidate
     kind: str
     told: str
     note: str = ""
@@ -61,11 +61,11 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AnswerPreview:
     """Who answers to a request. trouble: why callers get no answer, "" when they do. winner: the name of the
     automation, "" for none. is_broken: whether they get 500."""
 
-    entries: list[Entry]
+    entries: list[BindingEntry]
     trouble: str = ""
     winner: str = ""
     is_broken: bool = False
@@ -77,7 +77,7 @@ class Verdict:
 
 
 @page("GET", BASE, "admin")
-def show_list(visit: Visit) -> Shown:
+def show_list(visit: Visit) -> PageResponse:
     """All webhooks, with the last call of each."""
     found, wrong = lists.found(visit, URI)
     since = visit.now - HOURS * deliveries.HOUR_SECONDS
@@ -92,13 +92,13 @@ def show_list(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> Shown:
+def show_new(visit: Visit) -> PageResponse:
     """The form for a new webhook."""
     return _new(visit, Form.of({"name": "", "automation": ""}))
 
 
 @page("POST", f"{BASE}/new", "admin")
-def create(visit: Visit) -> Shown:
+def create(visit: Visit) -> PageResponse:
     """Make a webhook that an automation answers to."""
     form = Form.sent(visit.form, ("name", "automation"))
     name = form.text("automation")
@@ -112,21 +112,21 @@ def create(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> Shown:
+def show(visit: Visit) -> PageResponse:
     """One webhook: its address, who answers, the last deliveries, a request to try. `sample` fills in a request."""
     each = lists.record(visit, URI, visit.id)
     return _webhook(visit, each, drafts.take_up(visit, visit.path, _form(visit, each)))
 
 
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
-def show_latest(visit: Visit) -> Shown:
+def show_latest(visit: Visit) -> PageResponse:
     """For the page that listens: the last delivery."""
     lists.record(visit, URI, visit.id)
     return live.latest(visit, deliveries.CHANNEL, lambda ctx: deliveries.newest(ctx, visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> Shown:
+def save(visit: Visit) -> PageResponse:
     """Change name and binding."""
     each = lists.record(visit, URI, visit.id)
     form = Form.sent(visit.form, SETTINGS)
@@ -142,7 +142,7 @@ def save(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
-def try_it(visit: Visit) -> Shown:
+def try_it(visit: Visit) -> PageResponse:
     """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
     which automation would."""
     each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, TRIED)
@@ -162,13 +162,13 @@ def try_it(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
-def show_rotate(visit: Visit) -> Shown:
+def show_rotate(visit: Visit) -> PageResponse:
     """The question how long the present address shall work."""
     return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
 
 
 @page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
-def end_address(visit: Visit) -> Shown:
+def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
     tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
     visit.tell("The old address works no more.")
@@ -176,7 +176,7 @@ def end_address(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
-def rotate(visit: Visit) -> Shown:
+def rotate(visit: Visit) -> PageResponse:
     """Give the webhook a new address."""
     form = overlaps.sent(visit)
     if form.is_wrong:
@@ -189,7 +189,7 @@ def rotate(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/switch", "admin")
-def switch(visit: Visit) -> Shown:
+def switch(visit: Visit) -> PageResponse:
     """Switch a webhook on or off."""
     each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
@@ -199,7 +199,7 @@ def switch(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> Shown:
+def delete(visit: Visit) -> PageResponse:
     """Remove a webhook with its deliveries."""
     each = lists.remove(visit, URI)
     visit.tell(f"{each['name']} is removed; its address answers 404.")
@@ -207,7 +207,7 @@ def delete(visit: Visit) -> Shown:
 
 
 @page("GET", f"{BASE}/deliveries/{{id}}", "admin")
-def show_delivery(visit: Visit) -> Shown:
+def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
     id = visit.id
     found = deliveries.one(visit.ctx, id)
@@ -226,14 +226,14 @@ def show_delivery(visit: Visit) -> Shown:
 
 
 @page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin")
-def replay_delivery(visit: Visit) -> Shown:
+def replay_delivery(visit: Visit) -> PageResponse:
     """Let the webhook answer to the same request once more."""
     made = replay(visit.ctx, visit.id)
     visit.tell("The request was answered once more; this is the new delivery.")
     return see(f"{BASE}/deliveries/{made}")
 
 
-def _ask(visit: Visit, form: Form) -> Shown:
+def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
     return render(
@@ -242,11 +242,11 @@ def _ask(visit: Visit, form: Form) -> Shown:
     )  # fmt: skip
 
 
-def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> Shown:
+def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
     return render(visit, "webhook_rotate.html", form.status, each=each, form=form, overlaps=overlaps.OVERLAPS)
 
 
-def _new(visit: Visit, form: Form) -> Shown:
+def _new(visit: Visit, form: Form) -> PageResponse:
     found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
     automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found]
     return render(
@@ -268,7 +268,9 @@ def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
     return form
 
 
-def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulated | None = None) -> Shown:
+def _webhook(
+    visit: Visit, each: dict[str, Any], form: Form, simulated: WebhookSimulation | None = None
+) -> PageResponse:
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
     listed, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
     former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
@@ -293,7 +295,7 @@ def _webhook(visit: Visit, each: dict[str, Any], form: Form, simulated: Simulate
     )  # fmt: skip
 
 
-def _shown(each: Simulated) -> dict[str, Any]:
+def _shown(each: WebhookSimulation) -> dict[str, Any]:
     """A simulation for people: what is long is cut."""
     response, result = each.response, each.result
     headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
@@ -304,29 +306,29 @@ def _shown(each: Simulated) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
+def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
     """Who answers to a request, as the binding is saved, and what callers should not find out first."""
     try:
         considered = responding.considered(visit.ctx, each, received)
     except HelpdeskError as error:
-        return Verdict([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
-    entries: list[Entry] = []
+        return AnswerPreview([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
+    entries: list[BindingEntry] = []
     winner, wrong = None, None
     for one in considered:
         if one.handler is None:
             kind, told = ("muted", "disabled") if one.is_off else ("err", "cannot answer")
-            entries.append(Entry(one, kind, told, one.reason))
+            entries.append(BindingEntry(one, kind, told, one.reason))
         elif winner is None:
             winner, given = one.handler.automation, one.handler.inputs
             wrong = misfit(winner.script, given)
             kind, told, note = ("err", "answers 500", wrong.message) if wrong else ("ok", "answers", "")
             as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
-            entries.append(Entry(one, kind, told, note, as_json))
+            entries.append(BindingEntry(one, kind, told, note, as_json))
         else:
-            entries.append(Entry(one, "muted", "not asked", "an entry above it answers"))
+            entries.append(BindingEntry(one, "muted", "not asked", "an entry above it answers"))
     if winner is None:
         reason = "none of the automations below can answer" if considered else "no automation is bound yet"
-        return Verdict(entries, f"Callers get 404: {reason}.")
+        return AnswerPreview(entries, f"Callers get 404: {reason}.")
     trouble = ""
     mistakes = checks.mistakes("script", winner.script)
     if mistakes:
@@ -334,15 +336,15 @@ def _verdict(visit: Visit, each: dict[str, Any], received: Received) -> Verdict:
         trouble = f"The script of {winner.name} has a mistake, so callers get 500: line {line}: {reason}"
     elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
         trouble = f"{winner.name} refuses what the binding gives it, so callers get 500: {wrong.message}"
-    return Verdict(entries, trouble, winner.name, is_broken=bool(trouble))
+    return AnswerPreview(entries, trouble, winner.name, is_broken=bool(trouble))
 
 
-def _empty(visit: Visit) -> Received:
+def _empty(visit: Visit) -> WebhookRequest:
     """A request with nothing in it."""
     return received_of("POST", "", "", [], b"", visit.request.client)
 
 
-def _received(visit: Visit, form: Form) -> Received:
+def _received(visit: Visit, form: Form) -> WebhookRequest:
     """The request that was typed. Raises Invalid."""
     return received_of(
         form.get("try_method") or "POST", form.text("try_path").lstrip("/"), form.text("try_query"),

@@ -9,7 +9,7 @@ from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
 from server.template.values import printed
 
 if TYPE_CHECKING:
-    from server.automation.behaviors.run import Run
+    from server.automation.behaviors.run import BehaviorRun
 
 MAX_KEY_CHARS = 255  # of the name of a placeholder
 OFF = ("", "0", "False", "false", "no")
@@ -17,10 +17,10 @@ RISING = (BudgetSpent, TimedOut, Unavailable)  # limits, and a service that cann
 
 
 @dataclass(frozen=True)
-class Call:
+class ActionCall:
     """An action that is reached: the run, and its parameters as they are kept."""
 
-    run: "Run"
+    run: "BehaviorRun"
     params: dict[str, Any]
 
     def text(self, name: str, default: str = "") -> str:
@@ -67,14 +67,14 @@ class Action:
     a simulated run does it only with `run_in_simulator`."""
 
     name: str
-    call: Callable[[Call], Any]
+    call: Callable[[ActionCall], Any]
     note: str
     placeholder: str = ""
     default: str = ""
     otherwise: Callable[[], Any] = lambda: None
     effects: bool = False
 
-    def place(self, call: Call) -> str:
+    def place(self, call: ActionCall) -> str:
         """The key of the dictionary that the result goes to, "" for none."""
         return (call.raw(self.placeholder) or self.default)[:MAX_KEY_CHARS] if self.placeholder else ""
 
@@ -91,10 +91,10 @@ def action(
     default: str = "",
     otherwise: Callable[[], Any] = lambda: None,
     effects: bool = False,
-) -> Callable[[Callable[[Call], Any]], Callable[[Call], Any]]:
+) -> Callable[[Callable[[ActionCall], Any]], Callable[[ActionCall], Any]]:
     """Declare the decorated function as an action; what it answers is the result."""
 
-    def declare(call: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    def declare(call: Callable[[ActionCall], Any]) -> Callable[[ActionCall], Any]:
         ACTIONS[name] = Action(name, call, note, placeholder, default, otherwise, effects)
         return call
 

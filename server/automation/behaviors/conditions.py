@@ -19,22 +19,22 @@ from server.template.values import items, printed, truthy, whole
 from server.wildcards import fits
 
 if TYPE_CHECKING:
-    from server.automation.behaviors.run import Run
+    from server.automation.behaviors.run import BehaviorRun
 
 DAY_SECONDS = 86400
-Test = Callable[["Run", Any, str, dict[str, Any]], bool]
+Test = Callable[["BehaviorRun", Any, str, dict[str, Any]], bool]
 
 
 class NoAnswer(Exception):
     """The condition cannot be asked: it is false, negated or not."""
 
 
-def passes(run: "Run", groups: list[dict[str, Any]]) -> bool:
+def passes(run: "BehaviorRun", groups: list[dict[str, Any]]) -> bool:
     """Whether all groups pass. One with `any` needs one condition, others all; an empty one passes."""
     return all(_group(run, each) for each in groups)
 
 
-def _group(run: "Run", group: dict[str, Any]) -> bool:
+def _group(run: "BehaviorRun", group: dict[str, Any]) -> bool:
     conditions = group.get("conditions") or []
     if not conditions:
         return True
@@ -42,7 +42,7 @@ def _group(run: "Run", group: dict[str, Any]) -> bool:
     return any(asked) if truthy(group.get("any")) else all(asked)
 
 
-def holds(run: "Run", condition: dict[str, Any]) -> bool:
+def holds(run: "BehaviorRun", condition: dict[str, Any]) -> bool:
     """Whether one condition is true. Raises BudgetSpent."""
     run.step()
     name, operator = printed(condition.get("condition")), printed(condition.get("oper"))
@@ -56,7 +56,7 @@ def holds(run: "Run", condition: dict[str, Any]) -> bool:
         return False
 
 
-def _test_of(run: "Run", name: str, condition: dict[str, Any]) -> Test:
+def _test_of(run: "BehaviorRun", name: str, condition: dict[str, Any]) -> Test:
     """By the type of the variable; for other keys of the dictionary, by what the condition compares."""
     variable = run.behavior.variables.get(name)
     if variable is not None:
@@ -73,7 +73,7 @@ def _by_operator(condition: dict[str, Any]) -> Test:
 # -- on values --------------------------------------------------------------------------------------------------------
 
 
-def _text(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _text(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _compare_text(printed(value), operator, printed(condition.get("value")))
 
 
@@ -92,7 +92,7 @@ def _compare_text(text: str, operator: str, wanted: str) -> bool:
     raise NoAnswer
 
 
-def _number(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _number(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _compare_number(whole(value), operator, whole(condition.get("value")))
 
 
@@ -102,36 +102,36 @@ def _compare_number(number: int, operator: str, wanted: int) -> bool:
     return number == wanted if operator == "is" else number > wanted if operator == "gt" else number < wanted
 
 
-def _checkbox(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _checkbox(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return truthy(value) is truthy(condition.get("bool"))
 
 
-def _date(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _date(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator not in ("between", ""):
         raise NoAnswer
     start, end = _instants(run, condition)
     return start <= whole(value) <= end
 
 
-def _instants(run: "Run", condition: dict[str, Any]) -> tuple[int, int]:
+def _instants(run: "BehaviorRun", condition: dict[str, Any]) -> tuple[int, int]:
     start, end = _instant(run, condition, "from"), _instant(run, condition, "to")
     return start, end + DAY_SECONDS if end < start else end
 
 
-def _instant(run: "Run", condition: dict[str, Any], name: str) -> int:
+def _instant(run: "BehaviorRun", condition: dict[str, Any], name: str) -> int:
     try:
         return times.instant(printed(condition.get(name)), run.ctx.now, run.ctx.tz)
     except Invalid:
         raise NoAnswer from None
 
 
-def _picklist(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _picklist(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator != "in":
         raise NoAnswer
     return printed(value) in _texts(condition, "values")
 
 
-def _choices(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _choices(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     chosen, listed = {printed(each) for each in _several(value)}, _texts(condition, "values")
     if operator not in ("is", "in"):
         raise NoAnswer
@@ -146,14 +146,14 @@ def _texts(condition: dict[str, Any], name: str) -> set[str]:
     return {printed(each) for each in _several(condition.get(name))}
 
 
-def _worker(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _worker(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     if operator != "in":
         raise NoAnswer
     wanted = {whole(each) for each in _several(condition.get("worker_id"))} - {0}
     return whole(value) in wanted if wanted else not whole(value)
 
 
-def _lists(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _lists(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _compare_number(len(items(value)), operator, whole(condition.get("value")))
 
 
@@ -173,7 +173,7 @@ BY_PARAMETER: dict[str, Test] = {"worker_id": _worker, "values": _picklist, "boo
 # -- on nothing of the dictionary -------------------------------------------------------------------------------------
 
 
-def _script(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _script(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     try:
         text = run.render(printed(condition.get("tpl"))).strip()
     except RISING:
@@ -183,11 +183,11 @@ def _script(run: "Run", value: Any, operator: str, condition: dict[str, Any]) ->
     return _compare_text(text, operator, printed(condition.get("value")))
 
 
-def _month(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _month(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _one_of(operator, _here(run).month, condition, "month")
 
 
-def _weekday(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _weekday(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _one_of(operator, _here(run).isoweekday(), condition, "day")
 
 
@@ -197,11 +197,11 @@ def _one_of(operator: str, number: int, condition: dict[str, Any], name: str) ->
     return number in {whole(each) for each in _several(condition.get(name))}
 
 
-def _day_of_month(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _day_of_month(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     return _compare_number(_here(run).day, operator, whole(condition.get("value")))
 
 
-def _time_of_day(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _time_of_day(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     """The seconds of the day; from late to early goes past midnight."""
     if operator != "between":
         raise NoAnswer
@@ -212,7 +212,7 @@ def _time_of_day(run: "Run", value: Any, operator: str, condition: dict[str, Any
     return start <= now <= end if start <= end else now >= start or now <= end
 
 
-def _here(run: "Run") -> datetime:
+def _here(run: "BehaviorRun") -> datetime:
     return datetime.fromtimestamp(run.ctx.now, run.ctx.tz)
 
 
@@ -220,7 +220,7 @@ def _seconds(local: datetime) -> int:
     return local.hour * 3600 + local.minute * 60 + local.second
 
 
-def _availability(run: "Run", value: Any, operator: str, condition: dict[str, Any]) -> bool:
+def _availability(run: "BehaviorRun", value: Any, operator: str, condition: dict[str, Any]) -> bool:
     """Whether a calendar says for all of a time that it is available; else it is busy."""
     ctx, calendars = run.ctx, run.ctx.service.registry.type("calendar")
     start, end = _instants(run, condition)

@@ -12,16 +12,16 @@ from typing import Any
 
 from server import log, template
 from server.automation.behaviors import actions, conditions
-from server.automation.behaviors.action import ACTIONS, RISING, Action, Call
+from server.automation.behaviors.action import ACTIONS, RISING, Action, ActionCall
 from server.automation.behaviors.actions.setting import set_variable
-from server.automation.behaviors.stored import Behavior, Bot
-from server.automation.behaviors.tree import Node
+from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
+from server.automation.behaviors.tree import BehaviorNode
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
 from server.context import Context
 from server.errors import BudgetSpent, HelpdeskError
 from server.template import Budget, Surroundings
-from server.template.run import Run as Rendering
+from server.template.run import Rendering as Rendering
 from server.template.shared import json_text
 from server.template.values import pairs, printed, whole
 
@@ -33,12 +33,12 @@ LOG = log.get("behavior")
 
 
 @dataclass
-class Spent:
+class BehaviorBudget:
     """What one run is done for and has used up, shared with the behaviors that it runs. caller: the operation that set
     it off. running: the ids of the behaviors that are at it."""
 
     caller: Context
-    bot: Bot
+    bot: BehaviorOwner
     budget: Budget
     steps: int = 0
     nested: int = 0
@@ -53,9 +53,9 @@ class Spent:
             raise BudgetSpent(f"the behavior takes longer than {MAX_SECONDS:.0f} seconds; let it handle less at once")
 
 
-def fresh(ctx: Context, bot: Bot) -> Spent:
+def fresh(ctx: Context, bot: BehaviorOwner) -> BehaviorBudget:
     """For a run that no other one runs."""
-    return Spent(ctx, bot, Budget(ends_at=time.monotonic() + MAX_SECONDS))
+    return BehaviorBudget(ctx, bot, Budget(ends_at=time.monotonic() + MAX_SECONDS))
 
 
 class Exit(Exception):
@@ -66,11 +66,17 @@ class Jump(Exception):
     """A subroutine was run: the rest of the actions of this node is left out."""
 
 
-class Run:
+class BehaviorRun:
     """values: the dictionary. simulates: nodes for simulations run too, and actions only where they say so."""
 
     def __init__(
-        self, behavior: Behavior, values: dict[str, Any], host: ServiceHost, spent: Spent, *, simulates: bool = False
+        self,
+        behavior: BehaviorProgram,
+        values: dict[str, Any],
+        host: ServiceHost,
+        spent: BehaviorBudget,
+        *,
+        simulates: bool = False,
     ) -> None:
         actions.load()
         self.behavior = behavior
@@ -102,7 +108,7 @@ class Run:
 
     # -- nodes ------------------------------------------------------------------------------------------------------
 
-    def nodes(self, listed: tuple[Node, ...]) -> None:
+    def nodes(self, listed: tuple[BehaviorNode, ...]) -> None:
         """Run nodes in their order."""
         self.spent.nested += 1
         if self.spent.nested > MAX_NESTED:
@@ -123,10 +129,10 @@ class Run:
             self.nodes(found.nodes)
             raise Jump
 
-    def _is_on(self, node: Node) -> bool:
+    def _is_on(self, node: BehaviorNode) -> bool:
         return node.status == "live" or (node.status == "simulator" and self.simulates)
 
-    def _titled(self, listed: tuple[Node, ...], title: str) -> Node | None:
+    def _titled(self, listed: tuple[BehaviorNode, ...], title: str) -> BehaviorNode | None:
         for node in listed:
             if not self._is_on(node):
                 continue
@@ -137,21 +143,21 @@ class Run:
                 return found
         return None
 
-    def _switch(self, node: Node) -> None:
+    def _switch(self, node: BehaviorNode) -> None:
         for outcome in node.nodes:
             if self._is_on(outcome) and self._outcome(outcome):
                 return
 
-    def _outcome(self, node: Node) -> bool:
+    def _outcome(self, node: BehaviorNode) -> bool:
         if not conditions.passes(self, node.params.get("groups") or []):
             return False
         self.nodes(node.nodes)
         return True
 
-    def _skipped(self, node: Node) -> None:
+    def _skipped(self, node: BehaviorNode) -> None:
         """Subroutines run when an action asks for them."""
 
-    def _loop(self, node: Node) -> None:
+    def _loop(self, node: BehaviorNode) -> None:
         name = printed(node.params.get("as_placeholder")).strip()
         listed = self._listed(printed(node.params.get("foreach_json")))
         if not name or not listed:
@@ -176,7 +182,7 @@ class Run:
         found, _ = self._try("loop", lambda: pairs(self.decoded(self.render(source))))
         return found or []
 
-    def _actions(self, node: Node) -> None:
+    def _actions(self, node: BehaviorNode) -> None:
         try:
             for params in node.params.get("actions") or []:
                 self.step()
@@ -189,7 +195,7 @@ class Run:
     def _action(self, params: dict[str, Any]) -> None:
         name = params["action"]
         variable = self.behavior.variables.get(name)
-        call = Call(self, params)
+        call = ActionCall(self, params)
         if variable is not None:
             self._try(name, lambda: set_variable(call, variable))
             return
@@ -199,7 +205,7 @@ class Run:
         elif not action.effects or not self.simulates or call.flag("run_in_simulator"):
             self._do(action, call)
 
-    def _do(self, action: Action, call: Call) -> None:
+    def _do(self, action: Action, call: ActionCall) -> None:
         place = action.place(call)
         found, is_done = self._try(action.name, lambda: action.call(call))
         if place:
@@ -239,10 +245,10 @@ class Run:
             return None
 
 
-_RUN: dict[str, Callable[[Run, Node], Any]] = {
-    "switch": Run._switch,
-    "outcome": Run._outcome,
-    "loop": Run._loop,
-    "subroutine": Run._skipped,
-    "action": Run._actions,
+_RUN: dict[str, Callable[[BehaviorRun, BehaviorNode], Any]] = {
+    "switch": BehaviorRun._switch,
+    "outcome": BehaviorRun._outcome,
+    "loop": BehaviorRun._loop,
+    "subroutine": BehaviorRun._skipped,
+    "action": BehaviorRun._actions,
 }

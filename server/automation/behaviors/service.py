@@ -10,9 +10,9 @@ from typing import Any
 from server.access.actor import Actor
 from server.access.rules import BOT, Rules
 from server.automation.behaviors import stored, variables
-from server.automation.behaviors.run import Run, Spent, fresh
-from server.automation.behaviors.stored import Behavior, Bot
-from server.automation.behaviors.variables import Sent
+from server.automation.behaviors.run import BehaviorBudget, BehaviorRun, fresh
+from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
+from server.automation.behaviors.variables import RequestParameters
 from server.automation.dictionary import Dictionary, plain
 from server.automation.service import ServiceHost
 from server.context import Context, Service
@@ -28,7 +28,9 @@ META = ("_loaded", "_labels", "_types")  # ends of keys that are told only to wh
 RETRY_SECONDS = 1
 
 
-def run_request(ctx: Context, name: str, sent: Sent, expand: str = "", *, shows_meta: bool = False) -> dict[str, Any]:
+def run_request(
+    ctx: Context, name: str, sent: RequestParameters, expand: str = "", *, shows_meta: bool = False
+) -> dict[str, Any]:
     """Run a behavior for a worker; the whole dictionary at the end, with the keys of `expand` loaded.
 
     name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
@@ -62,13 +64,15 @@ def turns_of(service: Service) -> threading.BoundedSemaphore:
     return TURNS.made(service.store, lambda: threading.BoundedSemaphore(most))
 
 
-def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -> tuple[Behavior, Bot]:
+def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -> tuple[BehaviorProgram, BehaviorOwner]:
     """The behavior of an id or uri that the caller may run now for one of these events, and its bot. Raises as
     run_request."""
     return ctx.service.store.read(lambda tx: _checked(ctx, tx, name, events))
 
 
-def _checked(ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]) -> tuple[Behavior, Bot]:
+def _checked(
+    ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]
+) -> tuple[BehaviorProgram, BehaviorOwner]:
     behavior = stored.find(ctx, tx, name)
     if behavior is None:
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
@@ -91,7 +95,7 @@ def _checked(ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]) 
 
 
 def perform(
-    ctx: Context, behavior: Behavior, bot: Bot, given: Mapping[str, Any], *, simulates: bool = False
+    ctx: Context, behavior: BehaviorProgram, bot: BehaviorOwner, given: Mapping[str, Any], *, simulates: bool = False
 ) -> Dictionary:
     """Run a behavior with the values of its variables; the dictionary at the end. Raises BudgetSpent.
 
@@ -99,7 +103,7 @@ def perform(
     return go(behavior, given, host_of(ctx, bot), fresh(ctx, bot), simulates=simulates)
 
 
-def host_of(ctx: Context, bot: Bot) -> ServiceHost:
+def host_of(ctx: Context, bot: BehaviorOwner) -> ServiceHost:
     """What a bot reaches: everything, in its own name, in the caller's zone."""
     zone = ctx.actor.timezone or "UTC"
     host = ServiceHost(ctx)
@@ -108,18 +112,23 @@ def host_of(ctx: Context, bot: Bot) -> ServiceHost:
 
 
 def go(
-    behavior: Behavior, given: Mapping[str, Any], host: ServiceHost, spent: Spent, *, simulates: bool = False
+    behavior: BehaviorProgram,
+    given: Mapping[str, Any],
+    host: ServiceHost,
+    spent: BehaviorBudget,
+    *,
+    simulates: bool = False,
 ) -> Dictionary:
     """As perform, in a run that goes on already; counted by itself."""
     began = time.perf_counter()
     try:
-        return Run(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
+        return BehaviorRun(behavior, {**_own(host.ctx, behavior), **given}, host, spent, simulates=simulates).go()
     finally:
         if not simulates:
             _count(host.ctx, behavior, (time.perf_counter() - began) * 1000)
 
 
-def _own(ctx: Context, behavior: Behavior) -> dict[str, Any]:
+def _own(ctx: Context, behavior: BehaviorProgram) -> dict[str, Any]:
     """`behavior_*` and `va_*`: the behavior and its bot."""
     found: dict[str, Any] = {}
     for prefix, uri, id in (("behavior_", "behavior", behavior.id), ("va_", "bot", behavior.bot_id)):
@@ -127,7 +136,7 @@ def _own(ctx: Context, behavior: Behavior) -> dict[str, Any]:
     return found
 
 
-def _count(ctx: Context, behavior: Behavior, milliseconds: float) -> None:
+def _count(ctx: Context, behavior: BehaviorProgram, milliseconds: float) -> None:
     about = {"behavior_id": behavior.id, "event": behavior.event}
     metrics.record(ctx.service, BEHAVIOR_INVOCATIONS, 1, about, ctx.now)
     metrics.record(ctx.service, BEHAVIOR_DURATION, round(milliseconds, 3), about, ctx.now)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from server.automation.behaviors.tree import Node, Variable, tree, variables
+from server.automation.behaviors.tree import BehaviorNode, Variable, tree, variables
 from server.context import Context
 from server.digits import id_in
 from server.store.transaction import Transaction
@@ -11,7 +11,7 @@ from server.template.values import items
 
 
 @dataclass(frozen=True)
-class Behavior:
+class BehaviorProgram:
     """A behavior. event: the id of the event that it answers to."""
 
     id: int
@@ -20,11 +20,11 @@ class Behavior:
     event: str
     is_disabled: bool
     variables: dict[str, Variable]
-    tree: tuple[Node, ...]
+    tree: tuple[BehaviorNode, ...]
 
 
 @dataclass(frozen=True)
-class Bot:
+class BehaviorOwner:
     """The bot that a behavior belongs to. config: what it may do: {events, actions}, each {mode, items}."""
 
     id: int
@@ -42,7 +42,7 @@ class Bot:
         return (name in listed) is (rule["mode"] == "allow")
 
 
-def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
+def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:
     """The behavior of an id, or of a uri; None when there is none. Raises Invalid for a tree that cannot be run."""
     record_type = ctx.service.registry.type("behavior")
     id = id_in(name)
@@ -53,17 +53,17 @@ def find(ctx: Context, tx: Transaction, name: str) -> Behavior | None:
     if row is None:
         return None
     record = record_type.record(row)
-    return Behavior(
+    return BehaviorProgram(
         record["id"], record["name"], record["bot_id"], record["event_point"], bool(record["is_disabled"]),
         variables(record["variables"]), tree(record["nodes"]),
     )  # fmt: skip
 
 
-def bot_of(ctx: Context, tx: Transaction, behavior: Behavior) -> Bot | None:
+def bot_of(ctx: Context, tx: Transaction, behavior: BehaviorProgram) -> BehaviorOwner | None:
     """The bot of a behavior; None when there is none any more."""
     record_type = ctx.service.registry.type("bot")
     row = tx.get(record_type.table, behavior.bot_id)
     if row is None:
         return None
     record = record_type.record(row)
-    return Bot(record["id"], record["name"], bool(record["is_disabled"]), record["config"])
+    return BehaviorOwner(record["id"], record["name"], bool(record["is_disabled"]), record["config"])

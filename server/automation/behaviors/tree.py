@@ -19,14 +19,14 @@ _KEY = re.compile(r"var_[a-z0-9_]+\Z")
 
 
 @dataclass(frozen=True)
-class Node:
+class BehaviorNode:
     """One node. params: of a loop, an outcome or an action. nodes: those below, in their order."""
 
     type: str
     title: str
     status: str
     params: dict[str, Any]
-    nodes: tuple["Node", ...]
+    nodes: tuple["BehaviorNode", ...]
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,23 @@ class Variable:
     params: dict[str, Any]
 
 
-def tree(nodes: Any) -> tuple[Node, ...]:
+def tree(nodes: Any) -> tuple[BehaviorNode, ...]:
     """The nodes of a behavior. Raises Invalid that names the node. Source: Bot behaviors, the tree."""
-    return _Reader().nodes(nodes, "nodes", "", 1)
+    return _TreeReader().nodes(nodes, "nodes", "", 1)
 
 
-class _Reader:
+class _TreeReader:
     def __init__(self) -> None:
         self._count = 0
 
-    def nodes(self, listed: Any, path: str, above: str, depth: int) -> tuple[Node, ...]:
+    def nodes(self, listed: Any, path: str, above: str, depth: int) -> tuple[BehaviorNode, ...]:
         if not isinstance(listed, list):
             raise _bad("nodes", f"{path} takes a list of nodes")
         if depth > MAX_DEPTH and listed:
             raise _bad("nodes", f"{path}: at most {MAX_DEPTH} nodes inside each other")
         return tuple(self._node(each, f"{path}[{place}]", above, depth) for place, each in enumerate(listed))
 
-    def _node(self, given: Any, path: str, above: str, depth: int) -> Node:
+    def _node(self, given: Any, path: str, above: str, depth: int) -> BehaviorNode:
         self._count += 1
         if self._count > MAX_NODES:
             raise _bad("nodes", f"at most {MAX_NODES} nodes")
@@ -75,7 +75,7 @@ class _Reader:
             raise _bad("nodes", f"{path}: a node of the type action takes no nodes below it")
         params = _map(given.get("params"), "nodes", f"{path}.params")
         _check_params(type, params, path)
-        return Node(type, str(given.get("title") or ""), status, params, below)
+        return BehaviorNode(type, str(given.get("title") or ""), status, params, below)
 
 
 def _check_params(type: str, params: dict[str, Any], path: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from server import times
-from server.automation.behaviors.stored import Behavior
+from server.automation.behaviors.stored import BehaviorProgram
 from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.context import Context
 from server.desk.dictionary import Dictionaries
@@ -21,7 +21,7 @@ _DIGITS = re.compile(r"\s*([0-9]{1,18})(?![0-9])")
 UNCHANGED = ("M", "X", "F", "I")
 
 
-class Sent(Protocol):
+class RequestParameters(Protocol):
     """The parameters of a request; as web/params.py has them."""
 
     tree: dict[str, Any]
@@ -33,7 +33,7 @@ class Sent(Protocol):
     def json(self, name: str, default: Any = None, required: bool = False) -> Any: ...
 
 
-def of_request(ctx: Context, behavior: Behavior, sent: Sent) -> dict[str, Any]:
+def of_request(ctx: Context, behavior: BehaviorProgram, sent: RequestParameters) -> dict[str, Any]:
     """The part of the dictionary that the parameters of a request make: every public variable, in their order. Private
     ones are not looked at. Raises Required, Invalid, Malformed, each naming the variable."""
     found: dict[str, Any] = {}
@@ -46,7 +46,7 @@ def of_request(ctx: Context, behavior: Behavior, sent: Sent) -> dict[str, Any]:
     return found
 
 
-def _raw(variable: Variable, sent: Sent) -> Any:
+def _raw(variable: Variable, sent: RequestParameters) -> Any:
     if variable.type.startswith(LIST_PREFIX):
         return sent.json(variable.key, [])
     value = sent.tree.get(variable.key)
@@ -55,7 +55,7 @@ def _raw(variable: Variable, sent: Sent) -> Any:
     return sent.text(variable.key, "")
 
 
-def of_values(ctx: Context, behavior: Behavior, values: Mapping[str, Any]) -> dict[str, Any]:
+def of_values(ctx: Context, behavior: BehaviorProgram, values: Mapping[str, Any]) -> dict[str, Any]:
     """As of_request, from values of a script. Raises Required, Invalid."""
     found: dict[str, Any] = {}
     for key, variable in behavior.variables.items():

@@ -8,7 +8,7 @@ from typing import Any
 from server.access import tokens
 from server.automation import contents
 from server.automation.acting import service_of, words
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import Dictionary
 from server.context import Context
 from server.errors import Invalid, Required, nearest
@@ -19,7 +19,7 @@ NAME_CHARS = 255
 MAX_MATCHES, DEFAULT_MATCHES = 500, 10
 MAX_DIMENSIONS = 8192  # numbers of a vector
 STEPS_A_LINE = 8  # of the budget, beside one for each number
-Answer = Callable[[Call, Context, dict[str, Any]], Any]
+Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
 
 
 @command(
@@ -29,7 +29,7 @@ Answer = Callable[[Call, Context, dict[str, Any]], Any]
     Input("params", "map", "What it takes.", default={}),
     needs_output=True,
 )
-def api_command(call: Call) -> Any:
+def api_command(call: CommandCall) -> Any:
     """What the named command answers. Source: ours."""
     ctx, name = service_of(call), call.inputs["name"]
     if name not in _ANSWERS:
@@ -42,7 +42,7 @@ def api_command(call: Call) -> Any:
     return answer(call, ctx, params)
 
 
-def _validated(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     """token_*, app_* and worker_* of a token, {} for an unknown one. One that is over or revoked is an error."""
     text = printed(params.get("token"))
     if not text:
@@ -62,7 +62,7 @@ def _validated(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
     return Dictionary(values, call.run.load)
 
 
-def _similar(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+def _similar(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     """{matches: [{score, data}]}: the lines of a data set whose vectors point most nearly the same way, best first.
 
     score: the cosine of the angle, 1 for the same direction."""
@@ -87,7 +87,7 @@ def _similar(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
     return {"matches": [{"score": score, "data": data} for score, data in scored[: int(number(limit))]]}
 
 
-def _lines(call: Call, ctx: Context, uri: str) -> Iterator[dict[str, Any]]:
+def _lines(call: CommandCall, ctx: Context, uri: str) -> Iterator[dict[str, Any]]:
     """The maps of a data set, one JSON text on each line. Raises CommandFailed for a line that is none."""
     for place, line in enumerate(contents.content(ctx, contents.find(ctx, uri)).splitlines(), start=1):
         call.run.budget.step(STEPS_A_LINE)
@@ -112,7 +112,7 @@ def _vector(value: Any) -> list[float] | None:
     return [each / length for each in found] if 0 < length < math.inf else None
 
 
-def _has_no_screen(call: Call, ctx: Context, params: dict[str, Any]) -> Any:
+def _has_no_screen(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     raise CommandFailed(f"{call.inputs['name']} is not available on this installation: it needs worklists on screen")
 
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from server.automation import contents
 from server.automation.acting import changed, instant, service_of
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.context import Context
 from server.desk import files
 from server.desk.files import OCTETS, StoredFile
@@ -46,7 +46,7 @@ URI = Input("uri", "text", "The file: svc:attachment:<id>, svc:resource:<name> o
     Input("password", "text", "Of the archive."),
     needs_output=True,
 )  # fmt: skip
-def read(call: Call) -> Any:
+def read(call: CommandCall) -> Any:
     """{bytes, uri, name, offset_from, offset_to, mime_type, size}. What is no text comes as a data URI; a character is
     not cut in two. size: of the file as it is kept, or in the archive. Source: ours."""
     ctx, given = service_of(call), call.inputs
@@ -81,7 +81,7 @@ def _filters(given: Any) -> list[str]:
     return names
 
 
-def _unpacked(call: Call, ctx: Context, file: StoredFile, offset: int, length: int) -> tuple[str, int, bytes]:
+def _unpacked(call: CommandCall, ctx: Context, file: StoredFile, offset: int, length: int) -> tuple[str, int, bytes]:
     """(name, size, bytes of the part) of what is packed in a file."""
     name, size, packed = file.name, file.size, contents.content(ctx, file)
     stream: IO[bytes] = io.BytesIO(packed)
@@ -106,7 +106,7 @@ def _member(archive: zipfile.ZipFile, name: str, password: str) -> tuple[str, in
     return name, entry.file_size, archive.open(entry, pwd=password.encode() or None)
 
 
-def _part(call: Call, stream: IO[bytes], offset: int, length: int) -> bytes:
+def _part(call: CommandCall, stream: IO[bytes], offset: int, length: int) -> bytes:
     if offset + length > MAX_UNPACKED_BYTES:
         raise TooLarge(f"file.read: at most {MAX_UNPACKED_BYTES:,} bytes are unpacked", limit=MAX_UNPACKED_BYTES)
     found, place = bytearray(), 0
@@ -151,7 +151,7 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
     Input("uri", "text", "An automation resource that the content is added to.", max=MAX_URI_CHARS),
     needs_output=True,
 )  # fmt: skip
-def write(call: Call) -> Any:
+def write(call: CommandCall) -> Any:
     """{uri, mime_type, expires_at, size, id}, and the name when it has one. Source: ours."""
     ctx, given = service_of(call, ("content",)), call.inputs
     content = _content(call, ctx, given["content"])
@@ -170,7 +170,7 @@ def write(call: Call) -> Any:
     return told | ({"name": found["name"]} if found["name"] else {})
 
 
-def _content(call: Call, ctx: Context, given: Any) -> bytes:
+def _content(call: CommandCall, ctx: Context, given: Any) -> bytes:
     if isinstance(given, str):
         return bytes_of(given)
     names = [str(key) for key, _ in pairs(given)]
@@ -192,7 +192,7 @@ _DATA = FileContent("Bytes.", MAX_CONTENT_CHARS, stored=False)
 _DATA.name = "content"
 
 
-def _zipped(call: Call, ctx: Context, given: Any) -> bytes:
+def _zipped(call: CommandCall, ctx: Context, given: Any) -> bytes:
     """An archive of files. Raises Invalid, TooLarge above the setting `max_attachment_bytes`."""
     if not isinstance(given, dict) or set(given) - {"files", "password"} or not isinstance(given.get("files"), dict):
         raise Invalid("file.write: content: zip takes `files:` with a path for each", field="content")

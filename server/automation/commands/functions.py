@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.host import FUNCTION
 
 MAX_URI_CHARS = 512
@@ -15,7 +15,7 @@ MAX_CALLS_DEEP = 16  # automations that call each other
     Input("inputs", "map", "What it is given.", default={}),
     own_keys=("uri", "inputs"), tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )  # fmt: skip
-def function(call: Call) -> Any:
+def function(call: CommandCall) -> Any:
     """Source: ours. The callee sees nothing but its inputs, has its own policy and its own time."""
     run, name = call.run, call.inputs["uri"]
     found = run.host.automation(automation_name(name))

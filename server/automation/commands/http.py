@@ -11,16 +11,16 @@ import yaml
 from server import outbound
 from server.automation import contents
 from server.automation.acting import service_of
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import plain
 from server.connections import accounts
 from server.context import Context
 from server.desk.files import OCTETS
 from server.errors import Invalid, TooLarge, nearest
 from server.mail import charsets
-from server.outbound.client import MAX_SECONDS, METHODS, Response
+from server.outbound.client import MAX_SECONDS, METHODS, OutboundResponse
 from server.outbound.urls import MAX_URL_CHARS
-from server.template.run import Run as Rendering
+from server.template.run import Rendering as Rendering
 from server.template.shared import json_text
 from server.template.shared.forms import form_text
 from server.template.shared.texts import bytes_of
@@ -57,7 +57,7 @@ _TEXTS = frozenset(
     Input("response", "map", "`resource:` keeps the body as an automation resource, until its `expires:`."),
     needs_output=True, effects=True,
 )  # fmt: skip
-def http_request(call: Call) -> Any:
+def http_request(call: CommandCall) -> Any:
     """{status_code, url, content_type, headers, body}, and how a body that is no text is given. Source: ours."""
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
     bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
@@ -96,7 +96,7 @@ def headers_of(given: Any) -> Iterator[tuple[str, str]]:
             yield str(name), printed(each)
 
 
-def _body(call: Call, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
+def _body(call: CommandCall, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes, list[tuple[str, str]]]:
     """The bytes to send, and the headers with the type that these have."""
     full = next((value for name, value in headers if name.strip().lower() == "content-type"), "")
     kind = full.partition(";")[0].strip().lower()
@@ -118,7 +118,7 @@ def _body(call: Call, given: Any, headers: list[tuple[str, str]]) -> tuple[bytes
     return content, headers
 
 
-def _encoded(call: Call, given: Any, kind: str) -> str:
+def _encoded(call: CommandCall, given: Any, kind: str) -> str:
     rendering = Rendering({}, call.run.budget, call.run.around)
     if kind == "application/json" or kind.endswith("+json") or kind.startswith("application/x-amz-json-"):
         return json_text.encoded(rendering, given, json_text.UNESCAPED_SLASHES)
@@ -143,16 +143,16 @@ def _typed(headers: list[tuple[str, str]], kind: str) -> list[tuple[str, str]]:
     return [*(pair for pair in headers if pair[0].strip().lower() != "content-type"), ("content-type", kind)]
 
 
-def _left(call: Call) -> float:
+def _left(call: CommandCall) -> float:
     """Seconds that the automation may still take, more than 0."""
     return max(call.run.budget.ends_at - time.monotonic(), 0.001)
 
 
-def _service_of(call: Call) -> Context:
+def _service_of(call: CommandCall) -> Context:
     return service_of(call, ("headers", "body"))
 
 
-def _expires(call: Call) -> int | None:
+def _expires(call: CommandCall) -> int | None:
     """Until when the body is kept as a resource: Unix seconds, -1 for as long as usual; None: only a large one is."""
     given = call.inputs["response"] or {}
     if not isinstance(given, dict):
@@ -174,7 +174,7 @@ def _expires(call: Call) -> int | None:
     return found
 
 
-def _told(call: Call, response: Response, expires: int | None) -> dict[str, Any]:
+def _told(call: CommandCall, response: OutboundResponse, expires: int | None) -> dict[str, Any]:
     """An answer as scripts see it."""
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
@@ -192,7 +192,7 @@ def _told(call: Call, response: Response, expires: int | None) -> dict[str, Any]
     return found | {"body": text}
 
 
-def _kept(call: Call, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:
+def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> dict[str, Any]:
     if call.run.host.ctx is None:
         raise CommandFailed(
             f"the answer has {len(content):,} bytes; one that is asked for as a resource, or has more than "

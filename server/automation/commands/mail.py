@@ -4,7 +4,7 @@ from typing import Any
 
 from server import mailroom
 from server.automation.acting import service_of
-from server.automation.command import Call, Input, command
+from server.automation.command import CommandCall, Input, command
 from server.automation.dictionary import lazy
 from server.template.shared.texts import bytes_of
 
@@ -17,7 +17,7 @@ MAX_MAIL_CHARS = 16_777_216
     Input("message", "text", "The mail with its headers.", required=True, max=MAX_MAIL_CHARS),
     effects=True,
 )
-def parse(call: Call) -> Any:
+def parse(call: CommandCall) -> Any:
     """The dictionary of the ticket, whose keys load when they are read; false when none came of it. Refused in a dry
     run: mail may set off more than can be undone. Source: ours."""
     ctx = service_of(call, ("message",))

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from server.automation.acting import changed, instant, service_of
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.context import Context
 from server.desk import metrics
 from server.errors import Invalid, NotFound, nearest
@@ -26,7 +26,7 @@ MAX_NAMES = 500  # looked at for the nearest one
     Input("timestamp", "text", "Of when it is: a time; now when blank."),
     Input("is_realtime", "flag", "Whether it is stored at once, instead of within a minute.", default=False),
 )
-def increment(call: Call) -> Any:
+def increment(call: CommandCall) -> Any:
     """An empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have.
 
     Source: Data queries, metrics.timeseries."""

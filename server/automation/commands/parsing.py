@@ -3,9 +3,9 @@
 from typing import Any
 
 from server import template
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.errors import KataSyntax, TemplateFailed
-from server.kata import Generic, Given, check, encode, parse
+from server.kata import Environment, Generic, check, encode, parse
 from server.template.functions.notations import STEPS_A_LINE
 
 MAX_KATA_CHARS = 1_024_000
@@ -18,7 +18,7 @@ MAX_KATA_CHARS = 1_024_000
     Input("schema", "map", "What it must look like."),
     governed=False, needs_output=True,
 )  # fmt: skip
-def kata_parse(call: Call) -> Any:
+def kata_parse(call: CommandCall) -> Any:
     run, source = call.run, call.inputs["kata"]
     values = call.inputs["dict"] or {}
 
@@ -29,7 +29,7 @@ def kata_parse(call: Call) -> Any:
         text = source if isinstance(source, str) else encode(source)
         run.budget.made(text.count("\n") * STEPS_A_LINE)
         document = parse(text)
-        found = Generic(Given(values=values, render=render, read_date=run.read_date)).value(document.tree)
+        found = Generic(Environment(values=values, render=render, read_date=run.read_date)).value(document.tree)
     except (KataSyntax, TemplateFailed) as error:
         raise CommandFailed(f"{error.message} ({call.node.path})") from error
     if call.inputs["schema"]:

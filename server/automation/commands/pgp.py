@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 
 MAX_MESSAGE_CHARS = 16_777_216
 MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_CHARS)
@@ -12,16 +12,16 @@ MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_C
     "encrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE,
     Input("public_keys", "map", "Whom it is for.", required=True), needs_output=True,
 )  # fmt: skip
-def encrypt(call: Call) -> Any:
+def encrypt(call: CommandCall) -> Any:
     """Always fails. Source: ours."""
     _refuse(call)
 
 
 @command("decrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE, needs_output=True)
-def decrypt(call: Call) -> Any:
+def decrypt(call: CommandCall) -> Any:
     """Always fails. Source: ours."""
     _refuse(call)
 
 
-def _refuse(call: Call) -> NoReturn:
+def _refuse(call: CommandCall) -> NoReturn:
     raise CommandFailed(f"{call.node.type} is not available on this installation: it keeps no PGP keys")

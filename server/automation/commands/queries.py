@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.automation.acting import parameters, service_of
-from server.automation.command import Call, Input, command
+from server.automation.command import CommandCall, Input, command
 from server.queries import frame
 
 MAX_QUERY_CHARS = 65_536  # of the input; the query language takes fewer
@@ -20,6 +20,6 @@ def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
     Input("query_params", "map", "The values for ${name}.", default={}),
     needs_output=True, tells=_tells,
 )  # fmt: skip
-def data_query(call: Call) -> Any:
+def data_query(call: CommandCall) -> Any:
     """{data, _} as the data query endpoint answers. Source: Data queries."""
     return frame.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

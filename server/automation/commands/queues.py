@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation import queues
 from server.automation.acting import changed, instant, service_of
-from server.automation.command import Call, Input, command
+from server.automation.command import CommandCall, Input, command
 from server.automation.dictionary import plain
 from server.template.values import pairs
 
@@ -18,7 +18,7 @@ NAME = Input("queue_name", "text", "The name of the queue.", required=True, max=
     Input("available_at", "text", "Before when nobody gets them: a time, such as `+5 minutes`; now when blank."),
     needs_output=True,
 )  # fmt: skip
-def push(call: Call) -> Any:
+def push(call: CommandCall) -> Any:
     """A uuid for each message, as 32 hex digits. Source: ours."""
     ctx = service_of(call, ("messages",))
     name, at = call.inputs["queue_name"], instant(call, ctx, "available_at", 0)
@@ -30,7 +30,7 @@ def push(call: Call) -> Any:
     "queue.pop", "Take messages out of a queue.", NAME,
     Input("limit", "number", f"How many at most, 1 to {queues.MAX_TAKEN}.", default=1), needs_output=True,
 )  # fmt: skip
-def pop(call: Call) -> Any:
+def pop(call: CommandCall) -> Any:
     """{consumer_id, messages: {uuid: {queue, data, available_at}}}, the longest waiting first. Source: ours."""
     ctx, name, limit = service_of(call), call.inputs["queue_name"], call.inputs["limit"]
     consumer, taken = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.automation.acting import changed, parameters, service_of, words
-from server.automation.command import COMMANDS, Call, CommandFailed, Input, command
+from server.automation.command import COMMANDS, CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import lazy, plain
 from server.context import Context
 from server.desk import records
@@ -32,12 +32,12 @@ VALUES = Input("record_query_params", "map", "The values for ${name}.", default=
 
 
 @command("record.create", "Make a record.", TYPE, FIELDS, EXPAND, SILENT)
-def create(call: Call) -> Any:
+def create(call: CommandCall) -> Any:
     """The dictionary of the new record; further keys load when they are read. Source: ours."""
     return _create(call, service_of(call))
 
 
-def _create(call: Call, ctx: Context) -> Any:
+def _create(call: CommandCall, ctx: Context) -> Any:
     given = call.inputs
     fields, expand = plain(given["fields"]), ",".join(words(given["expand"]))
     return _record(call, changed(call, ctx, lambda ctx: records.create(ctx, given["record_type"], fields, expand)))
@@ -47,14 +47,14 @@ def _create(call: Call, ctx: Context) -> Any:
     "record.update", "Change a record.", TYPE, ID,
     Input("fields", "map", "The fields to change; none are fine.", default={}), EXPAND, SILENT,
 )  # fmt: skip
-def update(call: Call) -> Any:
+def update(call: CommandCall) -> Any:
     """The dictionary of the record afterwards. Source: ours."""
     if "fields" not in call.given:
         raise Required("record.update needs the input 'fields'", field="fields")
     return _update(call, service_of(call), call.inputs["record_id"])
 
 
-def _update(call: Call, ctx: Context, id: int) -> Any:
+def _update(call: CommandCall, ctx: Context, id: int) -> Any:
     given = call.inputs
     fields, expand = plain(given["fields"] or {}), ",".join(words(given["expand"]))
     return _record(call, changed(call, ctx, lambda ctx: records.update(ctx, given["record_type"], id, fields, expand)))
@@ -63,7 +63,7 @@ def _update(call: Call, ctx: Context, id: int) -> Any:
 @command(
     "record.upsert", "Change the record that a search finds, or make one.", TYPE, QUERY, VALUES, FIELDS, EXPAND, SILENT
 )
-def upsert(call: Call) -> Any:
+def upsert(call: CommandCall) -> Any:
     """The dictionary of the record. The policy must allow this command and the one that it comes to.
 
     What was found when the policy was asked is found again in the transaction that writes. Source: ours."""
@@ -73,22 +73,22 @@ def upsert(call: Call) -> Any:
         _ask_for(call, "record.update" if id else "record.create", {"record_id": id} if id else {})
         try:
             return ctx.service.store.write(lambda tx, id=id: _upsert(call, ctx, tx, id))  # type: ignore[misc]
-        except _Changed:
+        except _RecordChanged:
             continue
     raise Unavailable("record.upsert: what its query finds changes all the time; try again", retry_after=1)
 
 
-class _Changed(Exception):
+class _RecordChanged(Exception):
     """The query finds another record than before."""
 
 
-def _upsert(call: Call, ctx: Context, tx: Transaction, id: int) -> Any:
+def _upsert(call: CommandCall, ctx: Context, tx: Transaction, id: int) -> Any:
     if _match(call, ctx, tx) != id:
-        raise _Changed
+        raise _RecordChanged
     return _update(call, ctx, id) if id else _create(call, ctx)
 
 
-def _match(call: Call, ctx: Context, tx: Transaction) -> int:
+def _match(call: CommandCall, ctx: Context, tx: Transaction) -> int:
     """The id of the one record that the query finds, 0 for none. With `limit:1` the first counts.
 
     Raises AmbiguousUpsert."""
@@ -101,7 +101,7 @@ def _match(call: Call, ctx: Context, tx: Transaction) -> int:
     return ids[0] if ids else 0
 
 
-def _ask_for(call: Call, name: str, more: dict[str, Any]) -> None:
+def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
     """Ask the policy for the command that an upsert comes to, with the inputs that it would have."""
     inputs = {key: value for key, value in call.inputs.items() if not key.startswith("record_query")}
     call.run.ask_policy(call.node, COMMANDS[name], inputs | more, call.output)
@@ -111,7 +111,7 @@ def _ask_for(call: Call, name: str, more: dict[str, Any]) -> None:
     "record.get", "Load a record.", TYPE, ID,
     Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS), needs_output=True,
 )  # fmt: skip
-def get(call: Call) -> Any:
+def get(call: CommandCall) -> Any:
     """The dictionary of the record; an unknown id is an error. Source: ours."""
     given, ctx = call.inputs, service_of(call)
     expand = ",".join(words(given["record_expand"]))
@@ -119,7 +119,7 @@ def get(call: Call) -> Any:
 
 
 @command("record.delete", "Delete a record.", TYPE, ID, SILENT)
-def delete(call: Call) -> Any:
+def delete(call: CommandCall) -> Any:
     """The dictionary that the record had. Source: ours."""
     given = call.inputs
 
@@ -142,7 +142,7 @@ def delete(call: Call) -> Any:
           max=MAX_QUERY_CHARS),
     needs_output=True,
 )  # fmt: skip
-def search(call: Call) -> Any:
+def search(call: CommandCall) -> Any:
     """{id: dictionary} in the order of the search, DEFAULT_RESULTS at most unless it says `limit:`; with `limit:1` the
     one dictionary, or false. Source: ours."""
     given, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
@@ -160,11 +160,11 @@ def search(call: Call) -> Any:
     return found
 
 
-def _query(call: Call) -> Query:
+def _query(call: CommandCall) -> Query:
     """The search with its values put in. Raises BadQuery with a position."""
     group = filled(parse_group(call.inputs["record_query"]), parameters(call.inputs["record_query_params"]))
     return query_of(group)
 
 
-def _record(call: Call, shown: dict[str, Any]) -> Any:
+def _record(call: CommandCall, shown: dict[str, Any]) -> Any:
     return lazy(shown, call.run.load)

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation import storage
 from server.automation.acting import changed, instant, service_of
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import plain
 
 KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
@@ -15,7 +15,7 @@ KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
     Input("value", "any", "Text, number, list or map.", required=True),
     Input("expires", "text", "When it goes: a time, such as `+2 hours`; never when blank."),
 )  # fmt: skip
-def set_(call: Call) -> Any:
+def set_(call: CommandCall) -> Any:
     """{key, expires}: Unix seconds, 0 for never. Source: ours."""
     value = call.inputs["value"]
     if value is None or isinstance(value, bool):
@@ -30,7 +30,7 @@ def set_(call: Call) -> Any:
     "storage.get", "Read the value under a key.", KEY,
     Input("default", "any", "What it is when there is none; without it that is an error."), needs_output=True,
 )  # fmt: skip
-def get(call: Call) -> Any:
+def get(call: CommandCall) -> Any:
     """The value. Source: ours."""
     is_there, value = storage.get(service_of(call, ("default",)), call.inputs["key"])
     if is_there:
@@ -41,7 +41,7 @@ def get(call: Call) -> Any:
 
 
 @command("storage.delete", "Remove the value under a key.", KEY)
-def delete(call: Call) -> Any:
+def delete(call: CommandCall) -> Any:
     """True, whether there was one or not. Source: ours."""
     changed(call, service_of(call), lambda ctx: storage.delete(ctx, call.inputs["key"]))
     return True

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server.automation.command import Call, CommandFailed, Input, command
+from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import Dictionary
 from server.digits import is_whole
 from server.template.values import keyed, pairs, printed
@@ -16,7 +16,7 @@ DELIMITER = Input("delimiter", "text", "What stands between the keys instead of 
     "var.set", "Put a value at a path; maps on the way are made.", KEY, DELIMITER,
     Input("value", "any", "Text, number, list, map or null.", required=True), governed=False,
 )  # fmt: skip
-def set_(call: Call) -> Any:
+def set_(call: CommandCall) -> Any:
     """Source: ours. False when a plain value stands in the way."""
     value = call.inputs["value"]
     if isinstance(value, bool):
@@ -30,7 +30,7 @@ def set_(call: Call) -> Any:
     "var.push", "Add an element to a list; a map's entries are merged in.", KEY, DELIMITER,
     Input("value", "any", "The element."), governed=False,
 )  # fmt: skip
-def push(call: Call) -> Any:
+def push(call: CommandCall) -> Any:
     path, value = call.inputs["key"].split(call.inputs["delimiter"] or ":"), call.inputs["value"]
     found = _at(call.run.values, path)
     _charge(call, [*path, ""])
@@ -54,14 +54,14 @@ def push(call: Call) -> Any:
     Input("key", "text or list", "A path, or a list of them.", required=True, max=MAX_PATH_CHARS), DELIMITER,
     governed=False,
 )  # fmt: skip
-def unset(call: Call) -> Any:
+def unset(call: CommandCall) -> Any:
     key, delimiter = call.inputs["key"], call.inputs["delimiter"] or ":"
     if isinstance(key, str):
         return _unset(call, key.split(delimiter))
     return {printed(each): _unset(call, printed(each).split(delimiter)) for _, each in pairs(key)}
 
 
-def _unset(call: Call, path: list[str]) -> bool:
+def _unset(call: CommandCall, path: list[str]) -> bool:
     _charge(call, path)
     return _remove(call.run.values, path)
 
@@ -73,7 +73,7 @@ def _unset(call: Call, path: list[str]) -> bool:
     Input("paths", "text or list", "The keys, with commas between, or a list.", required=True, max=MAX_PATH_CHARS),
     governed=False,
 )
-def expand(call: Call) -> Any:
+def expand(call: CommandCall) -> Any:
     listed = call.inputs["paths"]
     paths = listed.split(",") if isinstance(listed, str) else [printed(each) for _, each in pairs(listed)]
     key = call.inputs["key"]
@@ -85,7 +85,7 @@ def expand(call: Call) -> Any:
     return None
 
 
-def _charge(call: Call, path: list[str]) -> None:
+def _charge(call: CommandCall, path: list[str]) -> None:
     """Before what holds the end of a path is copied, and what holds that. Raises BudgetSpent."""
     for length in range(1, len(path)):
         found = _at(call.run.values, path[:length])

@@ -6,7 +6,7 @@ from server.automation import versions
 from server.errors import KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
 from server.kata.parser import parse, plain
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
 from server.records.shared.triggers import TRIGGERS
 from server.store.tables import Column, Index
@@ -33,7 +33,7 @@ def declared_inputs(script: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def _inputs(record: Record, shown: Shown) -> dict[str, Any]:
+def _inputs(record: Record, shown: DictionaryContext) -> dict[str, Any]:
     return declared_inputs(record["script"])
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from server.errors import Invalid, nearest
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Writing
-from server.search.ast import Bare, Group, Node, Subquery, Term
-from server.search.compile import Scope, compile_group
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Writing
+from server.search.ast import BareWord, BooleanGroup, Node, Subquery, Term
+from server.search.compile import SearchScope, compile_group
 from server.search.conditions import Condition
 from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFilter
 from server.store.tables import Column, Index
@@ -16,7 +16,7 @@ NAME_CHARS, TEXT_CHARS = 255, 1024  # of what is kept; longer is cut
 PARTS = ("name", "node")
 
 
-def level_name(record: Record, shown: Shown) -> str:
+def level_name(record: Record, shown: DictionaryContext) -> str:
     """The word for the level of an entry."""
     return LEVELS[record["level"]]
 
@@ -36,19 +36,21 @@ class LevelFilter(ChoiceFilter):
 class AutomationFilter(TextFilter):
     """The name of the automation, or a group of name: and node:."""
 
-    def meaning(self, term: Term, scope: Scope) -> Condition:
+    def meaning(self, term: Term, scope: SearchScope) -> Condition:
         if isinstance(term.value, Subquery):
             return compile_group(scope.registry.type("automation_log"), self._named(term, term.value.root), scope)
         return super().meaning(term, scope)
 
-    def _named(self, term: Term, group: Group) -> Group:
+    def _named(self, term: Term, group: BooleanGroup) -> BooleanGroup:
         """The group with the names that the filters of the log have."""
-        return Group(group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position)
+        return BooleanGroup(
+            group.op, tuple(self._part(term, each) for each in group.children), group.negated, group.position
+        )
 
     def _part(self, term: Term, node: Node) -> Node:
-        if isinstance(node, Group):
+        if isinstance(node, BooleanGroup):
             return self._named(term, node)
-        if isinstance(node, Bare):
+        if isinstance(node, BareWord):
             return Term("automation.name", node.text, node.negated, node.position)
         if node.field not in PARTS:
             raise self.bad(term, f"'{node.field[:50]}' is not one of {', '.join(PARTS)}{nearest(node.field, PARTS)}")

@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING, Any
 from server.automation.behaviors import tree
 from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
 from server.fields.base import as_text
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.behavior_events import EVENTS, event_name, refused
-from server.search.ast import Text as Value
+from server.search.ast import SearchValue as Value
 from server.search.conditions import Condition, all_of, equals
 from server.search.filters import Filter
 from server.search.values import integer
 from server.store.tables import Index, table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 APP = "svc.contexts.app"
 
 
-def _event_name(record: Record, shown: Shown) -> str:
+def _event_name(record: Record, shown: DictionaryContext) -> str:
     return event_name(record["event_point"])
 
 
@@ -33,7 +33,7 @@ class EventField(Text):
         return super().read(raw, intake)
 
 
-class UsableByFilter(Filter):
+class UsableByBotFilter(Filter):
     """The behaviors that a bot may use: its own; and those that are not private of bots of the service or of its own
     owner, of all bots when it belongs to the service itself."""
 
@@ -43,7 +43,7 @@ class UsableByFilter(Filter):
     def __init__(self, name: str, note: str) -> None:
         super().__init__(name, note, target="bot")
 
-    def one(self, text: Value, scope: "Scope") -> Condition:
+    def one(self, text: Value, scope: "SearchScope") -> Condition:
         bots = scope.registry.type("bot")
         its = all_of([scope.readable(bots), equals(bots.column("id"), integer(text.value.strip()))])
         behavior, bot = self.table.sql, bots.table.sql
@@ -118,7 +118,7 @@ class Behavior(RecordType):
         Index(("uri",), "a behavior by its short name"),
     )
     keys = (Key("event_point_name", "text", "What people call the event.", _event_name),)
-    filters = (UsableByFilter("usableBy.bot", "The bot of this id may use it."),)
+    filters = (UsableByBotFilter("usableBy.bot", "The bot of this id may use it."),)
     subtotals = Subtotals(
         search=("bot.id", "disabled", "event", "fieldset", "links", "priority", "private"), aliases={"bot": "bot.id"}
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.automation.webhooks.place import Place, set_cookie
+from server.automation.webhooks.place import WebhookLocation, set_cookie
 from server.errors import Invalid
 from server.template.values import printed
 
@@ -42,7 +42,7 @@ class AnswerHeaders:
     left_out: list[str] = field(default_factory=list)
 
 
-def headers_of(given: Any, listener_id: int, place: Place) -> AnswerHeaders:
+def headers_of(given: Any, listener_id: int, place: WebhookLocation) -> AnswerHeaders:
     """Those headers of a script that are sent."""
     found = AnswerHeaders()
     if given not in (None, "") and not isinstance(given, Mapping):
@@ -55,7 +55,7 @@ def headers_of(given: Any, listener_id: int, place: Place) -> AnswerHeaders:
     return found
 
 
-def as_sent(named: Mapping[str, str], place: Place) -> dict[str, str]:
+def as_sent(named: Mapping[str, str], place: WebhookLocation) -> dict[str, str]:
     """The headers of any answer of a webhook. Where the console answers too they have the service's policy, beside that
     of the script: a browser obeys both, so the script's can forbid more and allow nothing."""
     if place.is_apart:
@@ -91,7 +91,7 @@ def _plain(value: Any) -> str:
     return text
 
 
-def _take(found: AnswerHeaders, name: str, text: str, listener_id: int, place: Place) -> None:
+def _take(found: AnswerHeaders, name: str, text: str, listener_id: int, place: WebhookLocation) -> None:
     if not is_sent(name):
         raise Invalid("it is none that webhooks answer with; a name of your own begins with X-")
     match name.lower():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.automation.engine import Result
+from server.automation.engine import RunResult
 from server.automation.types.webhook_listener import KEPT_DAYS
 from server.automation.webhooks import tokens
 from server.automation.webhooks.redacting import redacted
@@ -26,7 +26,7 @@ from server.store.transaction import Transaction
 DOING = "see what webhooks received"  # what administrators alone may
 
 if TYPE_CHECKING:
-    from server.automation.webhooks.responding import Received
+    from server.automation.webhooks.responding import WebhookRequest
 
 CHANNEL = "deliveries"
 DAY_SECONDS, HOUR_SECONDS = 86400, 3600
@@ -56,13 +56,13 @@ _LISTENER: Any = table_named("webhook_listener")
 
 
 @dataclass
-class Delivery:
+class WebhookDelivery:
     """A delivery that is about to be kept. former_token_id: the old address that the request came to, 0 for none. ms:
     what the automation took."""
 
     listener_id: int
     at: int
-    received: "Received"
+    received: "WebhookRequest"
     former_token_id: int = 0
     automation: str = ""
     state: str = ""
@@ -76,12 +76,12 @@ class Delivery:
     ms: int = 0
 
     @classmethod
-    def of(cls, listener_id: int, received: "Received", now: int, former_token_id: int = 0) -> "Delivery":
+    def of(cls, listener_id: int, received: "WebhookRequest", now: int, former_token_id: int = 0) -> "WebhookDelivery":
         # Here, since the writer has no time for it.
         kept_body = redacted(received.body[:MAX_BODY_BYTES], _type_of(received.headers))
         return cls(listener_id, now, received, former_token_id, kept_body=kept_body)
 
-    def answer(self, name: str, found: Result, status: int, headers: dict[str, str], body: bytes) -> None:
+    def answer(self, name: str, found: RunResult, status: int, headers: dict[str, str], body: bytes) -> None:
         """Note how a run went and what was answered."""
         self.automation, self.state, self.message = name, found.state, found.message
         self.status, self.headers, self.body = status, headers, body
@@ -89,7 +89,7 @@ class Delivery:
         self.trace = [vars(step) for step in found.trace]
 
 
-def keep(tx: Transaction, each: Delivery) -> int:
+def keep(tx: Transaction, each: WebhookDelivery) -> int:
     """Write a delivery, without the secrets of request and answer; its id, 0 when its webhook was removed meanwhile."""
     received = each.received
     if tx.value(

@@ -18,7 +18,7 @@ Headers = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Place:
+class WebhookLocation:
     """path: of the webhook as browsers see it. is_apart: whether the host is that of webhook_base_url, where nothing
     but webhooks answers."""
 
@@ -27,13 +27,13 @@ class Place:
     is_apart: bool = False
 
     @classmethod
-    def of(cls, url: str, is_apart: bool = False) -> "Place":
+    def of(cls, url: str, is_apart: bool = False) -> "WebhookLocation":
         """That of a webhook's address."""
         parts = urlsplit(url)
         return cls(parts.path, parts.scheme == "https", is_apart)
 
 
-NOWHERE = Place("/webhooks/-")  # of a request that is run again: its answer reaches no browser
+NOWHERE = WebhookLocation("/webhooks/-")  # of a request that is run again: its answer reaches no browser
 
 
 def prefix(listener_id: int) -> str:
@@ -64,7 +64,7 @@ def _own_cookies(header: str, listener_id: int) -> str:
     return "; ".join(each for part in header.split(";") if (each := part.strip()).startswith(start))
 
 
-def set_cookie(text: str, listener_id: int, place: Place) -> str:
+def set_cookie(text: str, listener_id: int, place: WebhookLocation) -> str:
     """A Set-Cookie header of a webhook's own, from one of its script: for its path alone, and for no script in a
     browser. Of what the script asks for, Max-Age, Expires and SameSite=Strict count. Raises Invalid."""
     pair, *asked = (part.strip() for part in text.split(";"))

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.automation import bindings, contents
-from server.automation.bindings import Considered
+from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
-from server.automation.engine import Result
-from server.automation.host import Entry
+from server.automation.engine import RunResult
+from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
-from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, Delivery, keep, note_run
-from server.automation.webhooks.place import NOWHERE, Place, for_script
+from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDelivery, keep, note_run
+from server.automation.webhooks.place import NOWHERE, WebhookLocation, for_script
 from server.automation.webhooks.tokens import listener_of
 from server.automation.webhooks.withheld import withheld
 from server.context import Context
@@ -37,7 +37,7 @@ SWITCHED_OFF = "the webhook is switched off"
 
 
 @dataclass(frozen=True)
-class Received:
+class WebhookRequest:
     """A request as it came. path: behind the token, without a slash before it. headers: [(name, value)] as sent.
     params: of query string and form, the form's winning. replay_of: the delivery that is run again. place: where it was
     called."""
@@ -50,25 +50,25 @@ class Received:
     body: bytes
     client: str
     replay_of: int = 0
-    place: Place = NOWHERE
+    place: WebhookLocation = NOWHERE
 
-    def at_path(self, path: str) -> "Received":
+    def at_path(self, path: str) -> "WebhookRequest":
         """The same request at another path."""
         return replace(self, path=path)
 
 
 @dataclass(frozen=True)
-class Simulated:
+class WebhookSimulation:
     """What a webhook would answer. automation: the name of the one that did, "" for none. result: of its run."""
 
-    response: "Response"
+    response: "WebhookResponse"
     automation: str = ""
-    result: Result | None = None
+    result: RunResult | None = None
     message: str = ""
 
 
 @dataclass
-class Response:
+class WebhookResponse:
     """What the caller gets."""
 
     status: int
@@ -78,23 +78,25 @@ class Response:
     cookies: tuple[str, ...] = ()
 
 
-def respond(ctx: Context, token: str, received: Received) -> Response:
+def respond(ctx: Context, token: str, received: WebhookRequest) -> WebhookResponse:
     """The answer to a request under a token. 404 for an unknown one, one that is switched off and where no automation
     is bound, 500 when the automation failed; all without a body. Source: Webhook; the switch, the deliveries: ours."""
     found = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
     if found is None:
-        return Response(404)
+        return WebhookResponse(404)
     listener, former_id = found
     return deliver(ctx, listener, received, former_id)[0]
 
 
-def deliver(ctx: Context, listener: Record, received: Received, former_id: int = 0) -> tuple[Response, int]:
+def deliver(
+    ctx: Context, listener: Record, received: WebhookRequest, former_id: int = 0
+) -> tuple[WebhookResponse, int]:
     """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
     removed meanwhile. former_id: of the old address that the request came to."""
     id, client = listener["id"], received.client
     metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
     received = replace(received, headers=for_script(received.headers, id))
-    delivery, host = Delivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
+    delivery, host = WebhookDelivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
     response, log, version = _answered(ctx, host, listener, delivery)
 
     def write(tx: Transaction) -> int:
@@ -112,32 +114,32 @@ def deliver(ctx: Context, listener: Record, received: Received, former_id: int =
     return response, kept
 
 
-def considered(ctx: Context, listener: Record, received: Received) -> list[Considered]:
+def considered(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
     """The entries of a listener's binding, with what becomes of each when this request comes: the first that has a
     handler answers. Raises KataSyntax."""
     host = ServiceHost(ctx, dry=True)
     return list(bindings.considered(listener["automations_kata"], TRIGGER, _values(listener, received), host))
 
 
-def simulate(ctx: Context, listener: Record, received: Received) -> Simulated:
+def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> WebhookSimulation:
     """What the listener's automation would answer, when it is switched on: nothing is written and nothing sent, and no
     delivery is kept."""
     values, host = _values(listener, received), ServiceHost(ctx, dry=True)
     try:
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
-        return Simulated(Response(500), message=f"the binding fails: {error.message}")
+        return WebhookSimulation(WebhookResponse(500), message=f"the binding fails: {error.message}")
     if handler is None:
-        return Simulated(Response(404), message="no automation answers to this request")
+        return WebhookSimulation(WebhookResponse(404), message="no automation answers to this request")
     values["inputs"] = handler.inputs
     found = perform(ctx, handler.automation, values, traced=MAX_STEPS, host=host)
     response = _response(host.ctx, found, listener["id"], received.place)
-    return Simulated(response, handler.automation.name, found, found.message)
+    return WebhookSimulation(response, handler.automation.name, found, found.message)
 
 
 def _answered(
-    ctx: Context, host: ServiceHost, listener: Record, delivery: Delivery
-) -> tuple[Response, list[Entry], int]:
+    ctx: Context, host: ServiceHost, listener: Record, delivery: WebhookDelivery
+) -> tuple[WebhookResponse, list[LogEntry], int]:
     """The answer, which the delivery notes too; what is to be logged of it, and of which version of the automation."""
     values = _values(listener, delivery.received)
     if listener["is_disabled"]:
@@ -146,7 +148,7 @@ def _answered(
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"the binding of webhook {listener['id']} fails: {error.message}"
-        return _refused(delivery, 500, message), [Entry(3, "", message)], 0
+        return _refused(delivery, 500, message), [LogEntry(3, "", message)], 0
     if handler is None:
         return _refused(delivery, 404), [], 0
     began = time.perf_counter()
@@ -157,13 +159,13 @@ def _answered(
     return response, found.log, handler.automation.version
 
 
-def _refused(delivery: Delivery, status: int, message: str = "") -> Response:
+def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> WebhookResponse:
     """An answer that no automation gave."""
     delivery.status, delivery.message = status, message
-    return Response(status)
+    return WebhookResponse(status)
 
 
-def _values(listener: Record, received: Received) -> dict[str, Any]:
+def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
     headers: dict[str, str] = {}
     for name, value in received.headers:
         known = name.lower().replace("-", "_")
@@ -180,29 +182,31 @@ def _values(listener: Record, received: Received) -> dict[str, Any]:
     }
 
 
-def _response(ctx: Context, found: Result, listener_id: int, place: Place) -> Response:
+def _response(ctx: Context, found: RunResult, listener_id: int, place: WebhookLocation) -> WebhookResponse:
     """What a run makes of the answer; what it cannot use is told in the run's log."""
     if found.state in ("failure", "error"):
-        return Response(500)
+        return WebhookResponse(500)
     returned = found.returned if found.state in ("return", "await") else None
     answer = returned if isinstance(returned, Mapping) else {}
     status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
-        found.log.append(Entry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent"))
-        return Response(500)
+        found.log.append(
+            LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent")
+        )
+        return WebhookResponse(500)
     headers = headers_of(answer.get("headers"), listener_id, place)
-    found.log += [Entry(4, "", message) for message in headers.left_out]
+    found.log += [LogEntry(4, "", message) for message in headers.left_out]
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
-        found.log.append(Entry(3, "", f"body: {error.message}"))
-        return Response(500)
+        found.log.append(LogEntry(3, "", f"body: {error.message}"))
+        return WebhookResponse(500)
     kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
-            found.log.append(Entry(4, "", f"the body was left out: an answer with the status {status} has none"))
+            found.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
         body, kind = b"", ""
-    return Response(status, headers.named, body, kind, tuple(headers.cookies))
+    return WebhookResponse(status, headers.named, body, kind, tuple(headers.cookies))
 
 
 def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:

@@ -29,7 +29,7 @@ FORMER_TOKEN = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class FormerToken:
     """An old address that still works. until: when it ends; last_used_at: 0 for never since it is an old one."""
 
     id: int
@@ -80,11 +80,11 @@ def rotate(ctx: Context, id: int, overlap_seconds: int) -> dict[str, Any]:
     return ctx.service.store.write(write)
 
 
-def former(tx: Transaction, id: int, now: int) -> list[Former]:
+def former(tx: Transaction, id: int, now: int) -> list[FormerToken]:
     """The old addresses of a listener that still work, the one that ends last first."""
     at = FORMER_TOKEN.position
     found = [
-        Former(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
+        FormerToken(row[0], row[at["token"]], row[at["until"]], row[at["last_used_at"]])
         for row in tx.find(FORMER_TOKEN, listener_id=id)
         if row[at["until"]] > now
     ]
@@ -129,7 +129,7 @@ def forget_old(service: Service, now: int) -> None:
         service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,)))
 
 
-def former_of(ctx: Context, id: int) -> list[Former]:
+def former_of(ctx: Context, id: int) -> list[FormerToken]:
     """The addresses of a webhook that still work beside the present one. Raises AdminOnly."""
     ctx.require_admin("see the addresses of webhooks")
     return ctx.service.store.read(lambda tx: former(tx, id, ctx.now))

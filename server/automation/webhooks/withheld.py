@@ -48,7 +48,7 @@ def hidden_query(query: str) -> str:
 
 
 @dataclass
-class Withheld:
+class WithheldRequests:
     """Headers, query and body of the last requests that had secrets, by delivery."""
 
     requests: OrderedDict[int, tuple[Headers, str, bytes]] = field(default_factory=OrderedDict)
@@ -71,9 +71,9 @@ class Withheld:
             return self.requests.get(delivery_id)
 
 
-WITHHELD: StoreLocal[Withheld] = StoreLocal()
+WITHHELD: StoreLocal[WithheldRequests] = StoreLocal()
 
 
-def withheld(store: Store) -> Withheld:
+def withheld(store: Store) -> WithheldRequests:
     """Those of the service with this store."""
-    return WITHHELD.made(store, Withheld)
+    return WITHHELD.made(store, WithheldRequests)

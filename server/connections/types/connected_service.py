@@ -1,7 +1,7 @@
 """Connected services: other programs that automations may call, and how one logs in to them. Not the accounts there."""
 
 from server.fields import Name, Structure, Text, UpdatedAt
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import ids_pointing
 
 PROVIDERS = {
@@ -17,7 +17,7 @@ PROVIDERS = {
 }
 
 
-def _provider_name(record: Record, shown: Shown) -> str:
+def _provider_name(record: Record, shown: DictionaryContext) -> str:
     return PROVIDERS.get(record["extension_id"], str(record["extension_id"]))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import peewee
 
-from server.counting.bins import Bin, Calendar
+from server.counting.bins import Bin, TimeScale
 from server.counting.dimensions.base import Dimension, Member, Raw
 from server.counting.dimensions.options import DEFAULT_DATE_BINS, Options
 from server.counting.dimensions.sources import Source
@@ -21,7 +21,7 @@ class DateDimension(Dimension):
 
     def __init__(self, asked: Options, name: str, source: Source, tz: tzinfo, now: int) -> None:
         super().__init__(asked, name, source)
-        self.calendar = Calendar(asked.unit_or_month(), tz, now)
+        self.calendar = TimeScale(asked.unit_or_month(), tz, now)
         self._sizes = self.calendar.sizes
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from server.counting.bins import UNIT_BY_NAME, Unit
 from server.errors import BadDataQuery, nearest
-from server.search.ast import Text
+from server.search.ast import SearchValue
 
 MAX_BINS = 2_000  # of one field
 DEFAULT_BINS = 25
@@ -35,7 +35,7 @@ class Options:
         return found
 
 
-def options(text: Text) -> Options:
+def options(text: SearchValue) -> Options:
     """The parts of one item of `by:`. Raises BadDataQuery for a limit that is none."""
     match = _OPTIONS.fullmatch(text.value.strip())
     if match is None:

@@ -37,11 +37,11 @@ from server.search.filters import (
     DurationFilter,
     Filter,
     FlagFilter,
+    HasManyThrough,
     HiddenFilter,
     LinksFilter,
     NumberFilter,
     TextFilter,
-    Through,
     TypeFilter,
     WatchersFilter,
     WorkerFilter,
@@ -52,7 +52,7 @@ from server.store.tables import table_named
 if TYPE_CHECKING:
     from server.desk.dictionary import Dictionaries
     from server.records.base import RecordType
-    from server.search.select import Search
+    from server.search.select import CompiledSearch
 
 # Other words for the same, of names that no filter has.
 _MEANT = {
@@ -68,7 +68,7 @@ class Fields:
     """The dimensions of one search, for one caller. Records without a value, or without a record at the other end, are
     counted as well, where a search can find them."""
 
-    def __init__(self, search: "Search", shown: "Dictionaries") -> None:
+    def __init__(self, search: "CompiledSearch", shown: "Dictionaries") -> None:
         self.search = search
         self.shown = shown
         self.record_type: RecordType = search.record_type
@@ -157,7 +157,7 @@ class Fields:
         return sources.expression((found.name, found.order_key(self.scope)), found.order(self.scope))
 
     def _through(self, asked: Options, found: Any, alias: str) -> Dimension | None:
-        if not isinstance(found.way, Through):
+        if not isinstance(found.way, HasManyThrough):
             return None
         by_id = self.record_type.filter_by_name.get(f"{found.name}.id")
         if isinstance(by_id, ByIdFilter):

@@ -11,7 +11,7 @@ import peewee
 from server.records.shared.custom import CustomFilter
 from server.records.shared.custom.definitions import SEVERAL
 from server.search.conditions import ALWAYS, At, Condition
-from server.search.filters import Through
+from server.search.filters import HasManyThrough
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
     )  # fmt: skip
 
 
-def through(record_type: "RecordType", way: Through, alias: str, *, keeps_others: bool) -> Source:
+def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps_others: bool) -> Source:
     """The records at the other end of a table between. keeps_others: those without one are kept, with NULL."""
     own_id = record_type.column("id")
     # One row for each pair is certain only where the rest of the table is fixed; a custom value may stand twice.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from server.context import Service
 from server.desk.metrics import storing
-from server.records.shared.noted import Noted, noted
+from server.records.shared.noted import UsageBuffer, noted
 
 
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
@@ -21,7 +21,7 @@ def record(service: Service, name: str, value: float, dimensions: Mapping[str, o
 
 def store(service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int) -> None:
     """Write samples of a metric at once. Source: Data queries, metrics.timeseries."""
-    notes = Noted()
+    notes = UsageBuffer()
     for value in values:
         notes.sample(name, value, dimensions, now)
     service.store.write(lambda tx: storing.store(tx, notes.samples))

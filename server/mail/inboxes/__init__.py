@@ -55,7 +55,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingMail:
     """A mail on the server. uid: what the server calls it. size: in bytes, as the server says."""
 
     uid: str
@@ -73,7 +73,7 @@ class Inbox(Protocol):
     is_rising: bool
     end: int
 
-    def waiting(self, after: int, most: int) -> list[Waiting]:
+    def waiting(self, after: int, most: int) -> list[WaitingMail]:
         """The first mails with uids above `after`, at most so many, in order; all mails where uids do not rise."""
 
     def head(self, uid: str, most: int) -> bytes | None:

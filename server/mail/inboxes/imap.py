@@ -10,7 +10,7 @@ from imapclient import DELETED, IMAPClient
 from imapclient.exceptions import LoginError
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, Waiting, told, wrong_login
+from server.mail.inboxes import Login, WaitingMail, told, wrong_login
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
 STEP = 500  # mails that one command names
@@ -52,13 +52,13 @@ class ImapInbox:
         self.end = int(selected.get(b"UIDNEXT", 0))
 
     @_guarded
-    def waiting(self, after: int, most: int) -> list[Waiting]:
+    def waiting(self, after: int, most: int) -> list[WaitingMail]:
         uids = self._uids(after, most)
         sizes: dict[int, int] = {}
         for start in range(0, len(uids), STEP):
             answer = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
             sizes |= {uid: int(values.get(b"RFC822.SIZE", 0)) for uid, values in answer.items()}
-        return [Waiting(str(uid), sizes[uid]) for uid in uids if uid in sizes]
+        return [WaitingMail(str(uid), sizes[uid]) for uid in uids if uid in sizes]
 
     def _uids(self, after: int, most: int) -> list[int]:
         """Rising. Asked for in spans, which grow where there are no mails."""

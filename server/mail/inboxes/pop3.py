@@ -8,7 +8,7 @@ from functools import partial
 from typing import Self
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, Waiting, told, wrong_login
+from server.mail.inboxes import Login, WaitingMail, told, wrong_login
 
 # Mail has lines that are far longer than the library takes, and one of them would make the whole mailbox unreadable.
 poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
@@ -24,7 +24,7 @@ def connect(login: Login) -> "Pop3Inbox":
         raise
 
 
-class _Told(poplib.POP3):
+class _RecordedPop3(poplib.POP3):
     """A connection whose words can be recorded."""
 
     def _putcmd(self, line: str) -> None:
@@ -39,7 +39,7 @@ class _Told(poplib.POP3):
         return answer
 
 
-class _ToldTls(_Told, poplib.POP3_SSL):
+class _RecordedPop3Tls(_RecordedPop3, poplib.POP3_SSL):
     pass
 
 
@@ -56,10 +56,10 @@ class Pop3Inbox:
         # {uid: number in this connection}
         self._numbers = {uid.decode("ascii", "replace"): number for number, uid in map(_pair, server.uidl()[1])}
 
-    def waiting(self, after: int, most: int) -> list[Waiting]:
+    def waiting(self, after: int, most: int) -> list[WaitingMail]:
         _, lines, _ = told(self._host, poplib.error_proto, self._server.list)
         sizes = {number: int(size) for number, size in map(_pair, lines)}
-        return [Waiting(uid, sizes.get(number, 0)) for uid, number in self._numbers.items()]
+        return [WaitingMail(uid, sizes.get(number, 0)) for uid, number in self._numbers.items()]
 
     def head(self, uid: str, most: int) -> bytes | None:
         return self._lines(partial(self._server.top, self._numbers[uid], 0), most)
@@ -92,9 +92,9 @@ class Pop3Inbox:
 def _connected(login: Login) -> poplib.POP3:
     server: poplib.POP3
     if login.encryption == "tls":
-        server = _ToldTls(login.host, login.port, timeout=login.timeout_seconds, context=login.tls)
+        server = _RecordedPop3Tls(login.host, login.port, timeout=login.timeout_seconds, context=login.tls)
     else:
-        server = _Told(login.host, login.port, timeout=login.timeout_seconds)
+        server = _RecordedPop3(login.host, login.port, timeout=login.timeout_seconds)
     try:
         if login.encryption == "starttls":
             server.stls(login.tls)

@@ -33,7 +33,7 @@ class TokenRefused(TransportFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryReport:
     """A mail that left. `refused`: {address: the server's answer} of recipients who do not get it, while others do."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Transport(Protocol):
 
     def send(
         self, settings: Any, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
-    ) -> Delivery:
+    ) -> DeliveryReport:
         """Deliver `raw`, once `sign` has signed what will be sent. Raises TransportFailed when no recipient gets it."""
 
     def probe(self, settings: Any) -> None:

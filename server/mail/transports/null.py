@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from server.mail.transports import Delivery, Sign, unsigned
+from server.mail.transports import DeliveryReport, Sign, unsigned
 
 
 def settings_from(params: Mapping[str, object]) -> None:
     """There is nothing to set; what is stored is not looked at."""
 
 
-def send(settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned) -> Delivery:
+def send(
+    settings: None, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
+) -> DeliveryReport:
     """Do nothing, successfully."""
-    return Delivery()
+    return DeliveryReport()
 
 
 def probe(settings: None) -> None:

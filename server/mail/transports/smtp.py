@@ -15,7 +15,7 @@ from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
 from server.mail.compose import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
-from server.mail.transports import Delivery, Sign, TokenRefused, TransportFailed, unsigned
+from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
@@ -85,7 +85,7 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
 
 def send(
     settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
-) -> Delivery:
+) -> DeliveryReport:
     """Deliver `raw` to `recipients`; `envelope_from` may be empty. Waits at most `timeout_seconds` for each answer.
 
     Returns who was refused while others were not. Raises TransportFailed: permanent for answers 5xx and when all are
@@ -96,7 +96,7 @@ def send(
     written = {ascii_address(address): address for address in recipients}
     with _told(settings), _connected(settings) as server:
         refused = _refused(server, ascii_address(envelope_from), list(written), raw, sign)
-        return Delivery({written[address]: _answer(*answer) for address, answer in refused.items()})
+        return DeliveryReport({written[address]: _answer(*answer) for address, answer in refused.items()})
 
 
 def probe(settings: SmtpSettings) -> None:

@@ -13,9 +13,9 @@ from server.context import Context, Service
 from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
-from server.mail.inboxes import Inbox, Login, LoginRefused, Waiting
+from server.mail.inboxes import Inbox, Login, LoginRefused, WaitingMail
 from server.mailroom.mailboxes import dead_letters, telling
-from server.mailroom.mailboxes.taken import Taken, is_stored
+from server.mailroom.mailboxes.taken import FetchState, is_stored
 from server.records.base import Record
 from server.settings import KiB
 
@@ -33,7 +33,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
     box = service.store.read(lambda tx: RecordReader(ctx, tx).record("mailbox", mailbox_id))
     if box is None or not box["is_enabled"]:
         return 0
-    look = _Look(ctx, box)
+    look = _MailboxReader(ctx, box)
     try:
         has_more = look.take_all()
     except HelpdeskError as error:
@@ -50,7 +50,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
     return look.mails
 
 
-class _Look:
+class _MailboxReader:
     """mails: how many were taken. letters: path and reason of those that were kept apart."""
 
     def __init__(self, ctx: Context, box: Record) -> None:
@@ -64,7 +64,7 @@ class _Look:
         """Take the first MAX_MAILS; tells whether there are more."""
         login, connected = opened(self._ctx, self._box)
         with connected as inbox:
-            taken = Taken(self._ctx.service, self._box, login, inbox)
+            taken = FetchState(self._ctx.service, self._box, login, inbox)
             # One more than are taken, to know whether there are more.
             listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
             new = [each for each in listed if each.uid not in taken.uids]
@@ -78,7 +78,7 @@ class _Look:
                 taken.forget(done)
         return len(new) > MAX_MAILS
 
-    def _take(self, taken: Taken, inbox: Inbox, waiting: Waiting) -> list[str]:
+    def _take(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:
         """Take one mail; answers its uid when it may be removed from the server."""
         limit = self._limit()
         is_large = waiting.size > limit
@@ -93,7 +93,7 @@ class _Look:
         self._receive(taken, inbox, waiting, raw, is_left=is_large)
         return [] if is_large else [waiting.uid]
 
-    def _receive(self, taken: Taken, inbox: Inbox, waiting: Waiting, raw: bytes, is_left: bool) -> None:
+    def _receive(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail, raw: bytes, is_left: bool) -> None:
         message = self._ctx.service.registry.type("message").table
         if taken.may_come_again(waiting.uid) and self._store.read(lambda tx: is_stored(tx, message, raw)):
             self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left))
@@ -114,7 +114,7 @@ class _Look:
             return
         self._store.write(lambda tx: taken.note(tx, waiting.uid, is_left))
 
-    def _through_the_mailroom(self, taken: Taken, uid: str, raw: bytes, is_left: bool) -> None:
+    def _through_the_mailroom(self, taken: FetchState, uid: str, raw: bytes, is_left: bool) -> None:
         """Once more when time ran out, which may have been somebody else's."""
         for is_last in (False, True):
             try:

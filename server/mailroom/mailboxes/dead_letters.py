@@ -18,7 +18,7 @@ MAX_NAME_CHARACTERS = 120  # of a file, before its ending
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class DeadLetter:
     """A mail that was kept. key: what it is known by in addresses. at: when it was kept, Unix seconds. why: it could
     not be taken, "" where that is not known."""
 
@@ -51,7 +51,7 @@ def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
     return path.as_posix()
 
 
-def listed(settings: Settings) -> list[Letter]:
+def listed(settings: Settings) -> list[DeadLetter]:
     """The mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
@@ -66,7 +66,7 @@ def exist(settings: Settings) -> bool:
     return next((Path(settings.data) / FOLDER).glob("*.eml"), None) is not None
 
 
-def find(settings: Settings, key: str) -> Letter:
+def find(settings: Settings, key: str) -> DeadLetter:
     """The mail with a key. Raises NotFound."""
     for each in listed(settings):
         if each.key == key:
@@ -74,12 +74,12 @@ def find(settings: Settings, key: str) -> Letter:
     raise NotFound("this mail is not kept any more: it was taken, or discarded")
 
 
-def path_of(settings: Settings, letter: Letter) -> Path:
+def path_of(settings: Settings, letter: DeadLetter) -> Path:
     """The file of a mail."""
     return Path(settings.data) / FOLDER / letter.name
 
 
-def note(settings: Settings, letter: Letter, why: str) -> None:
+def note(settings: Settings, letter: DeadLetter, why: str) -> None:
     """It could not be taken again, for this reason. Raises Full when that cannot be written."""
     path = path_of(settings, letter).with_suffix(WHY)
     try:
@@ -88,7 +88,7 @@ def note(settings: Settings, letter: Letter, why: str) -> None:
         raise Full(f"{path} cannot be written ({error.strerror}); check the disk") from error
 
 
-def remove(settings: Settings, letter: Letter) -> None:
+def remove(settings: Settings, letter: DeadLetter) -> None:
     """Forget a mail for good. Raises Unavailable when its file cannot be removed."""
     path = path_of(settings, letter)
     try:
@@ -98,7 +98,7 @@ def remove(settings: Settings, letter: Letter) -> None:
         raise Unavailable(f"{path} cannot be removed ({error.strerror}); check it") from error
 
 
-def _letter(path: Path) -> Letter | None:
+def _letter(path: Path) -> DeadLetter | None:
     """None for one that somebody took or discarded since it was listed."""
     why = path.with_suffix(WHY)
     try:
@@ -107,7 +107,7 @@ def _letter(path: Path) -> Letter | None:
     except FileNotFoundError:
         return None
     key = hashlib.sha256(path.name.encode()).hexdigest()[:KEY_CHARACTERS]
-    return Letter(key, path.name, int(seen.st_mtime), seen.st_size, told)
+    return DeadLetter(key, path.name, int(seen.st_mtime), seen.st_size, told)
 
 
 def _sync(folder: Path) -> None:

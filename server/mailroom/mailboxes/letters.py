@@ -13,9 +13,9 @@ from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Rejected, Unavailable
 from server.mail import headers
-from server.mailroom import Received
+from server.mailroom import Receipt
 from server.mailroom.mailboxes import dead_letters
-from server.mailroom.mailboxes.dead_letters import Letter
+from server.mailroom.mailboxes.dead_letters import DeadLetter
 from server.settings import KiB
 
 DOING = "read mail that could not be taken"  # what administrators alone may
@@ -26,40 +26,40 @@ _log = log.get("mailbox")
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedLetter:
     """A mail to be read. raw: its beginning. is_whole: whether that is all."""
 
-    letter: Letter
+    letter: DeadLetter
     sender: str
     subject: str
     raw: bytes
     is_whole: bool
 
 
-def listed(ctx: Context) -> list[Letter]:
+def listed(ctx: Context) -> list[DeadLetter]:
     """The newest first. Raises AdminOnly, Unavailable when their folder cannot be read."""
     ctx.require_admin(DOING)
     return dead_letters.listed(ctx.service.settings)
 
 
-def opened(ctx: Context, key: str) -> Opened:
+def opened(ctx: Context, key: str) -> OpenedLetter:
     """One of them. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     raw = _read(ctx, letter, MAX_SHOWN_BYTES)
     head = headers.split(raw, 0)
     sender, subject = (headers.header_value(head.first(name)) for name in ("from", "subject"))
-    return Opened(letter, sender, subject, raw, letter.bytes <= len(raw))
+    return OpenedLetter(letter, sender, subject, raw, letter.bytes <= len(raw))
 
 
-def file_of(ctx: Context, key: str) -> tuple[Letter, Path]:
+def file_of(ctx: Context, key: str) -> tuple[DeadLetter, Path]:
     """One of them, and its file. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)
     return letter, dead_letters.path_of(ctx.service.settings, letter)
 
 
-def take(ctx: Context, key: str) -> Received:
+def take(ctx: Context, key: str) -> Receipt:
     """Take it in now, as if it had just arrived; then it is kept apart no more.
 
     Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
@@ -68,7 +68,7 @@ def take(ctx: Context, key: str) -> Received:
         return _take(ctx, dead_letters.find(ctx.service.settings, key))
 
 
-def _take(ctx: Context, letter: Letter) -> Received:
+def _take(ctx: Context, letter: DeadLetter) -> Receipt:
     raw = _read(ctx, letter, letter.bytes)
     try:
         received = mailroom.receive(own_context(ctx.service), raw)
@@ -94,12 +94,12 @@ def discard(ctx: Context, key: str) -> str:
     return letter.name
 
 
-def _log_act(ctx: Context, point: str, letter: Letter) -> None:
+def _log_act(ctx: Context, point: str, letter: DeadLetter) -> None:
     """Tell of it before the file goes: what was done must not be lost by a crash in between."""
     ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log(point, APP, 0, {"file": letter.name}))
 
 
-def _read(ctx: Context, letter: Letter, most: int) -> bytes:
+def _read(ctx: Context, letter: DeadLetter, most: int) -> bytes:
     path = dead_letters.path_of(ctx.service.settings, letter)
     try:
         with path.open("rb") as file:

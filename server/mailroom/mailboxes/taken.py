@@ -13,7 +13,7 @@ from server.store.statements import slot
 from server.store.transaction import Transaction
 
 
-class Taken:
+class FetchState:
     """What was taken of one mailbox, while it is open. last_uid: every mail up to it, where uids rise. uids: what is
     noted one by one, each with whether it stays on the server."""
 

@@ -2,7 +2,7 @@
 
 from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.search.filters import DeepFilter, Through
+from server.search.filters import DeepFilter, HasManyThrough
 from server.store.tables import Index
 
 
@@ -39,7 +39,7 @@ class Package(RecordType):
     filters = (
         DeepFilter(
             "fieldset", "Has a matching custom fieldset.", "custom_fieldset",
-            Through("fieldset_use", "record_id", "fieldset_id", (("context", "svc.contexts.package.library"),)),
+            HasManyThrough("fieldset_use", "record_id", "fieldset_id", (("context", "svc.contexts.package.library"),)),
         ),
     )  # fmt: skip
     subtotals = Subtotals(search=("fieldset", "links", "point"))

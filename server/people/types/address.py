@@ -9,30 +9,30 @@ from server.people import identity, login_following, newest
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Event,
     Expand,
     Key,
-    Nested,
+    NestedRecord,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
 from server.records.shared.collections import ids_text
 from server.records.shared.comment_text import comment_words
 from server.records.shared.resolve import org_named
-from server.search.filters import ByIdFilter, DeepFilter, Through, WordsFilter
-from server.store.fulltext import Text as TextIndex
+from server.search.filters import ByIdFilter, DeepFilter, HasManyThrough, WordsFilter
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Index, table_named
 
 CONTEXT = "svc.contexts.address"
 ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
-TICKETS = Through("requester", "address_id", "ticket_id")
+TICKETS = HasManyThrough("requester", "address_id", "ticket_id")
 
 
-def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
+def _names(shown: DictionaryContext, records: Sequence[Record]) -> dict[int, tuple[str, str]]:
     """{address id: (first name, last name) of its contact}."""
     address, contact = table_named("address").alias("own"), table_named("contact").alias("person")
     rows = shown.tx.rows(
@@ -46,7 +46,7 @@ def _names(shown: Shown, records: Sequence[Record]) -> dict[int, tuple[str, str]
     return {id: (first, last) for id, first, last in rows}
 
 
-def _load_names(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_names(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`first_name`, `last_name` and `full_name` of the contact."""
     names = _names(shown, records)
     found = {}
@@ -117,7 +117,7 @@ class Address(RecordType):
         Index(("updated",), "addresses by their last change"),
     )
     text = ADDRESS_TEXT
-    nested = (Nested("org", "org", "Organization; null when none.", is_nullable=True),)
+    nested = (NestedRecord("org", "org", "Organization; null when none.", is_nullable=True),)
     keys = (
         Key("address", "text", "Same as `email`.", column="email"),
         Key("full_name", "text", "Name of the contact.", on_expand=True),
@@ -199,7 +199,7 @@ class Address(RecordType):
             "org": org["name"] if org else "",
         }
 
-    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<contact name> <email>` in angle brackets, or the address alone."""
         names = _names(shown, records)
         found = {}

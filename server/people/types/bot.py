@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.fields import Bit, CreatedAt, Name, Structure, Text, UpdatedAt
-from server.records.base import Access, Change, Expand, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import maps, owners
 from server.records.shared.behavior_events import exported
 from server.records.shared.references import ids_pointing
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BEHAVIOR = "behavior"
 
 
-def load_behaviors(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_behaviors(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`behaviors`: {behavior id: the behavior as a package holds it}."""
     pairs = maps.pairs_behind(shown, BEHAVIOR, "bot_id", records)
     found = {each["id"]: exported(each) for each in shown.records(BEHAVIOR, {id for _, id in pairs})}

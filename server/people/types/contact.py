@@ -9,11 +9,11 @@ from server.people import identity, newest
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Expand,
     Key,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -22,7 +22,7 @@ from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of, org_named, reindex
 from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFilter
-from server.store.fulltext import Text as TextIndex
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
 
@@ -44,7 +44,7 @@ def _emails(tx: Any, contact_ids: str) -> list[tuple[int, int, str]]:
     )
 
 
-def _load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _load_emails(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`emails`: {address id: email}."""
     found: dict[int, dict[str, str]] = {record["id"]: {} for record in records}
     for contact_id, id, email in _emails(shown.tx, ids_text(records)):

@@ -9,13 +9,23 @@ from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, Upd
 from server.fields.base import as_text
 from server.mail import list_headers
 from server.people import rosters
-from server.records.base import Access, Change, Expand, Nested, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import (
+    Access,
+    Change,
+    DictionaryContext,
+    Expand,
+    NestedRecord,
+    Record,
+    RecordType,
+    Subtotals,
+    Writing,
+)
 from server.records.shared import maps, owners
 from server.records.shared.collections import ids_text
 from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
 from server.records.traits import Exported, together
-from server.search.filters import DeepFilter, Through
+from server.search.filters import DeepFilter, HasManyThrough
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
@@ -85,7 +95,7 @@ def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
     return together("members", [(group, {"worker_id": id, "role": roles[manager]}) for group, id, manager in rows])
 
 
-def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_members(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`members`: {worker id: worker with their address and `is_manager`}, those who may log in."""
     pairs = maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records)
     managers = set(maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
@@ -102,7 +112,7 @@ def load_members(shown: Shown, records: list[Record], form: str) -> dict[int, di
     return {group_id: {"members": members} for group_id, members in found.items()}
 
 
-def load_buckets(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_buckets(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`buckets`: {results_meta, results}, the buckets as a list."""
     pairs = maps.pairs_behind(shown, "bucket", "group_id", records)
     buckets = maps.by_id(shown, "bucket", {id for _, id in pairs})
@@ -185,7 +195,7 @@ class Group(RecordType):
     columns = (Column("default_bucket_id"),)  # kept by the buckets
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
     bumps = {"access": ("is_private",)}
-    nested = (Nested("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
+    nested = (NestedRecord("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
     expands = (
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
         Expand(
@@ -201,9 +211,11 @@ class Group(RecordType):
             "manager",
             "Has a matching manager.",
             "worker",
-            Through("group_member", "group_id", "worker_id", (("is_manager", 1),)),
+            HasManyThrough("group_member", "group_id", "worker_id", (("is_manager", 1),)),
         ),
-        DeepFilter("member", "Has a matching member.", "worker", Through("group_member", "group_id", "worker_id")),
+        DeepFilter(
+            "member", "Has a matching member.", "worker", HasManyThrough("group_member", "group_id", "worker_id")
+        ),
     )
     subtotals = Subtotals(
         search=("default", "fieldset", "links", "private"),

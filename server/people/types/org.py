@@ -6,13 +6,13 @@ from server.records.base import Access, Change, Record, RecordType, Subtotals, W
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
 from server.records.shared.resolve import reindex
-from server.search.filters import ByIdFilter, DeepFilter, PointingHere, TextFilter, WordsFilter
-from server.store.fulltext import Text as TextIndex
+from server.search.filters import ByIdFilter, DeepFilter, HasMany, TextFilter, WordsFilter
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Index
 
 CONTEXT = "svc.contexts.org"
 ORG_TEXT = TextIndex("org_text", ("name", "place"), "org")
-TICKETS = PointingHere("ticket", "org_id")
+TICKETS = HasMany("ticket", "org_id")
 MEMBERS = ("address", "contact", "ticket")  # types whose records have an organization
 
 
@@ -51,7 +51,7 @@ class Org(RecordType):
         WordsFilter("text", "Words of the name and the postal address.", ORG_TEXT, default=True),
         TextFilter("alias", "The whole name.", "name", "exact", sortable=False),
         comment_words(CONTEXT, "Words in comments on the organization."),
-        DeepFilter("contacts", "Has a matching contact.", "contact", PointingHere("contact", "org_id")),
+        DeepFilter("contacts", "Has a matching contact.", "contact", HasMany("contact", "org_id")),
         DeepFilter("ticket", "Has a matching ticket.", "ticket", TICKETS),
         ByIdFilter("ticket.id", "Organization of these tickets.", "ticket", TICKETS),
     )

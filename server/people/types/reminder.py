@@ -3,7 +3,7 @@
 from server.errors import Required
 from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
-from server.search.filters import Behind, DeepFilter, WorkerFilter
+from server.search.filters import BelongsTo, DeepFilter, WorkerFilter
 from server.store.tables import Index
 
 
@@ -26,7 +26,7 @@ class Reminder(RecordType):
         Index(("worker_id", "is_closed", "remind_at"), "a worker's open reminders"),
     )
     filters = (
-        DeepFilter("worker", "For a matching worker.", "worker", Behind("worker_id"), aliases=("owner",)),
+        DeepFilter("worker", "For a matching worker.", "worker", BelongsTo("worker_id"), aliases=("owner",)),
         WorkerFilter("worker.id", "For this worker: me, ids, names.", "worker_id"),
     )
     subtotals = Subtotals(search=("closed", "fieldset", "links", "worker.id"), aliases={"worker": "worker.id"})

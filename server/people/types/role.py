@@ -7,7 +7,7 @@ from server.fields import Name, Structure, Text, UpdatedAt
 from server.people import rosters
 from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.search.filters import DeepFilter, Through
+from server.search.filters import DeepFilter, HasManyThrough
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -72,19 +72,19 @@ class Role(RecordType):
             "editor",
             "Has a matching editor.",
             "worker",
-            Through("role_worker", "role_id", "worker_id", (("part", "editor"),)),
+            HasManyThrough("role_worker", "role_id", "worker_id", (("part", "editor"),)),
         ),
         DeepFilter(
             "member",
             "Has a matching member.",
             "worker",
-            Through("role_worker", "role_id", "worker_id", (("part", "member"),)),
+            HasManyThrough("role_worker", "role_id", "worker_id", (("part", "member"),)),
         ),
         DeepFilter(
             "reader",
             "Has a matching reader.",
             "worker",
-            Through("role_worker", "role_id", "worker_id", (("part", "reader"),)),
+            HasManyThrough("role_worker", "role_id", "worker_id", (("part", "reader"),)),
         ),
     )
     subtotals = Subtotals(search=("fieldset", "links", "privsMode"))

@@ -15,12 +15,12 @@ from server.people.login_changes import LOGIN_CHANGE
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Event,
     Expand,
     Key,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -29,16 +29,16 @@ from server.records.shared import maps, owners
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
-from server.search.ast import Bare, Subquery, Term
+from server.search.ast import BareWord, Subquery, Term
 from server.search.conditions import Condition, equals
-from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, TextFilter, Through, WordsFilter
-from server.store.fulltext import Text as TextIndex
+from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, HasManyThrough, TextFilter, WordsFilter
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 
@@ -53,7 +53,7 @@ class Password(Text):
     """A password; what is kept is its hash. `Worker.before` has hashed it already; blank leaves it as it is."""
 
     def read(self, raw: Any, intake: Intake) -> str:
-        if isinstance(raw, passwords.Hashed):
+        if isinstance(raw, passwords.HashedPassword):
             return raw.text
         text = super().read(raw, intake)
         # Only where `before` was not asked, such as a record of a package: slow, and still never stored in clear.
@@ -63,30 +63,30 @@ class Password(Text):
 class NamesFilter(WordsFilter):
     """Words of names; the single word `me` is the worker who searches."""
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             children = value.root.children
-            if len(children) == 1 and isinstance(children[0], Bare) and not children[0].negated:
+            if len(children) == 1 and isinstance(children[0], BareWord) and not children[0].negated:
                 text = children[0].text
                 if text.value.lower() == "me" and not text.quoted:
                     return equals(peewee.Column(self.table.sql, "id"), scope.actor_id)
         return super().meaning(term, scope)
 
 
-def load_emails(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_emails(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`emails`: {address id: address}."""
     pairs = maps.pairs_behind(shown, "address", "worker_id", records)
     return maps.as_map("emails", records, pairs, maps.by_id(shown, "address", {id for _, id in pairs}))
 
 
-def load_groups(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_groups(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`groups`: {group id: group}."""
     pairs = maps.pairs_through(shown, GROUP_MEMBER, "worker_id", "group_id", records)
     return maps.as_map("groups", records, pairs, maps.by_id(shown, "group", {id for _, id in pairs}))
 
 
-def load_roles(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def load_roles(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`roles`: {role id: role} of the roles that the worker is a member of."""
     pairs = maps.pairs_through(shown, ROLE_WORKER, "worker_id", "role_id", records, part="member")
     return maps.as_map("roles", records, pairs, maps.by_id(shown, "role", {id for _, id in pairs}))
@@ -192,12 +192,14 @@ class Worker(RecordType):
         ),
         TextFilter("alias", "The nickname, exact.", "at_mention_name", "exact", sortable=False),
         ChoiceFilter("gender", "By first letter.", "gender", {"male": "M", "female": "F", "unknown": ""}),
-        DeepFilter("group", "Member of a matching group.", "group", Through("group_member", "worker_id", "group_id")),
+        DeepFilter(
+            "group", "Member of a matching group.", "group", HasManyThrough("group_member", "worker_id", "group_id")
+        ),
         DeepFilter(
             "group.manager",
             "Manager of a matching group.",
             "group",
-            Through("group_member", "worker_id", "group_id", (("is_manager", 1),)),
+            HasManyThrough("group_member", "worker_id", "group_id", (("is_manager", 1),)),
         ),
         AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
         AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
@@ -207,25 +209,25 @@ class Worker(RecordType):
             "role",
             "Has a matching role.",
             "role",
-            Through("role_worker", "worker_id", "role_id", (("part", "member"),)),
+            HasManyThrough("role_worker", "worker_id", "role_id", (("part", "member"),)),
         ),
         DeepFilter(
             "role.editor",
             "May edit what a matching role owns.",
             "role",
-            Through("role_worker", "worker_id", "role_id", (("part", "editor"),)),
+            HasManyThrough("role_worker", "worker_id", "role_id", (("part", "editor"),)),
         ),
         DeepFilter(
             "role.reader",
             "May read what a matching role owns.",
             "role",
-            Through("role_worker", "worker_id", "role_id", (("part", "reader"),)),
+            HasManyThrough("role_worker", "worker_id", "role_id", (("part", "reader"),)),
         ),
         DeepFilter(
             "using.workspace",
             "Is on a matching workspace page: opened it, or a tab of it, in the last ten minutes.",
             "workspace_page",
-            Through("workspace_visit", "worker_id", "page_id"),
+            HasManyThrough("workspace_visit", "worker_id", "page_id"),
         ),
     )
     subtotals = Subtotals(
@@ -263,7 +265,7 @@ class Worker(RecordType):
         password = "" if isinstance(sent, (list, dict)) else as_text(sent)
         if not passwords.MIN_CHARS <= len(password) <= passwords.MAX_CHARS:
             return fields  # the field tells what is wrong with it
-        return fields | {"password": passwords.Hashed(passwords.hash(password))}
+        return fields | {"password": passwords.HashedPassword(passwords.hash(password))}
 
     def prepare(self, change: Change, writing: Writing) -> None:
         self._address_by_text(change, writing)

@@ -9,8 +9,8 @@ import re2
 
 from server.errors import Invalid, TooLarge
 from server.queries import archives
-from server.queries.asked import Asked
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.store import blobs
 
 MAX_LISTED = 1_000
@@ -25,13 +25,13 @@ class AttachmentManifest(QueryType):
     name = "attachment.manifest"
     description = "The files in a ZIP attachment."
     keys = (
-        Key("id", "number", "The id of an attachment that the caller may read.", required=True, low=1, high=2**53),
-        Key("filter", "text", "A name in which * stands for any text; case does not count."),
-        Key("limit", "number", "How many at most.", default=str(MAX_LISTED), low=1, high=MAX_LISTED),
-        Key("offset", "number", "How many to pass over.", default="0"),
+        QueryKey("id", "number", "The id of an attachment that the caller may read.", required=True, low=1, high=2**53),
+        QueryKey("filter", "text", "A name in which * stands for any text; case does not count."),
+        QueryKey("limit", "number", "How many at most.", default=str(MAX_LISTED), low=1, high=MAX_LISTED),
+        QueryKey("offset", "number", "How many to pass over.", default="0"),
     )
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
         limit, offset = values.number("limit", MAX_LISTED), values.number("offset", 0)
         found = _entries(asked)
@@ -44,10 +44,10 @@ class AttachmentManifest(QueryType):
             "num_files": len(found), "offset_start": offset, "offset_end": offset + max(len(shown) - 1, 0),
             "limit": limit,
         }  # fmt: skip
-        return Answer({"cursor": cursor, "files": [asdict(each) for each in shown]})
+        return QueryResult({"cursor": cursor, "files": [asdict(each) for each in shown]})
 
 
-def _entries(asked: Asked) -> list[archives.Entry]:
+def _entries(asked: DataQuery) -> list[archives.ArchiveEntry]:
     values = asked.values
     id = values.number("id", 0)
     readable: list[dict[str, Any]] = asked.dictionaries().records("attachment", [id])

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from server.errors import HelpdeskError, nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.records.shared.triggers import PREFIX
 from server.search.ast import Items
 from server.search.conditions import slots_from
@@ -33,13 +33,13 @@ class AutomationInvoke(QueryType):
     name = "automation.invoke"
     description = "What an automation answers."
     keys = (
-        Key("name", "text", "The name of an automation that data queries start.", required=True),
-        Key("inputs", "group", "Its inputs.", keys=(Key("<name>", "any", "One input."),)),
-        Key("format", "text", "Passed on to the automation."),
+        QueryKey("name", "text", "The name of an automation that data queries start.", required=True),
+        QueryKey("inputs", "group", "Its inputs.", keys=(QueryKey("<name>", "any", "One input."),)),
+        QueryKey("format", "text", "Passed on to the automation."),
     )
     formats = ("",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values, ctx = asked.values, asked.ctx
         name = values.text("name")
         known = _names(asked, name)
@@ -49,18 +49,18 @@ class AutomationInvoke(QueryType):
             raise values.bad("name", f"automation '{name[:80]}' cannot be run: this installation runs no automations")
         inputs, invoke = _inputs(values.group("inputs")), _invoked_by[0]
 
-        def later() -> Answer:
+        def later() -> QueryResult:
             try:
                 found = invoke(ctx, name, inputs, asked.format)
             except HelpdeskError as error:
                 raise values.bad("name", f"automation '{name[:80]}' failed: {error.message}") from error
             extra = {key: value for key, value in found["_"].items() if key not in ("type", "format")}
-            return Answer(found["data"], extra)
+            return QueryResult(found["data"], extra)
 
-        return Answer(later=later)
+        return QueryResult(later=later)
 
 
-def _inputs(group: Values | None) -> dict[str, Any]:
+def _inputs(group: KeyValues | None) -> dict[str, Any]:
     """Texts, or lists of texts."""
     found: dict[str, Any] = {}
     for name, given in group.given.items() if group is not None else ():
@@ -69,7 +69,7 @@ def _inputs(group: Values | None) -> dict[str, Any]:
     return found
 
 
-def _names(asked: Asked, wanted: str) -> list[str]:
+def _names(asked: DataQuery, wanted: str) -> list[str]:
     """The names of automations that data queries start and the caller may read, the wanted one before others."""
     record_type = asked.ctx.service.registry.type("automation")
     readable, table = asked.scope.readable(record_type), record_type.table.sql

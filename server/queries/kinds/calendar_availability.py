@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from server.queries.asked import Asked
+from server.queries.asked import DataQuery
 from server.queries.calendars import calendars_of, on_them
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.instants import span
 from server.records.calendars.availability import free, hours, minutes
 
@@ -15,12 +15,12 @@ class CalendarAvailability(QueryType):
     name = "calendar.availability"
     description = "How many minutes of each hour calendars are available."
     keys = (
-        Key("calendars", "query", "A search of calendars, of which there may be 100; all when absent."),
-        Key("range", "text", "From when to when.", default="this month"),
+        QueryKey("calendars", "query", "A search of calendars, of which there may be 100; all when absent."),
+        QueryKey("range", "text", "From when to when.", default="this month"),
     )
     formats = ("dictionaries", "timeblocks")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         within = span(asked, "range", "this month")
         start, end, tz = within.start, within.end + 1, asked.scope.tz
         found = on_them(asked, "range", calendars_of(asked, "calendars"), start, end)
@@ -32,4 +32,4 @@ class CalendarAvailability(QueryType):
             }
             for first, last in hours(start, end, tz)
         ]
-        return Answer(rows)
+        return QueryResult(rows)

@@ -1,9 +1,9 @@
 """`calendar.events`: what is on calendars between two dates, by day. Source: Data queries, calendar.events."""
 
 from server.errors import Invalid
-from server.queries.asked import Asked
+from server.queries.asked import DataQuery
 from server.queries.calendars import calendars_of, on_them
-from server.queries.declared import EXPAND, Answer, Key, QueryType
+from server.queries.declared import EXPAND, QueryKey, QueryResult, QueryType
 from server.queries.expanding import expanded
 from server.queries.instants import edges
 from server.records.calendars.shown import by_day
@@ -15,14 +15,14 @@ class CalendarEvents(QueryType):
     name = "calendar.events"
     description = "The events of calendars between two dates, by day."
     keys = (
-        Key("calendar", "query", "A search of calendars, of which there may be 100; all when absent."),
-        Key("from", "text", "The first day or instant.", default="today"),
-        Key("to", "text", "The last day or instant; a month after `from:` when absent."),
+        QueryKey("calendar", "query", "A search of calendars, of which there may be 100; all when absent."),
+        QueryKey("from", "text", "The first day or instant.", default="today"),
+        QueryKey("to", "text", "The last day or instant; a month after `from:` when absent."),
         EXPAND,
     )
     formats = ("dictionaries",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         start = edges(asked, "from", "today").start
         end = edges(asked, "to", "+1 month", start).end
         if end <= start:
@@ -37,4 +37,4 @@ class CalendarEvents(QueryType):
             raise asked.values.bad("to", error.message) from error
         shown = [one for day in days.values() for one in day]
         expanded(asked.dictionaries(), shown, asked.values.words("expand"))
-        return Answer({"events": days})
+        return QueryResult({"events": days})

@@ -1,9 +1,9 @@
 """`data.query.types`: what can be asked. Source: Data queries, data.query.types."""
 
 from server.queries import frame
-from server.queries.asked import Asked
-from server.queries.declared import Answer, QueryType
-from server.queries.refused import Refused
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult, QueryType
+from server.queries.refused import UnsupportedQuery
 
 
 class DataQueryTypes(QueryType):
@@ -13,11 +13,11 @@ class DataQueryTypes(QueryType):
     description = "The types of data query."
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
-        return Answer(
+    def run(self, asked: DataQuery) -> QueryResult:
+        return QueryResult(
             {
                 name: {"name": name, "description": each.description}
                 for name, each in frame.query_types().items()
-                if not isinstance(each, Refused)
+                if not isinstance(each, UnsupportedQuery)
             }
         )

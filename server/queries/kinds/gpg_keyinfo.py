@@ -1,15 +1,15 @@
 """`gpg.keyinfo`: needs a key ring, which this program does not have. Source: Data queries, Others."""
 
-from server.queries.declared import Key
-from server.queries.refused import Refused
+from server.queries.declared import QueryKey
+from server.queries.refused import UnsupportedQuery
 
 
-class GpgKeyinfo(Refused):
+class GpgKeyinfo(UnsupportedQuery):
     """Always refused."""
 
     name = "gpg.keyinfo"
     description = "What is known of a PGP key."
     keys = (
-        Key("fingerprint", "text", "The fingerprint of the key.", required=True),
-        Key("filter", "text", "Only one part of it.", choices=("uids", "subkeys")),
+        QueryKey("fingerprint", "text", "The fingerprint of the key.", required=True),
+        QueryKey("filter", "text", "Only one part of it.", choices=("uids", "subkeys")),
     )

@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.counting.measures import plain
-from server.queries.asked import Asked, Values
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.metrics.choosing import chooser, known
 from server.queries.metrics.samples import Cell, cells
@@ -24,32 +24,36 @@ class MetricsTimeseries(QueryType):
     name = "metrics.timeseries"
     description = "Metrics over time."
     keys = (
-        Key("period", "text", "How long a tick is; minute is five of them.", default="day", choices=tuple(PERIODS)),
-        Key("range", "text", "From when to when; ticks that it touches are whole.", default=RANGE),
-        Key(
+        QueryKey(
+            "period", "text", "How long a tick is; minute is five of them.", default="day", choices=tuple(PERIODS)
+        ),
+        QueryKey("range", "text", "From when to when; ticks that it touches are whole.", default=RANGE),
+        QueryKey(
             "series.<id>",
             "group",
             "One metric.",
             required=True,
             keys=(
-                Key("metric", "text", "The name of the metric.", required=True),
-                Key("label", "text", "What the series is called; its id when absent."),
-                Key("function", "text", "What is told of the samples of a tick.", default="count", choices=FUNCTIONS),
-                Key("by", "list", "Dimensions; one series for each of their values."),
-                Key("by.<id>", "group", "What the values of a dimension are called by.", keys=BY_KEYS),
-                Key(
+                QueryKey("metric", "text", "The name of the metric.", required=True),
+                QueryKey("label", "text", "What the series is called; its id when absent."),
+                QueryKey(
+                    "function", "text", "What is told of the samples of a tick.", default="count", choices=FUNCTIONS
+                ),
+                QueryKey("by", "list", "Dimensions; one series for each of their values."),
+                QueryKey("by.<id>", "group", "What the values of a dimension are called by.", keys=BY_KEYS),
+                QueryKey(
                     "missing",
                     "text",
                     "What stands where there are no samples; carry for gauges, else null.",
                     choices=MISSING,
                 ),
-                Key("query", "query", "Values of dimensions; only samples with them count."),
+                QueryKey("query", "query", "Values of dimensions; only samples with them count."),
             ),
         ),
     )
     formats = ("timeseries",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         axis, series = ticks(asked, RANGE), list(asked.values.groups("series.<id>"))
         data: dict[str, list[Any]] = {"ts": [each.label for each in axis.bins]}
         groups = []
@@ -63,10 +67,10 @@ class MetricsTimeseries(QueryType):
             groups.append(list(lines))
         unit = axis.calendar.unit
         params = {"xaxis_key": "ts", "xaxis_step": unit.step, "xaxis_format": unit.axis}
-        return Answer(data, {"groups": groups, "format_params": params})
+        return QueryResult(data, {"groups": groups, "format_params": params})
 
 
-def _lines(asked: Asked, series: Values, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
+def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict[str, list[Any]] | None:
     """{name: numbers} of one series, one for each value that it is split by; None for an unknown metric."""
     metric = asked.ctx.service.registry.type("metric")
     row = asked.tx.first(metric.table, name=series.text("metric"))

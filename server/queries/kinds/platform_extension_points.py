@@ -1,7 +1,7 @@
 """`platform.extension.points`: where the program can be told apart by parts. Source: Data queries, platform.*."""
 
-from server.queries.asked import Asked
-from server.queries.declared import Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult, QueryType
 from server.queries.extensions import EXTENSION_POINTS
 from server.queries.listing import LISTED, listed
 
@@ -14,6 +14,6 @@ class PlatformExtensionPoints(QueryType):
     keys = LISTED
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         points = [{"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()]
         return listed(asked.values, points, ("id", "name"))

@@ -1,8 +1,8 @@
 """`platform.extensions`: the parts of one extension point. Source: Data queries, platform.extensions."""
 
 from server.errors import nearest
-from server.queries.asked import Asked
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.extensions import EXTENSION_POINTS
 from server.queries.listing import LISTED, listed
 
@@ -12,10 +12,10 @@ class PlatformExtensions(QueryType):
 
     name = "platform.extensions"
     description = "What there is at an extension point."
-    keys = (Key("point", "text", "The id of an extension point.", required=True), *LISTED)
+    keys = (QueryKey("point", "text", "The id of an extension point.", required=True), *LISTED)
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
         id = values.text("point")
         point = EXTENSION_POINTS.get(id)

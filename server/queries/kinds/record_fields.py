@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from server.queries.asked import Asked
-from server.queries.declared import OF, Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import OF, QueryResult, QueryType
 from server.queries.listing import LISTED, by_key, listed
 from server.records import describe
 from server.records.base import RecordType
@@ -24,7 +24,7 @@ class RecordFields(QueryType):
     keys = (OF, *LISTED)
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         record_type = asked.values.record_type()
         items = [*_own(record_type), *_custom(record_type, asked.tx)]
         found = listed(asked.values, sorted(items, key=lambda each: str(each["key"])), ("key",))

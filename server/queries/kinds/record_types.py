@@ -1,8 +1,8 @@
 """`record.types`: the record types that there are. Source: Data queries, record.types."""
 
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.listing import LISTED, listed
 from server.records.base import RecordType
 
@@ -14,11 +14,13 @@ class RecordTypes(QueryType):
     description = "The record types, with their names."
     keys = (
         *LISTED,
-        Key("options", "list", "Only types that have all of these, such as comments or search; `records` have all."),
+        QueryKey(
+            "options", "list", "Only types that have all of these, such as comments or search; `records` have all."
+        ),
     )
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         types = list(asked.ctx.service.registry)
         wanted = _options(asked.values, types)
         items = [
@@ -32,7 +34,7 @@ class RecordTypes(QueryType):
         return listed(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 
-def _options(values: Values, types: list[RecordType]) -> set[str]:
+def _options(values: KeyValues, types: list[RecordType]) -> set[str]:
     known = sorted(frozenset[str]().union(*(each.options for each in types)))
     wanted = values.texts("options")
     for text in wanted:

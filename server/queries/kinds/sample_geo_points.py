@@ -1,15 +1,16 @@
 """`sample.geo.points`: points that the query itself holds, for trying out maps. Source: Data queries, Others."""
 
 from server.errors import Invalid
-from server.queries.asked import Asked, Values
-from server.queries.declared import Answer, Key, QueryType
-from server.queries.geography import FORMATS, Place, coordinates, shown
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
 
-POINT = Key(
+POINT = QueryKey(
     "<name>", "group", "One point.",
     keys=(
-        Key("coordinates", "text", "Where it is, as POINT(longitude latitude) or latitude, longitude.", required=True),
-        Key("<name>", "text", "What is told of it, such as its name."),
+        QueryKey("coordinates", "text", "Where it is, as POINT(longitude latitude) or latitude, longitude.",
+            required=True),
+        QueryKey("<name>", "text", "What is told of it, such as its name."),
     ),
 )  # fmt: skip
 
@@ -19,20 +20,20 @@ class SampleGeoPoints(QueryType):
 
     name = "sample.geo.points"
     description = "Points that the query names."
-    keys = (Key("series.<id>", "group", "One set of points.", required=True, keys=(POINT,)),)
+    keys = (QueryKey("series.<id>", "group", "One set of points.", required=True, keys=(POINT,)),)
     formats = ("topojson", *(each for each in FORMATS if each != "topojson"))
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         series = {
             each.id: [_place(point) for point in each.groups("<name>")] for each in asked.values.groups("series.<id>")
         }
-        return Answer(shown(series, asked.format))
+        return QueryResult(shown(series, asked.format))
 
 
-def _place(point: Values) -> Place:
+def _place(point: KeyValues) -> GeoPoint:
     try:
         longitude, latitude = coordinates(point.text("coordinates"))
     except Invalid as error:
         raise point.bad("coordinates", error.message) from error
     told = {each.name: each.texts[0].value for each in point.named("<name>")}
-    return Place(longitude, latitude, {"name": point.id} | told)
+    return GeoPoint(longitude, latitude, {"name": point.id} | told)

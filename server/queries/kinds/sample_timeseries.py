@@ -3,20 +3,20 @@
 from datetime import datetime, timedelta
 
 from server.counting.bins import UNIT_BY_NAME, Unit, Wall
-from server.queries.asked import Asked
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 DAY = timedelta(days=1)
 UNITS = {"days": "day", "weeks": "week", "months": "month", "years": "year"}
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One line.", required=True,
     keys=(
         LABEL,
         TREND,
-        Key("y.min", "text", "The smallest number.", default="0"),
-        Key("y.max", "text", "The largest number.", default="100"),
+        QueryKey("y.min", "text", "The smallest number.", default="0"),
+        QueryKey("y.max", "text", "The largest number.", default="100"),
     ),
 )  # fmt: skip
 
@@ -27,13 +27,13 @@ class SampleTimeseries(QueryType):
     name = "sample.timeseries"
     description = "Made-up numbers over time."
     keys = (
-        Key("x.count", "number", "How many bins.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
-        Key("x.unit", "text", "How long one is.", default="days", choices=tuple(UNITS)),
+        QueryKey("x.count", "number", "How many bins.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
+        QueryKey("x.unit", "text", "How long one is.", default="days", choices=tuple(UNITS)),
         SERIES,
     )
     formats = ("timeseries",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
         count = values.number("x.count", DEFAULT_SAMPLES)
         unit = UNIT_BY_NAME[UNITS[values.text("x.unit", "days")]]
@@ -43,7 +43,7 @@ class SampleTimeseries(QueryType):
         for label, each in zip(labels(series, "ts"), series, strict=True):
             data[label] = spread(count, *bounds(each, "y"), each.text("trend", "random"), each.id)
         params = {"xaxis_key": "ts", "xaxis_step": unit.step, "xaxis_format": unit.axis}
-        return Answer(data, {"format_params": params})
+        return QueryResult(data, {"format_params": params})
 
 
 def _last(unit: Unit, now: Wall, count: int) -> list[Wall]:

@@ -1,20 +1,20 @@
 """`sample.xy`: made-up points for trying out scatter charts. Source: Data queries, Others."""
 
-from server.queries.asked import Asked
-from server.queries.declared import Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One set of points.", required=True,
     keys=(
         LABEL,
-        Key("samples", "number", "How many points.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
+        QueryKey("samples", "number", "How many points.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
         TREND,
-        Key("x.min", "text", "The smallest x.", default="0"),
-        Key("x.max", "text", "The largest x.", default="100"),
-        Key("y.min", "text", "The smallest y.", default="0"),
-        Key("y.max", "text", "The largest y.", default="100"),
+        QueryKey("x.min", "text", "The smallest x.", default="0"),
+        QueryKey("x.max", "text", "The largest x.", default="100"),
+        QueryKey("y.min", "text", "The smallest y.", default="0"),
+        QueryKey("y.max", "text", "The largest y.", default="100"),
     ),
 )  # fmt: skip
 
@@ -27,7 +27,7 @@ class SampleXy(QueryType):
     keys = (SERIES,)
     formats = ("scatterplot",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         rows = []
         series = list(asked.values.groups("series.<id>"))
         for label, each in zip(labels(series), series, strict=True):
@@ -36,4 +36,4 @@ class SampleXy(QueryType):
             across = "random" if trend == "random" else "up"
             rows.append([f"{label}_x", *spread(count, *bounds(each, "x"), across, f"{each.id} x")])
             rows.append([label, *spread(count, *bounds(each, "y"), trend, f"{each.id} y")])
-        return Answer(rows)
+        return QueryResult(rows)

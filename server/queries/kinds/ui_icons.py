@@ -1,7 +1,7 @@
 """`ui.icons`: the names of icons. Source: Data queries, Others."""
 
-from server.queries.asked import Asked
-from server.queries.declared import Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult, QueryType
 from server.queries.icons import ICONS
 from server.queries.listing import LISTED, listed
 
@@ -14,5 +14,5 @@ class UiIcons(QueryType):
     keys = LISTED
     is_quick = True
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         return listed(asked.values, [{"icon": name} for name in ICONS], ("icon",))

@@ -9,8 +9,8 @@ from server.counting.measures import plain
 from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.digits import id_in
 from server.errors import BadDataQuery
-from server.queries.asked import Asked
-from server.queries.declared import Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import QueryResult, QueryType
 from server.queries.usage import MAX_ITEMS, MAX_USES, Uses, months, table
 from server.records.metrics.samples import DAY, METRIC_SAMPLE
 from server.records.shared.behavior_events import event_name
@@ -29,7 +29,7 @@ class UsageSnippets(QueryType):
     description = "How often snippets are used."
     formats = ("table", "timeseries")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         if asked.format == "timeseries":
             return _snippets_by_month(asked)
         rows = [
@@ -42,7 +42,7 @@ class UsageSnippets(QueryType):
         }, rows)  # fmt: skip
 
 
-def _snippets(asked: Asked) -> list[tuple[int, str, int]]:
+def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
     """[(id, title, uses)] of the most used ones."""
     snippet = asked.ctx.service.registry.type("snippet")
     condition, t = asked.scope.readable(snippet), snippet.table.sql
@@ -58,7 +58,7 @@ def _snippets(asked: Asked) -> list[tuple[int, str, int]]:
     return [(row[0], row[1], row[2]) for row in asked.tx.rows(build, condition.values)]
 
 
-def _snippets_by_month(asked: Asked) -> Answer:
+def _snippets_by_month(asked: DataQuery) -> QueryResult:
     """By the hours of their uses, which are counted for workers."""
     last, listed = months(asked), _snippets(asked)
     use: Any = SNIPPET_USE.sql
@@ -82,7 +82,7 @@ class UsageBehaviors(QueryType):
     description = "How often behaviors run, and how long it takes."
     formats = ("table", "timeseries")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         runs = _by_day(asked, BEHAVIOR_INVOCATIONS)
         behaviors = _behaviors(asked, {each[0] for each in runs})
         if asked.format == "timeseries":
@@ -92,7 +92,9 @@ class UsageBehaviors(QueryType):
         return _behavior_table(behaviors, _sums(runs), _sums(_by_day(asked, BEHAVIOR_DURATION)))
 
 
-def _behavior_table(behaviors: dict[int, dict[str, Any]], uses: dict[int, float], elapsed: dict[int, float]) -> Answer:
+def _behavior_table(
+    behaviors: dict[int, dict[str, Any]], uses: dict[int, float], elapsed: dict[int, float]
+) -> QueryResult:
     most = sorted(behaviors, key=lambda id: (-uses[id], behaviors[id]["_label"].casefold(), id))[:MAX_ITEMS]
     rows = [
         {
@@ -113,13 +115,13 @@ def _behavior_table(behaviors: dict[int, dict[str, Any]], uses: dict[int, float]
     }, rows)  # fmt: skip
 
 
-def _behaviors(asked: Asked, ids: set[int]) -> dict[int, dict[str, Any]]:
+def _behaviors(asked: DataQuery, ids: set[int]) -> dict[int, dict[str, Any]]:
     shown = asked.dictionaries()
     records = shown.records("behavior", ids)
     return {each["id"]: each for each in shown.dictionaries("behavior", records, "bot_")}
 
 
-def _by_day(asked: Asked, name: str) -> Uses:
+def _by_day(asked: DataQuery, name: str) -> Uses:
     """[(behavior, middle of a day, number)] of a metric, from the days that are kept for ever."""
     metric, t = table_named("metric"), METRIC_SAMPLE.sql
     rows = asked.tx.rows(
@@ -139,7 +141,7 @@ def _by_day(asked: Asked, name: str) -> Uses:
     return found
 
 
-def _require_few(asked: Asked, rows: list[Any]) -> None:
+def _require_few(asked: DataQuery, rows: list[Any]) -> None:
     if len(rows) > MAX_USES:
         raise BadDataQuery(f"there are more than {MAX_USES} uses by item and time; use format:table",
                            position=asked.values.at("format"), field="format")  # fmt: skip

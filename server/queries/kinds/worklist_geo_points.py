@@ -9,26 +9,26 @@ from server.counting.dimensions.plain import FlagDimension, NumberDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.points import MAX_POINTS, points, raw_field
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
-from server.queries.geography import FORMATS, Place, coordinates, shown
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
+from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
 from server.queries.labels import labels
 from server.records.base import RecordType
 from server.records.shared.custom import GEO, CustomFilter, definitions
-from server.search.ast import Term, Text
-from server.search.compile import Scope
+from server.search.ast import SearchValue, Term
+from server.search.compile import SearchScope
 from server.search.conditions import all_of
 
 MAX_FIELDS = 20
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One set of points.", required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        Key("label", "text", "What it is called in tables; the id when absent."),
-        Key("point", "text", "The geolocation field; the first one of fields: when absent."),
-        Key("fields", "list", "What is told of each point."),
+        QueryKey("label", "text", "What it is called in tables; the id when absent."),
+        QueryKey("point", "text", "The geolocation field; the first one of fields: when absent."),
+        QueryKey("fields", "list", "What is told of each point."),
     ),
 )  # fmt: skip
 
@@ -41,17 +41,17 @@ class WorklistGeoPoints(QueryType):
     keys = (SERIES,)
     formats = FORMATS
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         groups = list(asked.values.groups("series.<id>"))
         named = labels(groups)
         places = {
             label if asked.format == "table" else values.id: _places(asked, values)
             for label, values in zip(named, groups, strict=True)
         }
-        return Answer(shown(places, asked.format))
+        return QueryResult(shown(places, asked.format))
 
 
-def _places(asked: Asked, values: Values) -> list[Place]:
+def _places(asked: DataQuery, values: KeyValues) -> list[GeoPoint]:
     record_type = values.record_type()
     searched = values.searched(record_type)
     dictionaries = asked.dictionaries()
@@ -60,7 +60,9 @@ def _places(asked: Asked, values: Values) -> list[Place]:
     dimensions = [raw_field(text, fields, f"field{place}") for place, text in enumerate((where, *told))]
     located = record_type.filter_named(where.value, searched.search.scope)
     assert located is not None
-    has_one = located.condition(Term(where.value, Text("null", False, where.position), True, 0), searched.search.scope)
+    has_one = located.condition(
+        Term(where.value, SearchValue("null", False, where.position), True, 0), searched.search.scope
+    )
     search = replace(searched.search, condition=all_of([searched.search.condition, has_one]))
     found = points(search, dimensions, searched.limit or MAX_POINTS + 1)
     if len(found) > MAX_POINTS:
@@ -72,11 +74,11 @@ def _places(asked: Asked, values: Values) -> list[Place]:
         properties: dict[str, Any] = {"name": names[each.record["id"]]}
         for text, dimension, member in zip(told, dimensions[1:], each.members[1:], strict=True):
             properties[text.value] = _property(dimension, member)
-        places.append(Place(longitude, latitude, properties))
+        places.append(GeoPoint(longitude, latitude, properties))
     return places
 
 
-def _fields(values: Values, record_type: RecordType, scope: Scope) -> tuple[Text, list[Text]]:
+def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> tuple[SearchValue, list[SearchValue]]:
     """The field that says where, and the others."""
     told = list(values.texts("fields"))
     if len(told) > MAX_FIELDS:
@@ -97,7 +99,7 @@ def _fields(values: Values, record_type: RecordType, scope: Scope) -> tuple[Text
     return where, [text for text in told if text.value != where.value]
 
 
-def _is_location(record_type: RecordType, name: str, scope: Scope) -> bool:
+def _is_location(record_type: RecordType, name: str, scope: SearchScope) -> bool:
     found = record_type.filter_named(name, scope)
     return isinstance(found, CustomFilter) and found.field.kind == GEO
 

@@ -7,28 +7,28 @@ from server.counting.counting import count
 from server.counting.dimensions.base import Dimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function, Tally
-from server.queries.asked import Asked, Searched, Values
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.asked import DataQuery, KeyValues, QuerySearch
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.measuring import COUNT, functions_of, measured_of, metric_of
 
-VALUES = Key(
+VALUES = QueryKey(
     "values.<id>", "group", "One number, or one for each of its functions.", required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        Key("field", "text", "What is measured; counting needs none."),
-        Key("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
-        Key("functions", "list", "Several of them, each with a number of its own."),
-        Key("label", "text", "What it is called; the id when absent."),
-        Key("metric", "text", "A formula with x for the number, such as \"(x/60)|round\"."),
+        QueryKey("field", "text", "What is measured; counting needs none."),
+        QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
+        QueryKey("functions", "list", "Several of them, each with a number of its own."),
+        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("metric", "text", "A formula with x for the number, such as \"(x/60)|round\"."),
     ),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Metric:
+class MetricValue:
     """One number. kind: of the column in a table, "search" where it is a number of records. query: finds them."""
 
     id: str
@@ -47,14 +47,14 @@ class WorklistMetrics(QueryType):
     keys = (VALUES,)
     formats = ("table", "pie")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         groups = list(asked.values.groups("values.<id>"))
         named = zip(labels(groups), groups, strict=True)
         metrics = [metric for label, values in named for metric in _metrics(asked, values, label)]
         return _pie(metrics) if asked.format == "pie" else _table(metrics)
 
 
-def _metrics(asked: Asked, values: Values, label: str) -> list[Metric]:
+def _metrics(asked: DataQuery, values: KeyValues, label: str) -> list[MetricValue]:
     record_type = values.record_type()
     searched = values.searched(record_type)
     functions, metric = functions_of(values), metric_of(values, "metric")
@@ -63,7 +63,7 @@ def _metrics(asked: Asked, values: Values, label: str) -> list[Metric]:
     numbers = _numbers(searched, measured, functions)
     several = "functions" in values
     return [
-        Metric(
+        MetricValue(
             f"{values.id}_{function}" if several else values.id,
             f"{function.label} {label}" if several else label,
             metric(number),
@@ -75,7 +75,7 @@ def _metrics(asked: Asked, values: Values, label: str) -> list[Metric]:
     ]
 
 
-def _numbers(searched: Searched, measured: Dimension | None, functions: list[Function]) -> list[float | None]:
+def _numbers(searched: QuerySearch, measured: Dimension | None, functions: list[Function]) -> list[float | None]:
     """The number of each function. Those that add up share a statement."""
     added_up = next((each for each in functions if each.needs_numbers), None)
     tallies = {}
@@ -94,15 +94,15 @@ def _kind(function: Function, measured: Dimension | None, is_changed: bool) -> s
     return "number" if measured is None or is_changed or function.name == "distinct" else measured.measured_type
 
 
-def _table(metrics: list[Metric]) -> Answer:
+def _table(metrics: list[MetricValue]) -> QueryResult:
     rows: list[dict[str, Any]] = []
     for each in metrics:
         options: Any = {"context": each.context, "query": each.query or None} if each.kind == "search" else []
         kind = {"value": {"type": each.kind, "options": options}}
         rows.append({"_types": kind, "id": each.id, "name": each.name, "value": each.value})
-    return Answer({"columns": {"name": {"label": "Metric"}, "value": {"label": "Value"}}, "rows": rows})
+    return QueryResult({"columns": {"name": {"label": "Metric"}, "value": {"label": "Value"}}, "rows": rows})
 
 
-def _pie(metrics: list[Metric]) -> Answer:
+def _pie(metrics: list[MetricValue]) -> QueryResult:
     series = {each.name: {"key": each.value, "context": each.context, "query": each.query} for each in metrics}
-    return Answer([[each.name, each.value] for each in metrics], {"series": series})
+    return QueryResult([[each.name, each.value] for each in metrics], {"series": series})

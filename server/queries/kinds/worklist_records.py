@@ -1,7 +1,7 @@
 """`worklist.records`: a page of records that a search finds. Source: Data queries, worklist.records."""
 
-from server.queries.asked import Asked
-from server.queries.declared import EXPAND, PAGE, SEARCHED, Answer, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import EXPAND, PAGE, SEARCHED, QueryResult, QueryType
 from server.queries.expanding import paths_of
 from server.queries.paging import paging
 
@@ -21,7 +21,7 @@ class WorklistRecords(QueryType):
     keys = (*SEARCHED, EXPAND, PAGE)
     formats = ("dictionaries",)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
         record_type = values.record_type()
         searched = values.searched(record_type, ORDERS.get(record_type.uri, ()))
@@ -31,4 +31,4 @@ class WorklistRecords(QueryType):
         rows, total = searched.search.page(limit, index * limit)
         shown = asked.dictionaries().show(record_type, [record_type.record(row) for row in rows], wanted)
         data = {str(each["id"]): {"_loaded": True} | each for each in shown}
-        return Answer(data, {"paging": paging(total, len(rows), limit, index)})
+        return QueryResult(data, {"paging": paging(total, len(rows), limit, index)})

@@ -6,22 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from server.counting.measures import plain
-from server.queries.asked import Asked
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.queries.asked import DataQuery
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
-from server.queries.lines import Line, axis_params, filled_axis, line, shared_axis
+from server.queries.lines import DataSeries, axis_params, filled_axis, line, shared_axis
 
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One line.", required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        Key("label", "text", "What it is called; the id when absent."),
-        Key("x", "text", "The field along the axis, such as created@day.", required=True),
-        Key("y", "text", "The field that is measured; counting needs none."),
-        Key("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
-        Key("y.metric", "text", "A formula with x for each number, such as \"(x/60)|round\"."),
+        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("x", "text", "The field along the axis, such as created@day.", required=True),
+        QueryKey("y", "text", "The field that is measured; counting needs none."),
+        QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
+        QueryKey("y.metric", "text", "A formula with x for each number, such as \"(x/60)|round\"."),
     ),
 )  # fmt: skip
 AXIS = "ts"
@@ -32,10 +32,10 @@ class WorklistSeries(QueryType):
 
     name = "worklist.series"
     description = "Numbers over the values of a field, a line for each search."
-    keys = (SERIES, Key("x.label", "text", "What the axis is called; the name of the field when absent."))
+    keys = (SERIES, QueryKey("x.label", "text", "What the axis is called; the name of the field when absent."))
     formats = ("timeseries", "table", "dictionaries", "pie")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         groups = list(asked.values.groups("series.<id>"))
         for each in groups:
             if each.id == "x":
@@ -45,25 +45,25 @@ class WorklistSeries(QueryType):
         return SHAPES[asked.format](lines, asked)
 
 
-def _timeseries(lines: list[Line], asked: Asked) -> Answer:
+def _timeseries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     axis = filled_axis(lines, shared_axis(lines))
     data: dict[str, list[Any]] = {AXIS: [label for _, label in axis]}
     for each in lines:
         data[each.label] = [each.numbers.get(key, 0) for key, _ in axis]
-    return Answer(data, {"format_params": axis_params(lines)})
+    return QueryResult(data, {"format_params": axis_params(lines)})
 
 
-def _table(lines: list[Line], asked: Asked) -> Answer:
+def _table(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
     columns = {"x": {"label": asked.values.text("x.label") or lines[0].x.label, "type": "text"}}
     columns |= {each.id: {"label": each.label} | each.column for each in lines}
-    return Answer({"columns": columns, "rows": _rows(lines)})
+    return QueryResult({"columns": columns, "rows": _rows(lines)})
 
 
-def _dictionaries(lines: list[Line], asked: Asked) -> Answer:
-    return Answer(_rows(lines))
+def _dictionaries(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
+    return QueryResult(_rows(lines))
 
 
-def _rows(lines: list[Line]) -> list[dict[str, Any]]:
+def _rows(lines: list[DataSeries]) -> list[dict[str, Any]]:
     rows = []
     for member in shared_axis(lines):
         numbers = {each.id: each.numbers[member.key] for each in lines if member.key in each.numbers}
@@ -71,11 +71,11 @@ def _rows(lines: list[Line]) -> list[dict[str, Any]]:
     return rows
 
 
-def _pie(lines: list[Line], asked: Asked) -> Answer:
-    return Answer([[each.id, plain(sum(each.numbers.values()))] for each in lines])
+def _pie(lines: list[DataSeries], asked: DataQuery) -> QueryResult:
+    return QueryResult([[each.id, plain(sum(each.numbers.values()))] for each in lines])
 
 
-SHAPES: dict[str, Callable[[list[Line], Asked], Answer]] = {
+SHAPES: dict[str, Callable[[list[DataSeries], DataQuery], QueryResult]] = {
     "timeseries": _timeseries,
     "table": _table,
     "dictionaries": _dictionaries,

@@ -10,19 +10,19 @@ from server.counting.dimensions.options import MAX_BINS, options
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import EXPAND, SEARCHED, Answer, Key, QueryType
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import EXPAND, SEARCHED, QueryKey, QueryResult, QueryType
 from server.queries.expanding import expanded
 from server.queries.measuring import metric_of
-from server.queries.reading import Given
+from server.queries.reading import KeyValue
 from server.queries.subtotals.charts import categories, pie, timeseries
 from server.queries.subtotals.lists import dictionaries, table
-from server.queries.subtotals.result import Result, regrouped, result
+from server.queries.subtotals.result import SubtotalsResult, regrouped, result
 from server.queries.subtotals.tree import tree
 
 MAX_FIELDS = 5  # of one `by:`
 
-SHAPES: dict[str, Callable[[Result], tuple[Any, dict[str, Any]]]] = {
+SHAPES: dict[str, Callable[[SubtotalsResult], tuple[Any, dict[str, Any]]]] = {
     "tree": tree,
     "dictionaries": dictionaries,
     "categories": categories,
@@ -40,17 +40,17 @@ class WorklistSubtotals(QueryType):
     description = "How the records of a search spread over the values of fields."
     keys = (
         *SEARCHED,
-        Key("by", "list", "Fields to count by, nested: <field>@<unit>~<limit>."),
-        Key("by.<id>", "list", "As by:, with a function of the last field: count, distinct, avg, sum, min, max."),
-        Key("function", "text", "The function of by:, an older way to say it."),
-        Key("group", "list", "Some of the fields of by: the values are added up by them."),
-        Key("group.<id>", "list", "As group:, with another function than sum."),
-        Key("metric", "text", 'A formula with x for every value, such as "(x/60)|round".'),
+        QueryKey("by", "list", "Fields to count by, nested: <field>@<unit>~<limit>."),
+        QueryKey("by.<id>", "list", "As by:, with a function of the last field: count, distinct, avg, sum, min, max."),
+        QueryKey("function", "text", "The function of by:, an older way to say it."),
+        QueryKey("group", "list", "Some of the fields of by: the values are added up by them."),
+        QueryKey("group.<id>", "list", "As group:, with another function than sum."),
+        QueryKey("metric", "text", 'A formula with x for every value, such as "(x/60)|round".'),
         EXPAND,
     )
     formats = tuple(SHAPES)
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         values = asked.values
         record_type = values.record_type()
         by, function = _function(values, "by", "by.<id>", COUNT)
@@ -70,10 +70,10 @@ class WorklistSubtotals(QueryType):
         data, extra = SHAPES[asked.format](found)
         if asked.format == "dictionaries":
             expanded(shown, data, values.words("expand"))
-        return Answer(data, {"context": record_type.context} | extra)
+        return QueryResult(data, {"context": record_type.context} | extra)
 
 
-def _function(values: Values, plain: str, pattern: str, default: Function) -> tuple[Given | None, Function]:
+def _function(values: KeyValues, plain: str, pattern: str, default: Function) -> tuple[KeyValue | None, Function]:
     """`by:` or `by.<function>:`, and the function. Raises BadDataQuery for both."""
     named = values.named(pattern)
     given = [*([values.given[plain]] if plain in values else []), *named]
@@ -91,7 +91,7 @@ def _function(values: Values, plain: str, pattern: str, default: Function) -> tu
     return (given[0] if given else None), function
 
 
-def _dimensions(fields: Fields, by: Given) -> list[Dimension]:
+def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
     if not by.texts:
         raise BadDataQuery("by: name at least one field", position=by.position, field=by.name)
     if len(by.texts) > MAX_FIELDS:
@@ -123,7 +123,7 @@ def _lift(dimensions: list[Dimension]) -> None:
         dimensions[0].default_limit = MAX_BINS
 
 
-def _grouped(values: Values, cells: Cells) -> Cells:
+def _grouped(values: KeyValues, cells: Cells) -> Cells:
     given, function = _function(values, "group", "group.<id>", SUM)
     if given is None:
         return cells

@@ -11,27 +11,27 @@ from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
-from server.counting.points import RAW_DATE, Point, points, raw_field
-from server.queries.asked import Asked, Searched, Values
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, Answer, Key, QueryType
+from server.counting.points import RAW_DATE, DataPoint, points, raw_field
+from server.queries.asked import DataQuery, KeyValues, QuerySearch
+from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.labels import labels
 from server.queries.measuring import metric_of
 from server.queries.subtotals.result import Metric
 
 DEFAULT_LIMIT = 10
 AVERAGE = FUNCTIONS["avg"]
-SERIES = Key(
+SERIES = QueryKey(
     "series.<id>", "group", "One set of points.", required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
-        Key("label", "text", "What it is called; the id when absent."),
-        Key("x", "text", "The field across, such as id; with a unit, such as created@day, one point for each bin.",
+        QueryKey("label", "text", "What it is called; the id when absent."),
+        QueryKey("x", "text", "The field across, such as id; with a unit, such as created@day, one point for each bin.",
             required=True),
-        Key("x.metric", "text", "A formula with x for the numbers across."),
-        Key("y", "text", "The field upwards.", required=True),
-        Key("y.metric", "text", "A formula with x for the numbers upwards."),
+        QueryKey("x.metric", "text", "A formula with x for the numbers across."),
+        QueryKey("y", "text", "The field upwards.", required=True),
+        QueryKey("y.metric", "text", "A formula with x for the numbers upwards."),
     ),
 )  # fmt: skip
 
@@ -65,13 +65,13 @@ class WorklistXy(QueryType):
     keys = (SERIES,)
     formats = ("scatterplot", "table", "pie", "categories")
 
-    def run(self, asked: Asked) -> Answer:
+    def run(self, asked: DataQuery) -> QueryResult:
         groups = list(asked.values.groups("series.<id>"))
         series = [_spots(asked, values, label) for label, values in zip(labels(groups), groups, strict=True)]
         return SHAPES[asked.format](series)
 
 
-def _spots(asked: Asked, values: Values, label: str) -> Spots:
+def _spots(asked: DataQuery, values: KeyValues, label: str) -> Spots:
     record_type = values.record_type()
     searched = values.searched(record_type)
     shown = asked.dictionaries()
@@ -93,7 +93,7 @@ def _spots(asked: Asked, values: Values, label: str) -> Spots:
 
 
 def _spot(
-    point: Point, dimensions: tuple[Dimension, Dimension], metrics: tuple[Metric, Metric], names: dict[int, str]
+    point: DataPoint, dimensions: tuple[Dimension, Dimension], metrics: tuple[Metric, Metric], names: dict[int, str]
 ) -> Spot | None:
     ends: list[Any] = []
     for dimension, member, metric in zip(dimensions, point.members, metrics, strict=True):
@@ -106,7 +106,7 @@ def _spot(
     return Spot(*ends)
 
 
-def _binned(searched: Searched, x: DateDimension, y: Dimension, metric: Metric) -> list[Spot]:
+def _binned(searched: QuerySearch, x: DateDimension, y: Dimension, metric: Metric) -> list[Spot]:
     """One point for each bin, in the order of time."""
     x.default_limit = MAX_ROWS
     dated: list[tuple[Member, float | None]] = [
@@ -119,15 +119,15 @@ def _binned(searched: Searched, x: DateDimension, y: Dimension, metric: Metric) 
     return found if searched.limit is None else found[: searched.limit]
 
 
-def _scatterplot(series: list[Spots]) -> Answer:
+def _scatterplot(series: list[Spots]) -> QueryResult:
     rows: list[list[Any]] = []
     for each in series:
         rows.append([f"{each.label}_x", *(spot.x for spot in each.spots)])
         rows.append([each.label, *(spot.y for spot in each.spots)])
-    return Answer(rows)
+    return QueryResult(rows)
 
 
-def _table(series: list[Spots]) -> Answer:
+def _table(series: list[Spots]) -> QueryResult:
     """With several series a column tells which one a row is of."""
     first = series[0]
     columns = {"x_label": {"label": first.x.label, "type": "text"}, "y_label": {"label": first.y.label, "type": "text"}}
@@ -139,14 +139,14 @@ def _table(series: list[Spots]) -> Answer:
         for spot in each.spots:
             row = {"x_label": spot.x_label, "x": spot.x, "y_label": spot.y_label, "y": spot.y}
             rows.append({"series": each.label} | row if several else row)
-    return Answer({"columns": columns, "rows": rows})
+    return QueryResult({"columns": columns, "rows": rows})
 
 
-def _pie(series: list[Spots]) -> Answer:
-    return Answer([[spot.x_label, spot.y] for each in series for spot in each.spots])
+def _pie(series: list[Spots]) -> QueryResult:
+    return QueryResult([[spot.x_label, spot.y] for each in series for spot in each.spots])
 
 
-def _categories(series: list[Spots]) -> Answer:
+def _categories(series: list[Spots]) -> QueryResult:
     """One row for each series, `hits` when there is only one; 0 where a series has nothing."""
     heads = [spot.x_label for each in series for spot in each.spots]
     rows: list[list[Any]] = [["label", *heads]]
@@ -156,10 +156,10 @@ def _categories(series: list[Spots]) -> Answer:
         row[start : start + len(each.spots)] = [spot.y for spot in each.spots]
         start += len(each.spots)
         rows.append([each.label if len(series) > 1 else "hits", *row])
-    return Answer(rows, {"format_params": {"xaxis_key": "label"}})
+    return QueryResult(rows, {"format_params": {"xaxis_key": "label"}})
 
 
-SHAPES: dict[str, Callable[[list[Spots]], Answer]] = {
+SHAPES: dict[str, Callable[[list[Spots]], QueryResult]] = {
     "scatterplot": _scatterplot,
     "table": _table,
     "pie": _pie,

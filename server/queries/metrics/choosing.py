@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import Asked
-from server.queries.reading import Given
-from server.search.ast import Group, Items, Subquery, Term
+from server.queries.asked import DataQuery
+from server.queries.reading import KeyValue
+from server.search.ast import BooleanGroup, Items, Subquery, Term
 from server.search.conditions import slots_from
 
 MAX_FOUND = 10_000  # records that a search under a dimension may find
@@ -17,7 +17,7 @@ Chooses = Callable[[Mapping[str, str]], bool]
 Declared = Mapping[str, Mapping[str, Any]]
 
 
-def chooser(asked: Asked, found: Given, dimensions: Declared) -> Chooses:
+def chooser(asked: DataQuery, found: KeyValue, dimensions: Declared) -> Chooses:
     """Whether samples with these dimensions count. Raises BadDataQuery for what is no dimension, or no value."""
     assert isinstance(found.term.value, Subquery)
     return _group(asked, found.term.value.root, dimensions)
@@ -32,7 +32,7 @@ def known(name: str, position: int, dimensions: Declared, field: str) -> Mapping
     return dimensions[name]
 
 
-def _group(asked: Asked, group: Group, dimensions: Declared) -> Chooses:
+def _group(asked: DataQuery, group: BooleanGroup, dimensions: Declared) -> Chooses:
     parts = [_node(asked, child, dimensions) for child in group.children]
     decide = any if group.op == "or" else all
 
@@ -42,8 +42,8 @@ def _group(asked: Asked, group: Group, dimensions: Declared) -> Chooses:
     return chooses
 
 
-def _node(asked: Asked, node: Any, dimensions: Declared) -> Chooses:
-    if isinstance(node, Group):
+def _node(asked: DataQuery, node: Any, dimensions: Declared) -> Chooses:
+    if isinstance(node, BooleanGroup):
         return _group(asked, node, dimensions)
     if not isinstance(node, Term):
         raise BadDataQuery("write <dimension>:value", position=node.position, field="query")
@@ -52,7 +52,7 @@ def _node(asked: Asked, node: Any, dimensions: Declared) -> Chooses:
     return lambda sample: (sample.get(name, "").casefold() in wanted) is not negated
 
 
-def _values(asked: Asked, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+def _values(asked: DataQuery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
     value = term.value
     if isinstance(value, Subquery):
         return _found(asked, value, term, dimension)
@@ -60,7 +60,7 @@ def _values(asked: Asked, term: Term, dimension: Mapping[str, Any]) -> frozenset
     return frozenset("" if text.value == "null" and not text.quoted else text.value.casefold() for text in texts)
 
 
-def _found(asked: Asked, query: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
+def _found(asked: DataQuery, query: Subquery, term: Term, dimension: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the records that a search on the dimension's type finds, as text."""
     uri = str(dimension.get("record_type", ""))
     record_type = asked.ctx.service.registry.find(uri)

@@ -9,7 +9,7 @@ from typing import Any
 import peewee
 
 from server.errors import BadDataQuery
-from server.queries.asked import Asked
+from server.queries.asked import DataQuery
 from server.queries.metrics.choosing import Chooses, Declared
 from server.queries.metrics.ticks import Ticks
 from server.records.metrics.samples import METRIC_SAMPLE
@@ -34,7 +34,7 @@ class Cell(Totals):
 
 
 def cells(
-    asked: Asked, metric_id: int, ticks: Ticks, dimensions: Declared, by: list[str], chooses: Chooses | None,
+    asked: DataQuery, metric_id: int, ticks: Ticks, dimensions: Declared, by: list[str], chooses: Chooses | None,
     needs_all: bool, position: int,
 ) -> Cells:  # fmt: skip
     """The samples that count. needs_all: whether `seen` is asked for. Raises BadDataQuery for more than MAX_ROWS."""
@@ -55,7 +55,7 @@ def cells(
     return found
 
 
-def _rows(asked: Asked, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
+def _rows(asked: DataQuery, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tuple[Any, ...]]:
     """[(beginning, dimensions, count, sum, min, max)]; dimensions are "{}" where they need not be told apart."""
     t: Any = METRIC_SAMPLE.sql
 
@@ -76,7 +76,7 @@ def _rows(asked: Asked, metric_id: int, ticks: Ticks, is_apart: bool) -> list[tu
     return asked.tx.rows(build, (metric_id, ticks.seconds, first, ticks.end))
 
 
-def _limited(asked: Asked, dimensions: Declared) -> dict[str, str]:
+def _limited(asked: DataQuery, dimensions: Declared) -> dict[str, str]:
     """{dimension: record type} of those whose records the caller may not all read."""
     shown, found = asked.dictionaries(), {}
     for name, each in dimensions.items():
@@ -90,7 +90,7 @@ def _limited(asked: Asked, dimensions: Declared) -> dict[str, str]:
 
 
 def _splits(
-    asked: Asked, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
+    asked: DataQuery, texts: set[str], by: list[str], chooses: Chooses | None, limited: Mapping[str, str]
 ) -> dict[str, Split | None]:
     """{dimensions as stored: the values that they are split by}; None for what does not count."""
     samples: dict[str, dict[str, str]] = {text: json.loads(text) for text in texts}
@@ -105,7 +105,7 @@ def _splits(
     }
 
 
-def _readable(asked: Asked, uri: str, name: str, samples: Any) -> set[str]:
+def _readable(asked: DataQuery, uri: str, name: str, samples: Any) -> set[str]:
     """The ids among the values of a dimension that the caller may read, as text; 0 is no record."""
     ids = {int(value) for sample in samples if (value := sample.get(name, "0")).isascii() and value.isdigit()} - {0}
     groups = asked.ctx.actor.reads_groups

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.errors import nearest
-from server.queries.asked import Asked, Values
-from server.queries.declared import Key
+from server.queries.asked import DataQuery, KeyValues
+from server.queries.declared import QueryKey
 from server.queries.metrics.choosing import Declared, known
 from server.queries.metrics.samples import Cell, Cells, Split
 
 MAX_SPLIT = 50  # series that one is split into; what has fewer samples is put together
 NONE, OTHER = "(none)", "(other)"
 BY_KEYS = (
-    Key("as", "text", "What the values are.", choices=("record", "text")),
-    Key("record_type", "text", "The record type of the values; the dimension's own when absent."),
-    Key("record_label", "text", "The key that a record is called by; its label when absent."),
+    QueryKey("as", "text", "What the values are.", choices=("record", "text")),
+    QueryKey("record_type", "text", "The record type of the values; the dimension's own when absent."),
+    QueryKey("record_label", "text", "The key that a record is called by; its label when absent."),
 )
 
 
@@ -33,7 +33,7 @@ def largest(found: Cells) -> Cells:
     return {**kept, (OTHER,): rest}
 
 
-def names(asked: Asked, series: Values, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
+def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared, found: Cells) -> dict[Split, str]:
     """{split: name of its series}, in the order of the names: `Label :: value`; two records called alike get their
     ids."""
     by = series.words("by")
@@ -56,7 +56,9 @@ def names(asked: Asked, series: Values, label: str, dimensions: Declared, found:
     return dict(sorted(distinct.items(), key=lambda pair: pair[1].casefold()))
 
 
-def _called(asked: Asked, values: set[str], dimension: Mapping[str, Any], options: Values | None) -> dict[str, str]:
+def _called(
+    asked: DataQuery, values: set[str], dimension: Mapping[str, Any], options: KeyValues | None
+) -> dict[str, str]:
     """{value: what it is called}."""
     kind, uri, key = str(dimension["type"]), str(dimension.get("record_type", "")), ""
     if options is not None:
@@ -73,7 +75,7 @@ def _called(asked: Asked, values: set[str], dimension: Mapping[str, Any], option
     return found | {"0": NONE} | _labels(asked, record_type.uri, values, key)
 
 
-def _labels(asked: Asked, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
+def _labels(asked: DataQuery, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
     shown = asked.dictionaries()
     records = shown.records(uri, {int(value) for value in values if value.isascii() and value.isdigit()})
     dictionaries = shown.dictionaries(uri, records, f"_label,{key}")

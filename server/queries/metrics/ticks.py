@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from server.counting.bins import UNIT_BY_NAME, Bin, Calendar
-from server.queries.asked import Asked
+from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
+from server.queries.asked import DataQuery
 from server.queries.instants import span
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT
 
@@ -18,7 +18,7 @@ PERIODS = {
 class Ticks:
     """bins: the ticks in order. seconds: the size of stored bins. start, end: the first and last second of them."""
 
-    calendar: Calendar
+    calendar: TimeScale
     bins: list[Bin]
     seconds: int
     start: int
@@ -33,11 +33,11 @@ class Ticks:
         return {at - middle: known[each.start] for at, each in found.items() if each.start in known}
 
 
-def ticks(asked: Asked, default: str) -> Ticks:
+def ticks(asked: DataQuery, default: str) -> Ticks:
     """The ticks of `period:` that `range:` touches, whole ones. Raises BadDataQuery for too many."""
     values, tz = asked.values, asked.scope.tz
     period = values.text("period", "day")
-    calendar, within = Calendar(UNIT_BY_NAME[PERIODS[period]], tz, asked.ctx.now), span(asked, "range", default)
+    calendar, within = TimeScale(UNIT_BY_NAME[PERIODS[period]], tz, asked.ctx.now), span(asked, "range", default)
     ends = calendar.fold([within.start, within.end], 1) or {}
     axis = calendar.axis(ends[within.start], ends[within.end])
     if axis is None or len(axis) > MAX_TICKS:

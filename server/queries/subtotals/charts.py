@@ -12,13 +12,13 @@ from server.counting.dimensions.base import Member
 from server.counting.dimensions.dates import DateDimension
 from server.counting.measures import Tally
 from server.errors import BadDataQuery
-from server.queries.subtotals.result import Members, Number, Result, Row
+from server.queries.subtotals.result import Members, Number, SubtotalsResult, SubtotalsRow
 
 JOINED = " / "  # between the names of several fields
 AXIS = "ts"
 
 
-def categories(result: Result) -> tuple[list[list[Any]], dict[str, Any]]:
+def categories(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
     """[["label", names of the first field], [name of a further value, number in each]]; 0 where there is nothing."""
     firsts = _merged(result, lambda row: row.members[:1])
     extra: dict[str, Any] = {"stacked": len(result.dimensions) > 1, "format_params": {"xaxis_key": "label"}}
@@ -49,7 +49,7 @@ def categories(result: Result) -> tuple[list[list[Any]], dict[str, Any]]:
     return rows, extra | {"series": shown}
 
 
-def pie(result: Result) -> tuple[list[list[Any]], dict[str, Any]]:
+def pie(result: SubtotalsResult) -> tuple[list[list[Any]], dict[str, Any]]:
     """[[name of the first field, number]]."""
     firsts = _merged(result, lambda row: row.members[:1])
     if not result.dimensions:
@@ -59,7 +59,7 @@ def pie(result: Result) -> tuple[list[list[Any]], dict[str, Any]]:
     return [[names[_key(members)], value] for members, value in firsts], {"series": series}
 
 
-def timeseries(result: Result) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+def timeseries(result: SubtotalsResult) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """{"ts": labels, name of each further value: numbers}, without gaps from the first bin to the last.
 
     Raises BadDataQuery when the first field is no date or there are too many bins."""
@@ -90,7 +90,7 @@ def timeseries(result: Result) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     return data, {"format_params": params, "series": series}
 
 
-def _axis(first: DateDimension, rows: list[Row]) -> list[Bin]:
+def _axis(first: DateDimension, rows: list[SubtotalsRow]) -> list[Bin]:
     bins = sorted({row.members[0].order for row in rows}, key=lambda each: each.start)
     if not bins or first.calendar.unit.is_cyclic or first.calendar.unit.atom == 1:
         return bins
@@ -104,7 +104,9 @@ def _axis(first: DateDimension, rows: list[Row]) -> list[Bin]:
     return axis
 
 
-def _merged(result: Result, part: Any, rows: Iterable[Row] | None = None) -> list[tuple[Members, Number]]:
+def _merged(
+    result: SubtotalsResult, part: Any, rows: Iterable[SubtotalsRow] | None = None
+) -> list[tuple[Members, Number]]:
     """What the rows come to by a part of their members, largest first."""
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from server.queries.subtotals.result import Result, Row
+from server.queries.subtotals.result import SubtotalsResult, SubtotalsRow
 
 
-def dictionaries(result: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def dictionaries(result: SubtotalsResult) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """[{keys of each field, count, count_query_context, count_query}]; of other functions `<field>`, `<field>_func`."""
     return [_dictionary(result, row) for row in result.rows], {}
 
 
-def _dictionary(result: Result, row: Row) -> dict[str, Any]:
+def _dictionary(result: SubtotalsResult, row: SubtotalsRow) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for dimension, member in zip(result.dimensions, row.members, strict=True):
         shown |= dimension.dictionary(member)
@@ -24,7 +24,7 @@ def _dictionary(result: Result, row: Row) -> dict[str, Any]:
     }
 
 
-def table(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
+def table(result: SubtotalsResult) -> tuple[dict[str, Any], dict[str, Any]]:
     """{"columns": {key: {label, type}}, "rows": [{key: value}]}; the last column holds the values."""
     columns: dict[str, dict[str, Any]] = {}
     for dimension in result.dimensions:
@@ -37,7 +37,7 @@ def table(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"columns": columns, "rows": [_row(result, row) for row in result.rows]}, {}
 
 
-def _row(result: Result, row: Row) -> dict[str, Any]:
+def _row(result: SubtotalsResult, row: SubtotalsRow) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for dimension, member in zip(result.dimensions, row.members, strict=True):
         shown |= dimension.cells(member)

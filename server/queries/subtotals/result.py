@@ -13,7 +13,7 @@ Metric = Callable[[Number], Number]
 
 
 @dataclass(frozen=True)
-class Row:
+class SubtotalsRow:
     """One cell: the members, one of each dimension, and its value."""
 
     members: Members
@@ -22,7 +22,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Result:
+class SubtotalsResult:
     """dimensions: those of the rows. measured: the field of a function other than count. source: the search as asked,
     in parentheses. zone: its name."""
 
@@ -31,7 +31,7 @@ class Result:
     measured: Dimension | None
     function: Function
     metric: Metric
-    rows: tuple[Row, ...]
+    rows: tuple[SubtotalsRow, ...]
     source: str
     zone: str
 
@@ -57,16 +57,16 @@ class Result:
 
 def result(
     record_type: RecordType, cells: Cells, measured: Dimension | None, metric: Metric, source: str, zone: str
-) -> Result:
+) -> SubtotalsResult:
     """The cells in order: largest value first, then by labels."""
     rows = []
     for members, tally in cells.rows():
-        rows.append(Row(members, metric(tally.value(cells.function)), tally))
+        rows.append(SubtotalsRow(members, metric(tally.value(cells.function)), tally))
     rows.sort(key=order)
-    return Result(record_type, cells.dimensions, measured, cells.function, metric, tuple(rows), source, zone)
+    return SubtotalsResult(record_type, cells.dimensions, measured, cells.function, metric, tuple(rows), source, zone)
 
 
-def order(row: Row) -> tuple[bool, float, list[str]]:
+def order(row: SubtotalsRow) -> tuple[bool, float, list[str]]:
     """How rows are sorted; those without a value come last."""
     return row.value is None, -(row.value or 0), [member.label.casefold() for member in row.members]
 

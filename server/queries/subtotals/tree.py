@@ -7,7 +7,7 @@ from typing import Any
 
 from server.counting.dimensions.base import Member
 from server.counting.measures import Tally
-from server.queries.subtotals.result import Number, Result
+from server.queries.subtotals.result import Number, SubtotalsResult
 
 
 @dataclass
@@ -17,7 +17,7 @@ class _Branch:
     below: "dict[Any, _Branch]" = field(default_factory=dict)
 
 
-def tree(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
+def tree(result: SubtotalsResult) -> tuple[dict[str, Any], dict[str, Any]]:
     """{"children": [{name, value, hits, query, children}]}; without dimensions one child with the total."""
     root = _Branch(())
     for row in result.rows:
@@ -30,7 +30,7 @@ def tree(result: Result) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"children": _children(result, root)}, {}
 
 
-def _children(result: Result, branch: _Branch) -> list[dict[str, Any]]:
+def _children(result: SubtotalsResult, branch: _Branch) -> list[dict[str, Any]]:
     nodes = []
     for each in branch.below.values():
         member = each.path[-1]
@@ -45,5 +45,5 @@ def _children(result: Result, branch: _Branch) -> list[dict[str, Any]]:
     return nodes
 
 
-def _total(result: Result, value: Number) -> dict[str, Any]:
+def _total(result: SubtotalsResult, value: Number) -> dict[str, Any]:
     return {"name": result.title, "value": value, "hits": value, "query": result.query(())}

@@ -9,21 +9,21 @@ from server.records.calendars.month import Month, month_of
 from server.records.calendars.occurrences import occluded
 from server.records.calendars.shown import Days, by_day
 from server.records.calendars.stored import occurrences
-from server.records.parts import Expand, Loader, Record, Shown
+from server.records.parts import DictionaryContext, Expand, Loader, Record
 
 Loaded = dict[int, dict[str, Any]]
 
 
-def _load(make: Callable[[Shown, list[Record]], Loaded]) -> Loader:
+def _load(make: Callable[[DictionaryContext, list[Record]], Loaded]) -> Loader:
     return lambda shown, records, form: make(shown, records)
 
 
-def _months(shown: Shown, records: list[Record]) -> dict[int, Month]:
+def _months(shown: DictionaryContext, records: list[Record]) -> dict[int, Month]:
     """The current month of each calendar, in its own zone or else the caller's."""
     return {each["id"]: month_of(shown.now, _zone(shown, each), _begins_monday(each)) for each in records}
 
 
-def _zone(shown: Shown, record: Record) -> Any:
+def _zone(shown: DictionaryContext, record: Record) -> Any:
     return times.zone(record["timezone"] or shown.actor.timezone or "UTC")
 
 
@@ -31,28 +31,28 @@ def _begins_monday(record: Record) -> bool:
     return isinstance(record["params"], dict) and str(record["params"].get("start_on_mon", "0")) in ("1", "True")
 
 
-def _scope(shown: Shown, records: list[Record]) -> Loaded:
+def _scope(shown: DictionaryContext, records: list[Record]) -> Loaded:
     zones = {each["id"]: _zone(shown, each) for each in records}
     return {id: {"scope": month.scope(zones[id])} for id, month in _months(shown, records).items()}
 
 
-def _weeks(shown: Shown, records: list[Record]) -> Loaded:
+def _weeks(shown: DictionaryContext, records: list[Record]) -> Loaded:
     return {id: {"weeks": month.shown_weeks()} for id, month in _months(shown, records).items()}
 
 
-def _events(hides: bool) -> Callable[[Shown, list[Record]], Loaded]:
+def _events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
     return lambda shown, records: {id: {"events": days} for id, days in _days(shown, records, hides).items()}
 
 
-def _weeks_events(hides: bool) -> Callable[[Shown, list[Record]], Loaded]:
-    def load(shown: Shown, records: list[Record]) -> Loaded:
+def _weeks_events(hides: bool) -> Callable[[DictionaryContext, list[Record]], Loaded]:
+    def load(shown: DictionaryContext, records: list[Record]) -> Loaded:
         months, days = _months(shown, records), _days(shown, records, hides)
         return {id: {"weeks": months[id].shown_weeks(days[id])} for id in months}
 
     return load
 
 
-def _days(shown: Shown, records: list[Record], hides: bool) -> dict[int, Days]:
+def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[int, Days]:
     """What is on each calendar in its month, by day. One look for all: months differ by zones and first weekdays."""
     months = _months(shown, records)
     start, end = min(each.start for each in months.values()), max(each.end for each in months.values())

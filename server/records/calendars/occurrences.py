@@ -33,7 +33,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Recurring:
+class RecurringEvent:
     """A recurring event: on the days of `patterns`, from `starts` until `ends` of the wall clock in `tz`, as texts.
 
     since, until: Unix seconds, 0 for no limit; an occurrence begins between them."""
@@ -57,7 +57,9 @@ def check_range(start: int, end: int) -> None:
         raise Invalid(f"a range of at most {MAX_RANGE_DAYS} days can be looked at")
 
 
-def between(events: Iterable[Occurrence], recurring: Iterable[Recurring], start: int, end: int) -> list[Occurrence]:
+def between(
+    events: Iterable[Occurrence], recurring: Iterable[RecurringEvent], start: int, end: int
+) -> list[Occurrence]:
     """What overlaps the instants from `start` until before `end`, by start, then label. Raises Invalid for too much."""
     check_range(start, end)
     found = [each for each in events if overlaps(each, start, end)]
@@ -73,7 +75,7 @@ def overlaps(each: Occurrence, start: int, end: int) -> bool:
     return each.start < end and (each.end > start or each.start == each.end == start)
 
 
-def occurrences_of(event: Recurring, start: int, end: int) -> Iterator[Occurrence]:
+def occurrences_of(event: RecurringEvent, start: int, end: int) -> Iterator[Occurrence]:
     """Each occurrence that may touch the range, oldest first."""
     first, last = clock.seconds_between(event.starts, event.ends)
     low, high = max(start - last, event.since - clock.DAY_SECONDS), min(end, event.until or end)

@@ -11,7 +11,7 @@ from server.search.filters.date import limits_of, parts_given
 from server.store.dialect import date_part
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 # By the names of parts: how their values are read, and which part of a day must be among them.
 READERS = {
@@ -22,7 +22,7 @@ READERS = {
 }
 
 
-def parts_of(query: Subquery, scope: "Scope") -> list[tuple[int, int]]:
+def parts_of(query: Subquery, scope: "SearchScope") -> list[tuple[int, int]]:
     """The ranges, in order, each from its first second until before its end.
 
     Raises Invalid for unknown parts, and when `since` and `until` are missing or too far apart."""
@@ -42,14 +42,14 @@ def parts_of(query: Subquery, scope: "Scope") -> list[tuple[int, int]]:
     ]
 
 
-def _midnights(start: int, end: int, scope: "Scope") -> Iterator[int]:
+def _midnights(start: int, end: int, scope: "SearchScope") -> Iterator[int]:
     day = midnight(start, scope.tz)
     while day < end:
         yield day
         day = next_midnight(day, scope.tz)
 
 
-def _times(day: int, clock: list[tuple[int, int]], scope: "Scope") -> list[tuple[int, int]]:
+def _times(day: int, clock: list[tuple[int, int]], scope: "SearchScope") -> list[tuple[int, int]]:
     """Ranges of minutes of a day as instants; each goes on until the beginning of its last minute, or midnight."""
     date, found = local_day(day, scope.tz), []
     for first, last in sorted(clock):

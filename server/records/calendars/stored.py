@@ -13,7 +13,7 @@ from server.records.calendars.clock import DAY_SECONDS, MAX_LENGTH_DAYS
 from server.records.calendars.occurrences import (
     MAX_OCCURRENCES,
     Occurrence,
-    Recurring,
+    RecurringEvent,
     between,
     check_range,
     too_many,
@@ -89,7 +89,7 @@ def _after(start: int, last: int) -> int:
     return last + 1 if last % 60 == 59 else last
 
 
-def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> list[Recurring]:
+def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> list[RecurringEvent]:
     names = (
         "id", "calendar_id", "name", "is_available", "patterns", "event_start", "event_end", "tz", "recur_start",
         "recur_end",
@@ -109,9 +109,9 @@ def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) 
     return [_as_recurring(dict(zip(names, row, strict=True)), zones) for row in rows]
 
 
-def _as_recurring(row: Record, zones: dict[int, tzinfo]) -> Recurring:
+def _as_recurring(row: Record, zones: dict[int, tzinfo]) -> RecurringEvent:
     model = Occurrence(0, 0, bool(row["is_available"]), row["name"], row["calendar_id"], RECURRING, row["id"])
-    return Recurring(
+    return RecurringEvent(
         tuple(patterns.lines(row["patterns"])), row["event_start"], row["event_end"],
         times.zone(row["tz"]) if row["tz"] else zones[row["calendar_id"]],
         row["recur_start"], row["recur_end"], model,

@@ -16,7 +16,7 @@ from server.search.filters import DateFilter
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 MAX_CALENDARS = 500  # of workers, looked at in one search
 
@@ -32,13 +32,13 @@ class AvailabilityFilter(DateFilter):
         super().__init__(name, note, sortable=False)
         self.is_available = is_available
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if isinstance(term.value, Subquery):
             return self._during(parts_of(term.value, scope), scope)
         texts = self.items(term.value, term) if isinstance(term.value, Items) else (term.value,)
         return any_of([self._during(_one_range(text.value, scope), scope) for text in texts])
 
-    def _during(self, ranges: list[tuple[int, int]], scope: "Scope") -> Condition:
+    def _during(self, ranges: list[tuple[int, int]], scope: "SearchScope") -> Condition:
         """Available in all of these ranges, or not in all of them. Of no time at all nothing can be said."""
         if not ranges:
             return NEVER
@@ -54,12 +54,12 @@ class AvailabilityFilter(DateFilter):
         return one_of(peewee.Column(self.table.sql, "calendar_id"), wanted)
 
 
-def _one_range(text: str, scope: "Scope") -> list[tuple[int, int]]:
+def _one_range(text: str, scope: "SearchScope") -> list[tuple[int, int]]:
     span = times.span(text, scope.now, scope.tz)
     return [(span.start, max(span.end, span.start))] if span.end else []
 
 
-def _calendars(scope: "Scope") -> list[Record]:
+def _calendars(scope: "SearchScope") -> list[Record]:
     """The calendars of workers that the caller may read."""
     calendar = scope.registry.type("calendar")
     condition = scope.readable(calendar)

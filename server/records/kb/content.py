@@ -41,16 +41,16 @@ class ArticleFormat(Field):
         return {"allowed": ["text", "html", "markdown"]}
 
 
-class Rendered(str):
+class RenderedText(str):
     """A text whose HTML was made before it came to the one writer."""
 
     content_html: str
     content_format: int
 
 
-def rendered(text: str, format: int) -> Rendered:
+def rendered(text: str, format: int) -> RenderedText:
     """A text with its HTML. Raises TooLarge naming the field."""
-    found = Rendered(text)
+    found = RenderedText(text)
     found.content_html, found.content_format = to_html(text, format), format
     return found
 

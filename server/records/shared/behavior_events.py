@@ -12,7 +12,7 @@ EVENTS = {API_REQUEST: "Custom API request", CALLED: "Custom behavior", WEBHOOK:
 
 
 @dataclass(frozen=True)
-class Instead:
+class EventReplacement:
     """Events of behaviors in other services of this family, and what does the same here. events: their ids; `*` stands
     for anything. trigger: that of an automation, without its prefix. how: how that one is set up."""
 
@@ -26,13 +26,13 @@ class Instead:
 
 
 INSTEAD = (
-    Instead(WEBHOOK, "webhook.respond", "named in the `automations_kata` of the webhook"),
-    Instead("event.mail.received*", "mail.received", "bound to the event mail.received"),
-    Instead("event.mail.sent*", "mail.sent", "bound to the event mail.sent"),
-    Instead("event.mail.moved*", "mail.moved", "bound to the event mail.moved"),
-    Instead("event.record.changed*", "record.changed", "bound to the event record.changed"),
-    Instead("event.*recurrent", "automation.timer", "named in the `automations_kata` of a timer that repeats"),
-    Instead("event.macro.*", "automation.function", "called by name, with the record among its inputs"),
+    EventReplacement(WEBHOOK, "webhook.respond", "named in the `automations_kata` of the webhook"),
+    EventReplacement("event.mail.received*", "mail.received", "bound to the event mail.received"),
+    EventReplacement("event.mail.sent*", "mail.sent", "bound to the event mail.sent"),
+    EventReplacement("event.mail.moved*", "mail.moved", "bound to the event mail.moved"),
+    EventReplacement("event.record.changed*", "record.changed", "bound to the event record.changed"),
+    EventReplacement("event.*recurrent", "automation.timer", "named in the `automations_kata` of a timer that repeats"),
+    EventReplacement("event.macro.*", "automation.function", "called by name, with the record among its inputs"),
 )
 
 

@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from server.records.shared.forms import Form
+from server.records.shared.forms import CollectionForm
 
 if TYPE_CHECKING:
-    from server.records.parts import Record, Shown
+    from server.records.parts import DictionaryContext, Record
 
 
 def readable_pairs(
-    shown: "Shown", records: "list[Record]", rows: list[tuple[Any, ...]], form: Form, most: int
+    shown: "DictionaryContext", records: "list[Record]", rows: list[tuple[Any, ...]], form: CollectionForm, most: int
 ) -> dict[int, list[tuple[str, int]]]:
     """{own id: [(context, id)]} of rows (own id, context, id), of the type that the form asks for, at most `most` each;
     without those that the caller may not read. Of an unknown type there are none."""
@@ -38,7 +38,9 @@ def by_context(pairs: list[tuple[str, int]]) -> dict[str, list[int]]:
     return grouped
 
 
-def listed(shown: "Shown", found: dict[int, list[tuple[str, int]]], form: Form) -> dict[int, list[dict[str, Any]]]:
+def listed(
+    shown: "DictionaryContext", found: dict[int, list[tuple[str, int]]], form: CollectionForm
+) -> dict[int, list[dict[str, Any]]]:
     """Each pair as {_context, id} and, for a type or key asked for, the record's keys; unreadable ones are left out."""
     needed: dict[str, set[int]] = {}
     for pairs in found.values():

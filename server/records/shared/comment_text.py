@@ -2,10 +2,10 @@
 
 It stands here and not in records/comment.py, since those types and the comment itself need it."""
 
-from server.search.filters import PointingHere, WordsFilter
-from server.store.fulltext import Text
+from server.search.filters import HasMany, WordsFilter
+from server.store.fulltext import TextIndex
 
-COMMENT_TEXT = Text("comment_text", ("comment",), "comment")
+COMMENT_TEXT = TextIndex("comment_text", ("comment",), "comment")
 
 
 def comment_words(
@@ -13,5 +13,5 @@ def comment_words(
 ) -> WordsFilter:
     """`comments:` of the record type with this context: one of its comments holds all the words. default: bare words go
     there; then the name is `text`."""
-    way = PointingHere("comment", "target_id", (("target__context", context),))
+    way = HasMany("comment", "target_id", (("target__context", context),))
     return WordsFilter(name, note, COMMENT_TEXT, way=way, default=default)

@@ -19,7 +19,7 @@ DECIMALS = 2  # of amounts while there is no currency at all
 
 
 @dataclass(frozen=True, slots=True)
-class Currency:
+class CurrencyFormat:
     """How amounts of one currency are written."""
 
     id: int
@@ -30,7 +30,7 @@ class Currency:
     def decimal(self, amount: int) -> str:
         """An amount in whole units, as programs read it.
 
-        >>> Currency(1, "USD", "$", 2).decimal(123450)
+        >>> CurrencyFormat(1, "USD", "$", 2).decimal(123450)
         '1234.50'
         """
         return f"{Decimal(amount).scaleb(-self.decimals):.{self.decimals}f}"
@@ -38,7 +38,7 @@ class Currency:
     def label(self, amount: int) -> str:
         """An amount as people write it.
 
-        >>> Currency(1, "USD", "$", 2).label(123450)
+        >>> CurrencyFormat(1, "USD", "$", 2).label(123450)
         '$1,234.50 USD'
         """
         number = f"{Decimal(amount).scaleb(-self.decimals):,.{self.decimals}f}"
@@ -48,11 +48,11 @@ class Currency:
 class Currencies:
     """All currencies. default: the one that 0, and the id of none, stands for."""
 
-    def __init__(self, listed: Iterable[Currency], default_id: int) -> None:
-        self._by_id: Mapping[int, Currency] = {each.id: each for each in listed}
-        self.default = self._by_id.get(default_id) or Currency(0, "", "", DECIMALS)
+    def __init__(self, listed: Iterable[CurrencyFormat], default_id: int) -> None:
+        self._by_id: Mapping[int, CurrencyFormat] = {each.id: each for each in listed}
+        self.default = self._by_id.get(default_id) or CurrencyFormat(0, "", "", DECIMALS)
 
-    def of(self, id: int) -> Currency:
+    def of(self, id: int) -> CurrencyFormat:
         """The currency of an id."""
         return self._by_id.get(id, self.default)
 
@@ -61,4 +61,4 @@ def read(tx: "Transaction") -> Currencies:
     """The currencies as this snapshot has them. One statement."""
     rows = tx.rows(lambda: _CURRENCY.select(*_COLUMNS).order_by(_CURRENCY.c.id))
     default = next((row[0] for row in rows if row[4]), 0)
-    return Currencies([Currency(*row[:4]) for row in rows], default)
+    return Currencies([CurrencyFormat(*row[:4]) for row in rows], default)

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from server.errors import NotFound
-from server.records.parts import Shown
+from server.records.parts import DictionaryContext
 from server.records.shared import paths
 from server.records.shared.points import PLACEHOLDER
 
@@ -64,7 +64,7 @@ def safe_url(url: str, page_of: PageOf) -> str:
     return text if is_web and not any(char <= " " for char in text) else ""
 
 
-def pages(shown: Shown) -> PageOf:
+def pages(shown: DictionaryContext) -> PageOf:
     """The pages of records as one caller sees them."""
 
     def page_of(context: str, id: int) -> str:

@@ -4,16 +4,16 @@ import re
 from typing import TYPE_CHECKING
 
 from server.records.shared import custom
-from server.search.filters import BehindContext, DeepFilter, Filter
+from server.search.filters import BelongsToContext, DeepFilter, Filter
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 _PAIR = re.compile(r"(on|owner|author|target|actor)\.(.+)\Z")
 
 
-def pattern_filter(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+def pattern_filter(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
     """A filter whose name is made of a pattern: `on.<type>`, those of the type's traits, `org.<custom field>`."""
     match = _PAIR.match(name)
     base = record_type.filter_by_name.get(match[1]) if match else None
@@ -33,6 +33,6 @@ def _pointing(record_type: "RecordType", base: Filter, name: str, target: "Recor
     way = (
         base.way_to(target.context)
         if hasattr(base, "way_to")
-        else BehindContext(getattr(base, "prefix", base.name), target.context)
+        else BelongsToContext(getattr(base, "prefix", base.name), target.context)
     )
     return DeepFilter(name, "", target.uri, way).bind(record_type.table)

@@ -8,7 +8,7 @@ _FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>
 
 
 @dataclass(frozen=True)
-class Form:
+class CollectionForm:
     """type: only this record type. many: how many at most, 1 to 25. key: a key to load on each. plain: no form."""
 
     type: str
@@ -17,14 +17,14 @@ class Form:
     plain: bool
 
 
-def read_form(text: str) -> Form:
+def read_form(text: str) -> CollectionForm:
     """What followed the name of a collection.
 
     >>> read_form("~40")
-    Form(type='', many=25, key='', plain=False)
+    CollectionForm(type='', many=25, key='', plain=False)
     """
     match = _FORM.match(text)
     if not match or not text:
-        return Form("", DEFAULT_MANY, "", True)
+        return CollectionForm("", DEFAULT_MANY, "", True)
     many = min(max(int(match["many"]), 1), MOST) if match["many"] else DEFAULT_MANY
-    return Form(match["type"] or "", many, match["key"] or "", False)
+    return CollectionForm(match["type"] or "", many, match["key"] or "", False)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from server.records.parts import Record, Shown
+from server.records.parts import DictionaryContext, Record
 from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
 from server.store.tables import Table, table_named
@@ -11,7 +11,9 @@ from server.store.tables import Table, table_named
 Pairs = list[tuple[int, int]]
 
 
-def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
+def pairs_through(
+    shown: DictionaryContext, table: Table, own: str, other: str, records: Sequence[Record], **only: Any
+) -> Pairs:
     """The (own id, other id) pairs of a table between for many records, in order. One statement."""
     columns, names = table.sql, tuple(only)
 
@@ -25,7 +27,7 @@ def pairs_through(shown: Shown, table: Table, own: str, other: str, records: Seq
     return [(row[0], row[1]) for row in shown.tx.rows(build, (ids_text(records), *only.values()))]
 
 
-def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record]) -> Pairs:
+def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:
     """The (own id, other id) pairs of the others whose `column` holds the id of one of the records. One statement."""
     others: Any = table_named(table)
 
@@ -42,7 +44,7 @@ def pairs_behind(shown: Shown, table: str, column: str, records: Sequence[Record
     ]
 
 
-def by_id(shown: Shown, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
+def by_id(shown: DictionaryContext, uri: str, ids: Iterable[int], expand: str = "") -> dict[int, dict[str, Any]]:
     """The dictionaries of the readable records among these. One statement for the type."""
     found = shown.records(uri, ids)
     shown_records = shown.dictionaries(uri, found, expand)

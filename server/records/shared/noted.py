@@ -41,7 +41,7 @@ Samples = dict[tuple[str, int, Dimensions], Totals]  # (metric, beginning of fiv
 
 
 @dataclass
-class Noted:
+class UsageBuffer:
     """The notes of one service, since they were taken last."""
 
     samples: Samples = field(default_factory=dict)
@@ -87,17 +87,17 @@ class Noted:
         with self.lock:
             return [(start, dimensions, each) for (of, start, dimensions), each in self.samples.items() if of == name]
 
-    def take(self) -> "Noted":
+    def take(self) -> "UsageBuffer":
         """All notes, which are forgotten here."""
         with self.lock:
-            taken = Noted(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
+            taken = UsageBuffer(self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped)
             self.samples, self.active, self.tokens, self.visits, self.runs, self.dropped = {}, {}, {}, {}, {}, 0
         return taken
 
 
-NOTED: StoreLocal[Noted] = StoreLocal()
+NOTED: StoreLocal[UsageBuffer] = StoreLocal()
 
 
-def noted(store: Store) -> Noted:
+def noted(store: Store) -> UsageBuffer:
     """The notes of the service with this store."""
-    return NOTED.made(store, Noted)
+    return NOTED.made(store, UsageBuffer)

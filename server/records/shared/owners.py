@@ -9,7 +9,7 @@ from server.fields import ContextName, Field, Id
 from server.fields.link import APP
 from server.records.parts import Caller, Change, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
-from server.search.filters import AppFilter, BehindContext, DeepFilter, Filter, TypeFilter
+from server.search.filters import AppFilter, BelongsToContext, DeepFilter, Filter, TypeFilter
 from server.store.statements import slot
 from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
@@ -54,7 +54,7 @@ def filters(*deep: str) -> tuple[Filter, ...]:
 def _deep(uri: str) -> Filter:
     if uri == "app":
         return AppFilter("owner.app", "Owned by the service; any word.", "owner")
-    way = BehindContext("owner", f"svc.contexts.{uri}")
+    way = BelongsToContext("owner", f"svc.contexts.{uri}")
     return DeepFilter(f"owner.{uri}", f"Owned by a matching {uri}.", uri, way)
 
 

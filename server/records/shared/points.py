@@ -12,7 +12,7 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ActivityPoint:
     """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
     `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
     and the worker it was done to, and are written by the service alone."""
@@ -37,11 +37,13 @@ class Point:
         }
 
 
-def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, Point]:
+def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, ActivityPoint]:
     found = {}
     for id, name, pattern in rows:
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
-        found[id] = Point(id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative)
+        found[id] = ActivityPoint(
+            id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative
+        )
     return found
 
 
@@ -137,7 +139,7 @@ ADMINISTRATIVE = _points(*acts.ROWS, *acts.of_records(), is_administrative=True)
 POINTS = dict(sorted((WORK | ADMINISTRATIVE).items()))
 
 
-def point(id: str) -> Point:
+def point(id: str) -> ActivityPoint:
     """The point of this id, in any case. Raises NotFound naming the nearest one."""
     found = POINTS.get(id.strip().lower())
     if found is None:

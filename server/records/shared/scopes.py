@@ -29,7 +29,7 @@ _SCOPE_ID = re.compile(r"[A-Za-z0-9:._-]{1,128}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class EndpointPattern:
     """A pattern of paths with the methods it allows. `*` stands for any run of characters, `/` included."""
 
     pattern: str
@@ -46,7 +46,7 @@ class Scope:
 
     id: str
     label: str
-    endpoints: tuple[Endpoint, ...]
+    endpoints: tuple[EndpointPattern, ...]
 
     def allows(self, method: str, path: str) -> bool:
         """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
@@ -68,7 +68,7 @@ def parse(text: str) -> dict[str, Scope]:
     return dict(_parsed(text))
 
 
-class _Plain(yaml.SafeLoader):
+class _PlainLoader(yaml.SafeLoader):
     """Reads no anchors and aliases: with them a short text grows by powers."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
@@ -86,7 +86,7 @@ def _parsed(text: str) -> dict[str, Scope]:
     if _depth(text) > MAX_BRACKETS:
         raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
     try:
-        read = _Plain(text).get_single_data()
+        read = _PlainLoader(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise _bad(f"is not YAML{f' at line {mark.line + 1}' if mark else ''}") from None
@@ -134,11 +134,11 @@ def _scope(id: Any, value: Any) -> Scope:
     return Scope(id, label or id, tuple(endpoints[:MAX_ENDPOINTS]))
 
 
-def _endpoints(id: str, item: Any) -> list[Endpoint]:
+def _endpoints(id: str, item: Any) -> list[EndpointPattern]:
     if isinstance(item, str):
-        return [Endpoint(_pattern(id, item), frozenset(METHODS))]
+        return [EndpointPattern(_pattern(id, item), frozenset(METHODS))]
     if isinstance(item, dict) and 0 < len(item) <= MAX_ENDPOINTS:
-        return [Endpoint(_pattern(id, pattern), _methods(value)) for pattern, value in item.items()]
+        return [EndpointPattern(_pattern(id, pattern), _methods(value)) for pattern, value in item.items()]
     raise _bad(f"an endpoint of scope '{id}' must be a pattern, or a pattern with its methods")
 
 

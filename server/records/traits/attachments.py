@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.records.parts import Expand, Loader, Record, Shown, Writing
+from server.records.parts import DictionaryContext, Expand, Loader, Record, Writing
 from server.records.shared.collections import ids_text
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
@@ -55,7 +55,7 @@ def _files(record_type: "RecordType") -> Loader:
     """`attachments`: a list of files; on comments and messages {id: {id, file_name, file_size, file_type}}."""
     as_map = record_type.uri in ("comment", "message")
 
-    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
         rows = _attached(shown.tx, record_type, records)
         files = shown.records(FILE, {file for _, file in rows})

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from server.fields import Field, Image
-from server.records.parts import Change, Key, Record, Shown, Writing
+from server.records.parts import Change, DictionaryContext, Key, Record, Writing
 from server.records.traits.base import Trait
 from server.store import blobs
 from server.store.tables import Column
@@ -24,7 +24,7 @@ class Avatars(Trait):
         return {"image": Image("PNG as a data URI, 50 to 500 pixels a side; `data:null` removes it.")}
 
     def keys(self, record_type: "RecordType") -> list[Key]:
-        def url(record: Record, shown: Shown) -> str:
+        def url(record: Record, shown: DictionaryContext) -> str:
             return shown.address(f"/avatars/{record_type.uri}/{record['id']}?v={record[BLOB]}")
 
         return [Key("_image_url", "url", "Address of the picture.", url)]

@@ -11,7 +11,7 @@ from server.store.tables import Column, Table
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
     from server.store.transaction import Transaction
 
 Exported = Iterable[tuple[int, dict[str, Any]]]  # (record id, keys of its line)
@@ -48,7 +48,7 @@ class Trait:
         """The filters. A type that declares one of these names itself keeps its own."""
         return []
 
-    def filter_named(self, record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+    def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
         """A filter whose name is made of a pattern."""
         return None
 

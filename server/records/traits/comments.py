@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.records.parts import Expand, Loader, Record, Shown, Writing
+from server.records.parts import DictionaryContext, Expand, Loader, Record, Writing
 from server.records.shared.collections import ids_text
 from server.records.shared.forms import read_form
 from server.records.traits.base import Trait
@@ -40,7 +40,7 @@ class Comments(Trait):
 def _newest(record_type: "RecordType") -> Loader:
     """`comments`: {comment id: comment}, the newest ten, newest first."""
 
-    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
         newest = table_named(COMMENT).alias("newest")
 
@@ -73,7 +73,7 @@ def _newest(record_type: "RecordType") -> Loader:
 def _count(record_type: "RecordType") -> Loader:
     """`comment_count`: how many comments."""
 
-    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         comment = table_named(COMMENT).alias("counted")
         rows = shown.tx.rows(
             lambda: (

@@ -10,14 +10,14 @@ from server.records.shared import custom
 from server.records.shared.owners import WORKER
 from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
 from server.records.traits.base import Exported, Trait
-from server.search.filters import DeepFilter, Filter, Through
+from server.search.filters import DeepFilter, Filter, HasManyThrough
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
     from server.store.transaction import Transaction
 
-Values = Iterable[tuple[custom.CustomField, custom.Coerced]]
+Values = Iterable[tuple[custom.FieldDefinition, custom.ValueSetChange]]
 
 PATTERN = "<custom field>"
 POINT = "custom.other"  # no point of its own: a changed field makes no entry, it only tells one worker
@@ -52,10 +52,10 @@ class CustomFields(Trait):
     def filters(self, record_type: "RecordType") -> list[Filter]:
         if not record_type.has_fieldset_filter:
             return []
-        way = Through("fieldset_use", "record_id", "fieldset_id", (("context", record_type.context),))
+        way = HasManyThrough("fieldset_use", "record_id", "fieldset_id", (("context", record_type.context),))
         return [DeepFilter("fieldset", "Has a matching custom fieldset.", "custom_fieldset", way)]
 
-    def filter_named(self, record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+    def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
         return custom.filter_named(record_type, name, scope)
 
     def filter_patterns(self) -> list[dict[str, Any]]:

@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid
 from server.fields import Field, References
-from server.records.parts import Change, Expand, Loader, Reading, Record, Shown, Writing
+from server.records.parts import Change, DictionaryContext, Expand, Loader, Reading, Record, Writing
 from server.records.shared import custom
 from server.records.shared.collections import by_context, ids_text, listed, readable_pairs
 from server.records.shared.forms import read_form
 from server.records.shared.owners import WORKER
 from server.records.shared.tables import LINK
 from server.records.traits.base import Exported, Trait, together
-from server.search.filters import DeepFilter, Filter, LinksFilter, Through, WatchersFilter
+from server.search.filters import DeepFilter, Filter, HasManyThrough, LinksFilter, WatchersFilter
 from server.store.statements import in_list, slot
 from server.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class Links(Trait):
@@ -36,7 +36,7 @@ class Links(Trait):
         note = "Linked to a record of these types; any or none."
         return [LinksFilter("links", note, record_type.context)] if record_type.has_links_filter else []
 
-    def filter_named(self, record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+    def filter_named(self, record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
         """`links.<type>` and `links.<type>.<custom field>`."""
         if not name.startswith("links.") or self.name not in record_type.filter_by_name:
             return None
@@ -45,7 +45,9 @@ class Links(Trait):
         if target is None:
             return _linked_by_custom_field(record_type, name, rest, scope)
         ends = (("from_context", record_type.context), ("to_context", target.context))
-        return DeepFilter(name, "", target.uri, Through("link", "from_id", "to_id", ends)).bind(record_type.table)
+        return DeepFilter(name, "", target.uri, HasManyThrough("link", "from_id", "to_id", ends)).bind(
+            record_type.table
+        )
 
     def check(self, change: Change, reading: Reading) -> None:
         for adds, context, _ in change.extras.get("links", ()):
@@ -157,7 +159,7 @@ def _links_of(tx: Transaction, record_type: "RecordType", records: list[Record])
 def _linked(record_type: "RecordType") -> Loader:
     """`links`: {context: [ids]}; its further forms: [{_context, id, ...}]."""
 
-    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         form = read_form(text)
         rows = _links_of(shown.tx, record_type, records)
         found = readable_pairs(shown, records, rows, form, form.many)
@@ -171,7 +173,7 @@ def _linked(record_type: "RecordType") -> Loader:
 def _watching(record_type: "RecordType") -> Loader:
     """`watchers`: {worker id: worker}."""
 
-    def load(shown: Shown, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
+    def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
         table = LINK.sql
         rows = shown.tx.rows(
             lambda: table.select(table.from_id, table.to_id).where(
@@ -193,7 +195,7 @@ def _watching(record_type: "RecordType") -> Loader:
     return load
 
 
-def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, scope: "Scope") -> Filter | None:
+def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, scope: "SearchScope") -> Filter | None:
     """Records of a type that point here by one of their custom fields."""
     uri, _, field_uri = rest.rpartition(".")
     target = scope.type_spelled(uri) if uri else None
@@ -201,6 +203,6 @@ def _linked_by_custom_field(record_type: "RecordType", name: str, rest: str, sco
         return None
     for each in custom.definitions(scope.tx).of(target.context):
         if each.uri == field_uri and each.points_to(record_type, scope.registry):
-            way = Through("custom_value", "value", "record_id", (("field_id", each.id),))
+            way = HasManyThrough("custom_value", "value", "record_id", (("field_id", each.id),))
             return DeepFilter(name, "", target.uri, way).bind(record_type.table)
     return None

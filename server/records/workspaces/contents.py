@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from server.errors import Conflict
-from server.records.parts import Change, Record, Shown, Writing
+from server.records.parts import Change, DictionaryContext, Record, Writing
 from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
@@ -18,12 +18,12 @@ Listed = dict[int, list[dict[str, Any]]]
 ORDER = {"workspace_tab": ("pos",), "workspace_widget": ("zone", "pos"), "workspace_list": ("pos",)}
 
 
-def tabs(shown: Shown, records: list[Record], form: str) -> Loaded:
+def tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`tabs` of pages: [tab]."""
     return {page: {"tabs": each} for page, each in _on(shown, "workspace_tab", "page_id", records).items()}
 
 
-def full_tabs(shown: Shown, records: list[Record], form: str) -> Loaded:
+def full_tabs(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`tabs` of pages, each with its `widgets` and `worklists`."""
     pages = _on(shown, "workspace_tab", "page_id", records)
     listed = [tab for each in pages.values() for tab in each]
@@ -33,18 +33,18 @@ def full_tabs(shown: Shown, records: list[Record], form: str) -> Loaded:
     return {page: {"tabs": each} for page, each in pages.items()}
 
 
-def widgets(shown: Shown, records: list[Record], form: str) -> Loaded:
+def widgets(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`widgets` of tabs: [widget]."""
     return {tab: {"widgets": each} for tab, each in _on(shown, "workspace_widget", "tab_id", records).items()}
 
 
-def widgets_with_data(shown: Shown, records: list[Record], form: str) -> Loaded:
+def widgets_with_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """As widgets, each with its `data`."""
     found = _on(shown, "workspace_widget", "tab_id", records, "data")
     return {tab: {"widgets": each} for tab, each in found.items()}
 
 
-def worklists(shown: Shown, records: Sequence[Record], form: str) -> Loaded:
+def worklists(shown: DictionaryContext, records: Sequence[Record], form: str) -> Loaded:
     """`worklists` of tabs: [{id, title, context}]."""
     found = _on(shown, "workspace_list", "tab_id", records)
     return {
@@ -53,7 +53,7 @@ def worklists(shown: Shown, records: Sequence[Record], form: str) -> Loaded:
     }
 
 
-def _on(shown: Shown, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
+def _on(shown: DictionaryContext, uri: str, column: str, records: Sequence[Record], expand: str = "") -> Listed:
     """{id of what they are on: dictionaries} of those that the caller may read, in their order."""
     order = ORDER[uri]
     table: Any = table_named(uri)
@@ -94,12 +94,12 @@ def ids_on(tx: Transaction, uri: str, column: str, id: int, most: int) -> list[i
     return [row[0] for row in rows]
 
 
-def widget_data(shown: Shown, records: list[Record], form: str) -> Loaded:
+def widget_data(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`data` of widgets: false, which says that there is none: widgets are drawn by whoever shows them."""
     return {record["id"]: {"data": False} for record in records}
 
 
-Label = Callable[[Record, Shown], str]
+Label = Callable[[Record, DictionaryContext], str]
 
 
 def kind_label(labels: dict[str, str]) -> Label:

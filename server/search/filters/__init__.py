@@ -13,14 +13,22 @@ from server.search.filters.hidden import HiddenFilter
 from server.search.filters.links import LinksFilter, TypeFilter
 from server.search.filters.number import BytesFilter, ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
 from server.search.filters.text import AllWords, Match, TextFilter
-from server.search.filters.usable import Usable, UsableByFilter
-from server.search.filters.ways import Behind, BehindContext, First, Own, PointingHere, Through, Way
+from server.search.filters.usable import UsableByFilter, UsableRecords
+from server.search.filters.ways import (
+    BelongsTo,
+    BelongsToContext,
+    HasMany,
+    HasManyThrough,
+    HasOne,
+    Relation,
+    SameRecord,
+)
 from server.search.filters.worker import WatchersFilter, WorkerFilter
 
 __all__ = [
-    "AllWords", "AppFilter", "Behind", "BehindContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",
+    "AllWords", "AppFilter", "BelongsTo", "BelongsToContext", "ByIdFilter", "BytesFilter", "ChoiceFilter",
     "ChooserFilter", "ContextFilter", "DateFilter", "DecimalFilter", "DeepFilter", "DurationFilter", "Filter",
-    "First", "FlagFilter", "HiddenFilter", "LinksFilter", "Match", "NumberFilter", "Own", "PointingHere",
-    "RareFlagFilter", "TextFilter", "Through", "TypeFilter", "Usable", "UsableByFilter", "WatchersFilter", "Way",
-    "WordsFilter", "WorkerFilter",
+    "FlagFilter", "HasMany", "HasManyThrough", "HasOne", "HiddenFilter", "LinksFilter", "Match", "NumberFilter",
+    "RareFlagFilter", "Relation", "SameRecord", "TextFilter", "TypeFilter", "UsableByFilter", "UsableRecords",
+    "WatchersFilter", "WordsFilter", "WorkerFilter",
 ]  # fmt: skip

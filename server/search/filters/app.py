@@ -9,7 +9,7 @@ from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 APP = "svc.contexts.app"
 
@@ -23,5 +23,5 @@ class AppFilter(Filter):
         super().__init__(name, note, sortable=False, target="app")
         self.prefix = prefix
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         return equals(peewee.Column(self.table.sql, f"{self.prefix}__context"), APP)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import peewee
 
 from server.errors import BadQuery, HelpdeskError
-from server.search.ast import Items, Subquery, Term, Text
+from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import Condition, any_of, negated
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
     from server.store.tables import Table
 
 
@@ -60,7 +60,7 @@ class Filter:
         """The column it compares."""
         return peewee.Column(self.table.sql, self.column_name)
 
-    def condition(self, term: Term, scope: "Scope") -> Condition:
+    def condition(self, term: Term, scope: "SearchScope") -> Condition:
         """What the term means. Raises BadQuery at the term's position."""
         try:
             found = self.meaning(self._listed(term), scope)
@@ -70,7 +70,7 @@ class Filter:
             raise BadQuery(f"{self.name}: {error.message}", position=term.value_position) from error
         return negated(found) if term.negated else found
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         """The condition without the term's negation."""
         value = term.value
         if isinstance(value, Subquery):
@@ -82,22 +82,22 @@ class Filter:
     def _listed(self, term: Term) -> Term:
         """The term with its commas read as those of a list, where the filter takes them so."""
         value = term.value
-        if not self.splits_commas or not isinstance(value, Text) or value.quoted or "," not in value.value:
+        if not self.splits_commas or not isinstance(value, SearchValue) or value.quoted or "," not in value.value:
             return term
-        parts = tuple(Text(part, False, value.position) for part in value.value.split(",") if part)
+        parts = tuple(SearchValue(part, False, value.position) for part in value.value.split(",") if part)
         return dataclasses.replace(term, value=Items(parts, value.position))
 
-    def items(self, value: Items, term: Term) -> tuple[Text, ...]:
+    def items(self, value: Items, term: Term) -> tuple[SearchValue, ...]:
         """The values of a list whose values become a condition each. Raises BadQuery for too many."""
         if len(value.items) > MAX_ITEMS:
             raise self.bad(term, f"at most {MAX_ITEMS} values in a list")
         return value.items
 
-    def item(self, text: Text, scope: "Scope") -> Condition:
+    def item(self, text: SearchValue, scope: "SearchScope") -> Condition:
         """One value out of a list."""
         return self.one(text, scope)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         """A single value."""
         raise NotImplementedError  # every kind that does not replace `meaning` has its own
 
@@ -105,11 +105,11 @@ class Filter:
         """The error for a value of this filter."""
         return BadQuery(f"{self.name}: {reason}", position=term.value_position, field=self.name)
 
-    def order(self, scope: "Scope") -> Any:
+    def order(self, scope: "SearchScope") -> Any:
         """The expression to sort and group by."""
         return self.column
 
-    def order_key(self, scope: "Scope") -> Hashable:
+    def order_key(self, scope: "SearchScope") -> Hashable:
         """What tells this expression apart from another one that the same name stood for or another caller gets."""
         return None
 
@@ -131,6 +131,6 @@ class Filter:
         return shown
 
 
-def is_null(text: Text) -> bool:
+def is_null(text: SearchValue) -> bool:
     """Whether the value is the word null."""
     return not text.quoted and text.value.lower() == "null"

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Items, Term, Text
+from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.filters.number import ChooserFilter
-from server.search.filters.ways import Through, Way
+from server.search.filters.ways import HasManyThrough, Relation
 from server.search.values import integer
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class ByIdFilter(ChooserFilter):
@@ -22,12 +22,14 @@ class ByIdFilter(ChooserFilter):
     way: as in DeepFilter. Takes what other choosers take. sortable: by the smallest of the ids, for a way through a
     table between."""
 
-    def __init__(self, name: str, note: str, target: str, way: Way, *, sortable: bool = False, **options: Any) -> None:
+    def __init__(
+        self, name: str, note: str, target: str, way: Relation, *, sortable: bool = False, **options: Any
+    ) -> None:
         super().__init__(name, note, "", target=target, sortable=sortable, **options)
         self.way = way
 
-    def order(self, scope: "Scope") -> Any:
-        assert isinstance(self.way, Through)
+    def order(self, scope: "SearchScope") -> Any:
+        assert isinstance(self.way, HasManyThrough)
         between, way = table_named(self.way.between).alias("least"), self.way
         own = getattr(between.c, way.own) == peewee.Column(self.table.sql, "id")
         least = between.select(peewee.fn.MIN(getattr(between.c, way.other))).where(own)
@@ -35,22 +37,22 @@ class ByIdFilter(ChooserFilter):
             least = least.where(getattr(between.c, name) == value)
         return peewee.fn.COALESCE(least, 0)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
             ids = [integer(item.value) for item in value.items]
             return self._reached(one_of(self._ids(scope), ids), scope)
         return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):
             return negated(self._reached(ALWAYS, scope))
         return self._reached(self.number_condition(self._ids(scope), text), scope)
 
-    def _ids(self, scope: "Scope") -> peewee.Column:
+    def _ids(self, scope: "SearchScope") -> peewee.Column:
         return scope.registry.type(self.target).column("id")
 
-    def _reached(self, condition: Condition, scope: "Scope") -> Condition:
+    def _reached(self, condition: Condition, scope: "SearchScope") -> Condition:
         target = scope.registry.type(self.target)
         inner = all_of([scope.readable(target), condition])
         ids, table, way = target.table.sql, self.table, self.way

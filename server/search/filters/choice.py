@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid, nearest
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class ChoiceFilter(Filter):
@@ -24,7 +24,7 @@ class ChoiceFilter(Filter):
         self.choices = choices
         self.words = words or tuple(choices)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return equals(self.column, self.stored(text.value))
 
     def stored(self, word: str) -> Any:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import Condition, equals
 from server.search.filters.text import Match, TextFilter
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class ContextFilter(TextFilter):
@@ -16,7 +16,7 @@ class ContextFilter(TextFilter):
     def __init__(self, name: str, note: str, column: str, match: Match = "exact") -> None:
         super().__init__(name, note, column, match)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         found = scope.record_type(text.value.strip().lower())
         return equals(self.column, found.context) if found else super().one(text, scope)
 

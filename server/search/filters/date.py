@@ -7,7 +7,7 @@ import peewee
 
 from server import times
 from server.errors import Invalid, nearest
-from server.search.ast import Items, Subquery, Term, Text
+from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import Condition, all_of, any_of, between, compared, equals
 from server.search.filters.base import Filter
 from server.search.values import split_comparison
@@ -15,7 +15,7 @@ from server.store.peewee_parts import column_name
 from server.store.statements import in_list
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 PARTS = ("since", "until", "days", "day", "months", "month", "dom", "doms", "weeks", "week", "times", "time")
 LATEST = 253402300799  # the last second of the year 9999
@@ -26,16 +26,16 @@ class DateFilter(Filter):
 
     type = "date"
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if isinstance(term.value, Subquery):
             return parameter_form(self.column, term.value, scope)
         return super().meaning(term, scope)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return date_condition(self.column, text.value, scope)
 
 
-def date_condition(column: Any, value: str, scope: "Scope") -> Condition:
+def date_condition(column: Any, value: str, scope: "SearchScope") -> Condition:
     """How `column` compares with a date text. Raises Invalid."""
     lowered = value.strip().lower()
     if lowered in ("never", "null", ""):
@@ -49,13 +49,13 @@ def date_condition(column: Any, value: str, scope: "Scope") -> Condition:
     return between(column, span.start, span.end)
 
 
-def _edge(operator: str, text: str, scope: "Scope") -> int:
+def _edge(operator: str, text: str, scope: "SearchScope") -> int:
     """The instant that `>text` and the like compare with: after a day means after its last second."""
     span = times.bounds(text, scope.now, scope.tz)
     return span.end if operator in (">", "<=") else span.start
 
 
-def parameter_form(column: Any, query: Subquery, scope: "Scope") -> Condition:
+def parameter_form(column: Any, query: Subquery, scope: "SearchScope") -> Condition:
     """`created:(since:... days:weekdays times:9a-5p)`. Raises Invalid for unknown parts."""
     given = parts_given(query)
     conditions = [between(column, *limits_of(given, scope))]
@@ -86,7 +86,7 @@ def parts_given(query: Subquery) -> dict[str, str]:
     return given
 
 
-def limits_of(given: dict[str, str], scope: "Scope") -> tuple[int, int]:
+def limits_of(given: dict[str, str], scope: "SearchScope") -> tuple[int, int]:
     """The first and the last second of `since` and `until`; what is not given has no limit, after `since` it is now."""
     start = times.span(given["since"], scope.now, scope.tz).start if "since" in given else 1
     if "until" in given:
@@ -96,7 +96,7 @@ def limits_of(given: dict[str, str], scope: "Scope") -> tuple[int, int]:
     return start, end
 
 
-def _joined(value: Items | Text) -> str:
+def _joined(value: Items | SearchValue) -> str:
     return ",".join(item.value for item in value.items) if isinstance(value, Items) else value.value
 
 

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Bare, Group, Items, Subquery, Term, Text
+from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, all_of, any_of, equals, negated
 from server.search.filters.base import Filter, is_null
-from server.search.filters.ways import Behind, Way
+from server.search.filters.ways import BelongsTo, Relation
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class DeepFilter(Filter):
@@ -18,11 +18,11 @@ class DeepFilter(Filter):
 
     type = "deep"
 
-    def __init__(self, name: str, note: str, target: str, way: Way, **options: Any) -> None:
+    def __init__(self, name: str, note: str, target: str, way: Relation, **options: Any) -> None:
         super().__init__(name, note, target=target, sortable=False, **options)
         self.way = way
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             return self._every(value, scope) if value.all else self.matching(value.root, scope)
@@ -30,7 +30,7 @@ class DeepFilter(Filter):
             return any_of([self._word(text, scope) for text in self.items(value, term)])
         return self._word(value, scope)
 
-    def matching(self, group: Group, scope: "Scope") -> Condition:
+    def matching(self, group: BooleanGroup, scope: "SearchScope") -> Condition:
         """The condition that a record of the target type, one the caller may read, answers `group`."""
         if scope.record_type(self.target) is None:
             return NEVER  # no record of a type that is not installed exists
@@ -40,19 +40,21 @@ class DeepFilter(Filter):
             ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at))
         )
 
-    def _word(self, text: Text, scope: "Scope") -> Condition:
-        if is_null(text) and isinstance(self.way, Behind):
+    def _word(self, text: SearchValue, scope: "SearchScope") -> Condition:
+        if is_null(text) and isinstance(self.way, BelongsTo):
             return equals(self.way_column(), 0)
-        return self.matching(Group("and", (Bare(text, False, text.position),), False, text.position), scope)
+        return self.matching(BooleanGroup("and", (BareWord(text, False, text.position),), False, text.position), scope)
 
     def way_column(self) -> Any:
         """The column behind which the target stands."""
-        assert isinstance(self.way, Behind)
+        assert isinstance(self.way, BelongsTo)
         return peewee.Column(self.table.sql, self.way.column)
 
-    def _every(self, value: Subquery, scope: "Scope") -> Condition:
+    def _every(self, value: Subquery, scope: "SearchScope") -> Condition:
         """At least one, and none that does not match."""
         root = value.root
-        opposite = Group("and", (Group(root.op, root.children, not root.negated, root.position),), False, root.position)
-        some = self.matching(Group("and", (), False, value.position), scope)
+        opposite = BooleanGroup(
+            "and", (BooleanGroup(root.op, root.children, not root.negated, root.position),), False, root.position
+        )
+        some = self.matching(BooleanGroup("and", (), False, value.position), scope)
         return all_of([some, negated(self.matching(opposite, scope))])

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import peewee
 
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import boolean
 from server.store.peewee_parts import column_name
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class FlagFilter(Filter):
@@ -19,7 +19,7 @@ class FlagFilter(Filter):
 
     type = "bool"
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return equals(self.column, 0 if is_null(text) else int(boolean(text.value)))
 
 
@@ -27,7 +27,7 @@ class RareFlagFilter(FlagFilter):
     """The same of a column that is 1 for few records, with an index of these alone: its value stands in the statement,
     since SQLite uses no partial index for one that is bound."""
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         wanted, column = 0 if is_null(text) else int(boolean(text.value)), self.column
         return Condition(
             ("rare", wanted, column_name(column)), (),

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from server.search.ast import Bare, Group, Items, Subquery, Term, Text
+from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, all_of, any_of, negated
 from server.search.filters.base import Filter
-from server.search.filters.ways import Own, Way
+from server.search.filters.ways import Relation, SameRecord
 from server.store import fulltext
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class WordsFilter(Filter):
@@ -20,19 +20,25 @@ class WordsFilter(Filter):
     type = "fulltext"
 
     def __init__(
-        self, name: str, note: str, index: fulltext.Text, part: str = "", way: Way | None = None, **options: Any
+        self,
+        name: str,
+        note: str,
+        index: fulltext.TextIndex,
+        part: str = "",
+        way: Relation | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(name, note, sortable=False, **options)
         self.index = index
         self.part = part
-        self.way = way or Own()
+        self.way = way or SameRecord()
 
     @property
-    def indexes(self) -> tuple[fulltext.Text, ...]:
+    def indexes(self) -> tuple[fulltext.TextIndex, ...]:
         """Those that words are looked up in."""
         return (self.index,)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Subquery):
             return self._group(value.root, term)
@@ -40,7 +46,7 @@ class WordsFilter(Filter):
             return any_of([self.words([item]) for item in self.items(value, term)])
         return self.words([value])
 
-    def words(self, texts: list[Text]) -> Condition:
+    def words(self, texts: list[SearchValue]) -> Condition:
         """The condition that all these words and phrases occur in one text."""
         queries = [fulltext.words_query(text.value, text.quoted, self.part) for text in texts]
         found = [query for query in queries if query]
@@ -53,13 +59,13 @@ class WordsFilter(Filter):
             lambda at: way.build(table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))),
         )
 
-    def _group(self, group: Group, term: Term) -> Condition:
+    def _group(self, group: BooleanGroup, term: Term) -> Condition:
         parts: list[Condition] = []
-        plain: list[Text] = []
+        plain: list[SearchValue] = []
         for child in group.children:
-            if isinstance(child, Group):
+            if isinstance(child, BooleanGroup):
                 parts.append(self._group(child, term))
-            elif not isinstance(child, Bare):
+            elif not isinstance(child, BareWord):
                 raise self.bad(term, "takes words, not other filters")
             elif child.negated:
                 parts.append(negated(self.words([child.text])))

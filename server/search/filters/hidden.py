@@ -7,7 +7,7 @@ from server.search.conditions import Condition
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class HiddenFilter(Filter):
@@ -19,5 +19,5 @@ class HiddenFilter(Filter):
         super().__init__(name, note, target=target, sortable=False, **options)
         self.instead = instead
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         raise self.bad(term, f"is for counting by only; search with {self.instead}:")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Invalid, nearest
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import ALWAYS, Condition, all_of, compared, equals, negated
 from server.search.filters.app import APP
 from server.search.filters.base import Filter
@@ -14,7 +14,7 @@ from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 ANY = frozenset(("*", "y", "yes", "any", "true"))
 NONE = frozenset(("n", "no", "none", "null"))
@@ -31,7 +31,7 @@ class TypeFilter(Filter):
         super().__init__(name, note, sortable=False, **options)
         self.prefix = prefix
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         column = peewee.Column(self.table.sql, f"{self.prefix}__context")
         word = text.value.strip().lower()
         name, colon, id = word.rpartition(":")
@@ -46,7 +46,7 @@ class TypeFilter(Filter):
     def _id_column(self) -> peewee.Column:
         return peewee.Column(self.table.sql, f"{self.prefix}_id")
 
-    def _of(self, column: Any, name: str, scope: "Scope") -> Condition:
+    def _of(self, column: Any, name: str, scope: "SearchScope") -> Condition:
         return equals(column, APP if name in ("app", APP) else context_named(name, scope))
 
 
@@ -60,7 +60,7 @@ class LinksFilter(Filter):
         super().__init__(name, note, sortable=False, **options)
         self.context = context
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         word = text.value.strip().lower()
         if word in ANY:
             return self._linked(None, scope)
@@ -68,7 +68,7 @@ class LinksFilter(Filter):
             return negated(self._linked(None, scope))
         return self._linked(type_named(word, scope), scope)
 
-    def _linked(self, other: "RecordType | None", scope: "Scope") -> Condition:
+    def _linked(self, other: "RecordType | None", scope: "SearchScope") -> Condition:
         link = table_named("link").alias("links")
         own, context = peewee.Column(self.table.sql, "id"), self.context
         inner = linked_to(link, other, scope)
@@ -80,21 +80,21 @@ class LinksFilter(Filter):
         return Condition(("linked", context, inner.key), inner.values, build)
 
 
-def linked_to(link: Any, other: "RecordType | None", scope: "Scope") -> Condition:
+def linked_to(link: Any, other: "RecordType | None", scope: "SearchScope") -> Condition:
     """On the table of links: the other end is a record, of this type if one is named, that the caller may read."""
     if other is None:
         return scope.links_to_readable(link.c.to_context, link.c.to_id)
     return scope.points_to(link.c.to_context, link.c.to_id, other)
 
 
-def context_named(word: str, scope: "Scope") -> str:
+def context_named(word: str, scope: "SearchScope") -> str:
     """The full context of a record type's name, or of the service's. Raises Invalid with the nearest one."""
     if word in ("app", APP):
         return APP
     return type_named(word, scope).context
 
 
-def type_named(word: str, scope: "Scope") -> "RecordType":
+def type_named(word: str, scope: "SearchScope") -> "RecordType":
     """The record type of a name. Raises Invalid with the nearest one."""
     found = scope.record_type(word)
     if found is None:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.errors import Invalid
-from server.search.ast import Items, Term, Text
+from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import NEVER, Condition, between, compared, equals, one_of
 from server.search.filters.base import Filter, is_null
 from server.search.values import MAX_INTEGER, integer, size_bytes, split_comparison, split_range
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
 class NumberFilter(Filter):
@@ -20,16 +20,16 @@ class NumberFilter(Filter):
     type = "number"
     splits_commas = True
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
             return one_of(self.column, [self.number(item.value) for item in value.items])
         return super().meaning(term, scope)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return self.number_condition(self.column, text)
 
-    def number_condition(self, column: Any, text: Text) -> Condition:
+    def number_condition(self, column: Any, text: SearchValue) -> Condition:
         """How `column` compares with one value."""
         if is_null(text):
             return self.unset(column)

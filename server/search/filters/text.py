@@ -6,7 +6,7 @@ from urllib.parse import unquote
 import peewee
 
 from server.errors import Invalid
-from server.search.ast import Subquery, Term, Text
+from server.search.ast import SearchValue, Subquery, Term
 from server.search.conditions import At, Condition, all_of, compared, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import is_wildcard, like_pattern
@@ -14,7 +14,7 @@ from server.store.dialect import fold
 from server.store.peewee_parts import column_name
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 Match = Literal["exact", "prefix", "partial"]
 LITERALS = ("exact", "begins")
@@ -30,15 +30,15 @@ class TextFilter(Filter):
         super().__init__(name, note, column, **options)
         self.match = match
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if isinstance(term.value, Subquery):
             return literal(self.column, term.value)
         return super().meaning(term, scope)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return text_condition(self.column, text, self.match)
 
-    def item(self, text: Text, scope: "Scope") -> Condition:
+    def item(self, text: SearchValue, scope: "SearchScope") -> Condition:
         return text_condition(self.column, text, "exact")
 
     def describe(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class AllWords(TextFilter):
         super().__init__("text", note, column, match, default=True, sortable=False)
 
 
-def text_condition(column: Any, text: Text, match: Match) -> Condition:
+def text_condition(column: Any, text: SearchValue, match: Match) -> Condition:
     """How `column` compares with one value of a text filter."""
     value = text.value
     if is_null(text):
@@ -75,7 +75,12 @@ def literal(column: Any, query: Subquery) -> Condition:
 
     For what quotes alone cannot hold, since there is no escape character. Raises Invalid. Source: ours."""
     child = query.root.children[0] if len(query.root.children) == 1 else None
-    if not isinstance(child, Term) or child.negated or child.field not in LITERALS or not isinstance(child.value, Text):
+    if (
+        not isinstance(child, Term)
+        or child.negated
+        or child.field not in LITERALS
+        or not isinstance(child.value, SearchValue)
+    ):
         raise Invalid('in parentheses a text takes exact:"..." or begins:"...", where %22 stands for a quote')
     value = unquote(child.value.value)
     if child.field == "exact" and value.isascii():

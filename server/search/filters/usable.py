@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.search.filters.app import APP
-from server.search.filters.ways import Way, select_between
+from server.search.filters.ways import Relation, select_between
 from server.search.filters.worker import WorkerFilter
 from server.store.tables import table_named
 
@@ -17,7 +17,7 @@ GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.w
 
 
 @dataclass(frozen=True)
-class Usable(Way):
+class UsableRecords(Relation):
     """From workers to what they may read by its owner, by the rule "owner" of access/rules.py: what the service, they
     themselves, a public group or one of theirs, or a role that they read owns; everything for administrators."""
 
@@ -48,4 +48,4 @@ class UsableByFilter(WorkerFilter):
     type = "virtual"
 
     def __init__(self, note: str) -> None:
-        super().__init__("usableBy.worker", note, "", Usable(), sortable=False)
+        super().__init__("usableBy.worker", note, "", UsableRecords(), sortable=False)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from server.store.tables import Table
 
 
-class Way:
+class Relation:
     """key: its shape."""
 
     key: Any = ()
@@ -24,7 +24,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Own(Way):
+class SameRecord(Relation):
     """The same record."""
 
     @property
@@ -33,7 +33,7 @@ class Own(Way):
 
 
 @dataclass(frozen=True)
-class Behind(Way):
+class BelongsTo(Relation):
     """The others' ids stand in a column of this table."""
 
     column: str
@@ -47,7 +47,7 @@ class Behind(Way):
 
 
 @dataclass(frozen=True)
-class BehindContext(Way):
+class BelongsToContext(Relation):
     """The other's record type stands in one column, its id in another."""
 
     prefix: str
@@ -64,7 +64,7 @@ class BehindContext(Way):
 
 
 @dataclass(frozen=True)
-class PointingHere(Way):
+class HasMany(Relation):
     """A column of the other table holds this record's id. `only` are further conditions on it: {column: value}."""
 
     other: str
@@ -80,7 +80,7 @@ class PointingHere(Way):
 
 
 @dataclass(frozen=True)
-class Through(Way):
+class HasManyThrough(Relation):
     """A table between holds pairs of ids: `own` of this record, `other` of the other one."""
 
     between: str
@@ -97,7 +97,7 @@ class Through(Way):
 
 
 @dataclass(frozen=True)
-class First(Way):
+class HasOne(Relation):
     """Of the others that point here, the first (or last) one only."""
 
     other: str

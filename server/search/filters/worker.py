@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.errors import Invalid
-from server.search.ast import Items, Subquery, Term, Text
+from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import At, Condition, any_of, compared, equals, negated, one_of
 from server.search.filters.base import Filter, is_null
-from server.search.filters.ways import Through, Way
+from server.search.filters.ways import HasManyThrough, Relation
 from server.search.values import integer, like_pattern, split_comparison
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 ANY = frozenset(("any", "anyone", "anybody", "yes"))
 NONE = frozenset(("none", "nobody", "noone", "no", "blank", "empty"))
@@ -26,11 +26,11 @@ class WorkerFilter(Filter):
     type = "worker"
     splits_commas = True
 
-    def __init__(self, name: str, note: str, column: str = "", way: Way | None = None, **options: Any) -> None:
+    def __init__(self, name: str, note: str, column: str = "", way: Relation | None = None, **options: Any) -> None:
         super().__init__(name, note, column, target="worker", **options)
         self.way = way
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         word = text.value.strip()
         lowered = word.lower()
         if lowered in ANY and not text.quoted:
@@ -94,7 +94,7 @@ class WatchersFilter(WorkerFilter):
     def __init__(self, name: str, note: str, context: str, **options: Any) -> None:
         super().__init__(name, note, "", watched(context), sortable=False, **options)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if isinstance(term.value, Subquery):
             inner = scope.ids_of("worker", term.value.root)
             table, way = self.table, self.way
@@ -107,6 +107,8 @@ class WatchersFilter(WorkerFilter):
         return super().meaning(term, scope)
 
 
-def watched(context: str) -> Way:
+def watched(context: str) -> Relation:
     """The way from workers to the records of a context that they watch: watchers are links to workers."""
-    return Through("link", "from_id", "to_id", (("from_context", context), ("to_context", "svc.contexts.worker")))
+    return HasManyThrough(
+        "link", "from_id", "to_id", (("from_context", context), ("to_context", "svc.contexts.worker"))
+    )

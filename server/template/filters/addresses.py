@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.host import ask
 from server.template.shared.texts import read, read_text
 
@@ -21,7 +21,7 @@ _HOST_AND_PORT = re.compile(r"[^/?#:]+:[0-9]{1,5}(?:[/?#].*)?", re.DOTALL)
 
 
 @filter("parse_url")
-def parse_url(run: Run, value: Any) -> Any:
+def parse_url(run: Rendering, value: Any) -> Any:
     """The parts that a URL has, of scheme, host, port, user, pass, path, query, fragment; an empty list for what is no
     URL. Source: Templates, parse_url."""
     url = read_text(run, value)
@@ -58,7 +58,7 @@ def _authority(text: str) -> dict[str, Any] | None:
 
 
 @filter("parse_emails")
-def parse_emails(run: Run, value: Any) -> Any:
+def parse_emails(run: Rendering, value: Any) -> Any:
     """The mail addresses in a text: [{full_email, email, mailbox, host, personal}]. Nothing of what is no text.
     Source: Templates, parse_emails."""
     if not isinstance(value, str):

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import read_text
 
 MAX_AGENT_CHARS = 2000  # that are looked at
@@ -28,7 +28,7 @@ _FIRST = re.compile(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
 
 
 @filter("parse_user_agent")
-def parse_user_agent(run: Run, value: Any) -> dict[str, Any]:
+def parse_user_agent(run: Rendering, value: Any) -> dict[str, Any]:
     """{platform, browser, version} of a User-Agent header, null for what it does not tell.
     Source: Templates, parse_user_agent."""
     return browser_of(read_text(run, value) or "")

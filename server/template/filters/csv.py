@@ -7,8 +7,8 @@ from typing import Any
 from server.cells import guarded
 from server.errors import TemplateFailed
 from server.template.registry import filter
-from server.template.run import Run
-from server.template.shared.texts import Growing, read_text
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, read_text
 from server.template.values import items, printed
 
 CHARS_A_STEP = 64
@@ -16,10 +16,10 @@ _QUOTED = frozenset(' ,"\\\n\r\t')
 
 
 @filter("csv")
-def csv_(run: Run, value: Any) -> str:
+def csv_(run: Rendering, value: Any) -> str:
     """The rows of a list as lines of values with commas between them. Rows that are no lists are left out. A value that
     a spreadsheet would take for a formula has a quote before it, unless it is a number. Source: Templates, csv."""
-    out = Growing(run)
+    out = TextBuffer(run)
     for row in items(value):
         run.budget.step()
         if not isinstance(row, (list, dict)):
@@ -37,7 +37,7 @@ def _cell(text: str) -> str:
 
 
 @filter("parse_csv")
-def parse_csv(run: Run, value: Any, separator: Any = ",", enclosure: Any = '"', escape: Any = "\\") -> list[Any]:
+def parse_csv(run: Rendering, value: Any, separator: Any = ",", enclosure: Any = '"', escape: Any = "\\") -> list[Any]:
     """The rows of a CSV text, each a list of texts; blank lines are left out. escape: a character behind which the
     enclosure does not end. Raises TemplateFailed for marks that are not one character. Source: Templates, parse_csv."""
     text = read_text(run, value)

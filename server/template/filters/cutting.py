@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import bytes_of, read, text_of_bytes
 from server.template.values import printed, whole
 
@@ -14,7 +14,7 @@ SIDES = ("both", "left", "right")
 
 
 @filter("trim")
-def trim(run: Run, value: Any, chars: Any = None, side: Any = "both") -> str:
+def trim(run: Rendering, value: Any, chars: Any = None, side: Any = "both") -> str:
     """The text without these characters (white space) at its ends. side: both, left or right. Raises TemplateFailed
     for another side. Source: Templates, trim."""
     text, taken, at = read(run, value), WHITESPACE if chars is None else printed(chars), printed(side)
@@ -28,7 +28,7 @@ def trim(run: Run, value: Any, chars: Any = None, side: Any = "both") -> str:
     return text.rstrip(taken) if at != "left" else text
 
 
-def _each_once(run: Run, text: str, chars: str) -> str:
+def _each_once(run: Rendering, text: str, chars: str) -> str:
     """Each of some characters once, charged for: those at the ends of a text are looked for among them one by one."""
     found = "".join(set(chars))
     run.budget.step(min(len(found), len(chars)) * len(text) // CHECKS_A_STEP)
@@ -36,7 +36,7 @@ def _each_once(run: Run, text: str, chars: str) -> str:
 
 
 @filter("truncate")
-def truncate(run: Run, value: Any, length: Any = 30, suffix: Any = "...") -> str:
+def truncate(run: Rendering, value: Any, length: Any = 30, suffix: Any = "...") -> str:
     """At most `length` characters, the suffix included; the suffix alone where nothing else has room.
     Source: Templates, truncate."""
     text, most, end = read(run, value), whole(length), printed(suffix)
@@ -46,7 +46,7 @@ def truncate(run: Run, value: Any, length: Any = 30, suffix: Any = "...") -> str
 
 
 @filter("append")
-def append(run: Run, value: Any, suffix: Any, delimiter: Any = "", trim: Any = None) -> str:
+def append(run: Rendering, value: Any, suffix: Any, delimiter: Any = "", trim: Any = None) -> str:
     """The text, the delimiter unless the text is empty, and the suffix. trim: characters that are taken off the end of
     the text first, those of the delimiter when it is left out. Source: Templates, append."""
     between, added = printed(delimiter), printed(suffix)
@@ -57,7 +57,7 @@ def append(run: Run, value: Any, suffix: Any, delimiter: Any = "", trim: Any = N
 
 
 @filter("repeat")
-def repeat(run: Run, value: Any, number: Any) -> str:
+def repeat(run: Rendering, value: Any, number: Any) -> str:
     """The text so many times. Nothing of what is no text. Raises TemplateFailed below 0, BudgetSpent.
     Source: Templates, repeat."""
     times = whole(number)
@@ -70,7 +70,7 @@ def repeat(run: Run, value: Any, number: Any) -> str:
 
 
 @filter("str_pos")
-def str_pos(run: Run, value: Any, needle: Any, offset: Any = 0, ignore_case: Any = False) -> int:
+def str_pos(run: Rendering, value: Any, needle: Any, offset: Any = 0, ignore_case: Any = False) -> int:
     """Where the needle first stands from `offset` on, in bytes; -1 for nowhere. A negative offset counts from the end.
     Source: Templates, str_pos."""
     text, wanted = read(run, value), read(run, needle)
@@ -82,7 +82,7 @@ def str_pos(run: Run, value: Any, needle: Any, offset: Any = 0, ignore_case: Any
 
 
 @filter("str_sub")
-def str_sub(run: Run, value: Any, from_: Any, to: Any) -> str:
+def str_sub(run: Rendering, value: Any, from_: Any, to: Any) -> str:
     """The bytes from one position up to another, which is not included. A negative `from` counts from the end; a `to`
     before it gives nothing. Source: Templates, str_sub."""
     data, first, last = bytes_of(read(run, value)), whole(from_), whole(to)

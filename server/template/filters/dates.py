@@ -4,7 +4,7 @@ from typing import Any
 
 from server.template.filters.numbers import parts_of_time
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared import date_letters
 from server.template.shared.moments import moment, moved, now, seen
 from server.template.values import Moment, is_numeric, printed, truthy, whole
@@ -13,7 +13,7 @@ DEFAULT_FORMAT = "F j, Y H:i"
 
 
 @filter("date")
-def date(run: Run, value: Any, format: Any = DEFAULT_FORMAT, tz: Any = None) -> str:
+def date(run: Rendering, value: Any, format: Any = DEFAULT_FORMAT, tz: Any = None) -> str:
     """A date in letters, `Y-m-d H:i`: of Unix seconds, of a date text, of now for null and "". tz: the name of a time
     zone, or false for the one that the date has. Raises TemplateFailed for an unreadable one.
     Source: Templates, date."""
@@ -22,14 +22,14 @@ def date(run: Run, value: Any, format: Any = DEFAULT_FORMAT, tz: Any = None) -> 
 
 
 @filter("date_modify")
-def date_modify(run: Run, value: Any, change: Any) -> Moment:
+def date_modify(run: Rendering, value: Any, change: Any) -> Moment:
     """The date moved by a text such as `+1 month`. Raises TemplateFailed for an unreadable one.
     Source: Templates, date_modify."""
     return moved(moment(run, value), printed(change))
 
 
 @filter("date_pretty")
-def date_pretty(run: Run, value: Any, is_delta: Any = False) -> str:
+def date_pretty(run: Rendering, value: Any, is_delta: Any = False) -> str:
     """How long ago Unix seconds are, in the largest unit: '1 hour ago', '3 days' when they are ahead. is_delta: the
     value is a length in seconds, '+3 days'. Nothing for 0 and for what is no number. Source: Templates, date_pretty."""
     if isinstance(value, Moment):

@@ -3,11 +3,11 @@
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 
 
 @filter("default", charges_itself=True)
-def default(run: Run, value: Any, otherwise: Any = "") -> Any:
+def default(run: Rendering, value: Any, otherwise: Any = "") -> Any:
     """The value, or another one for null, false, "", an empty list or map. 0 and "0" stay.
     Source: Templates, default."""
     is_empty = value is None or value is False or (isinstance(value, (str, list, dict)) and not value)
@@ -15,6 +15,6 @@ def default(run: Run, value: Any, otherwise: Any = "") -> Any:
 
 
 @filter("raw", charges_itself=True)
-def raw(run: Run, value: Any) -> Any:
+def raw(run: Rendering, value: Any) -> Any:
     """The value as it is; nothing is escaped by itself here. Source: Templates, raw."""
     return value

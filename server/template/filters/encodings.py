@@ -11,10 +11,10 @@ from urllib.parse import quote, unquote_to_bytes
 
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.forms import form_text, form_tree
 from server.template.shared.json_text import encoded
-from server.template.shared.texts import Bytes, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
+from server.template.shared.texts import ByteText, bytes_of, mapped, read, read_slowly, read_text, text_of_bytes
 from server.template.values import printed, truthy
 
 ALGORITHMS = {name.replace("_", "-"): name for name in hashlib.algorithms_guaranteed if not name.startswith("shake")}
@@ -30,20 +30,20 @@ _NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 
 
 @filter("base64_encode")
-def base64_encode(run: Run, value: Any) -> str:
+def base64_encode(run: Rendering, value: Any) -> str:
     """The Base64 text of a text's bytes. Nothing of what is no text. Source: Templates, base64_encode."""
     text = read_text(run, value)
     return "" if text is None else base64.b64encode(bytes_of(text)).decode()
 
 
 @filter("base64url_encode")
-def base64url_encode(run: Run, value: Any) -> str:
+def base64url_encode(run: Rendering, value: Any) -> str:
     """As base64_encode, with letters for URLs and no padding. Source: Templates, base64url_encode."""
     return base64_encode(run, value).rstrip("=").translate(str.maketrans("+/", "-_"))
 
 
 @filter("base64_decode")
-def base64_decode(run: Run, value: Any) -> str:
+def base64_decode(run: Rendering, value: Any) -> str:
     """What a Base64 text stands for; other characters in it do not count. Source: Templates, base64_decode."""
     text = read_text(run, value)
     if text is None:
@@ -55,28 +55,28 @@ def base64_decode(run: Run, value: Any) -> str:
 
 
 @filter("base64url_decode")
-def base64url_decode(run: Run, value: Any) -> str:
+def base64url_decode(run: Rendering, value: Any) -> str:
     """As base64_decode, of letters for URLs. Source: Templates, base64url_decode."""
     text = read_text(run, value)
     return "" if text is None else base64_decode(run, text.translate(str.maketrans("-_", "+/")))
 
 
 @filter("md5")
-def md5(run: Run, value: Any) -> str:
+def md5(run: Rendering, value: Any) -> str:
     """The MD5 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, md5."""
     text = read_text(run, value)
     return "" if text is None else hashlib.md5(bytes_of(text), usedforsecurity=False).hexdigest()
 
 
 @filter("sha1")
-def sha1(run: Run, value: Any) -> str:
+def sha1(run: Rendering, value: Any) -> str:
     """The SHA-1 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, sha1."""
     text = read_text(run, value)
     return "" if text is None else hashlib.sha1(bytes_of(text), usedforsecurity=False).hexdigest()
 
 
 @filter("hash_hmac")
-def hash_hmac(run: Run, value: Any, key: Any = "", algo: Any = "sha256", raw: Any = False) -> str:
+def hash_hmac(run: Rendering, value: Any, key: Any = "", algo: Any = "sha256", raw: Any = False) -> str:
     """The keyed digest (HMAC) in hexadecimal digits, or as bytes when `raw`. Nothing of an empty text and of what is
     none. Raises TemplateFailed for an unknown algorithm. Source: Templates, hash_hmac."""
     text, name = read_text(run, value), printed(algo).lower()
@@ -85,11 +85,11 @@ def hash_hmac(run: Run, value: Any, key: Any = "", algo: Any = "sha256", raw: An
     if not text:
         return ""
     made = hmac.new(bytes_of(read(run, key)), bytes_of(text), ALGORITHMS[name])
-    return Bytes(made.digest()) if truthy(raw) else made.hexdigest()
+    return ByteText(made.digest()) if truthy(raw) else made.hexdigest()
 
 
 @filter("convert_encoding")
-def convert_encoding(run: Run, value: Any, to: Any, from_: Any) -> str:
+def convert_encoding(run: Rendering, value: Any, to: Any, from_: Any) -> str:
     """The text whose bytes are in one character set, as bytes in another. What a set does not have becomes `?`.
     Raises TemplateFailed for an unknown set. Source: Templates, convert_encoding."""
     source, target = _charset(printed(from_)), _charset(printed(to))
@@ -112,23 +112,23 @@ def _charset(name: str) -> str:
 
 
 @filter("url_encode")
-def url_encode(run: Run, value: Any) -> str:
+def url_encode(run: Rendering, value: Any) -> str:
     """The text for a URL, a blank as %20; of a list or a map the query text `a%5Bb%5D=1&c=2`.
     Source: Templates, url_encode."""
     if isinstance(value, (list, dict)):
         return form_text(run, value)
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteText):
         return mapped(run, value.data.decode("latin-1"), lambda part: quote(part, safe="", encoding="latin-1"))
     return percent_encoded(run, value)
 
 
-def percent_encoded(run: Run, value: Any) -> str:
+def percent_encoded(run: Rendering, value: Any) -> str:
     """Letters, digits and -._~ as they are, the bytes of all others as %20."""
     return mapped(run, value, lambda part: quote(part, safe="", errors="replace"))
 
 
 @filter("url_decode")
-def url_decode(run: Run, value: Any, as_: Any = "") -> str:
+def url_decode(run: Rendering, value: Any, as_: Any = "") -> str:
     """The text with %20 as a blank; `+` stays. as: `json` for the JSON text of a query text's values.
     Raises TemplateFailed for another one. Source: Templates, url_decode."""
     form, text = printed(as_), read_slowly(run, value)

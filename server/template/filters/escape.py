@@ -8,7 +8,7 @@ from server.errors import TemplateFailed, nearest
 from server.markup.tokens import resolve
 from server.template.filters.encodings import percent_encoded
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import EachCharacter, mapped, read, substituted
 from server.template.values import printed
 
@@ -49,7 +49,7 @@ STRATEGIES = ("html", "url", *CHANGES)
 
 
 @filter("e", "escape")
-def escape(run: Run, value: Any, strategy: Any = "html") -> Any:
+def escape(run: Rendering, value: Any, strategy: Any = "html") -> Any:
     """The text for HTML, or for js, css, url, html_attr; numbers and lists as they are. Raises TemplateFailed for
     another strategy. Source: Templates, escape."""
     name = printed(strategy)
@@ -64,6 +64,6 @@ def escape(run: Run, value: Any, strategy: Any = "html") -> Any:
 
 
 @filter("unescape")
-def unescape(run: Run, value: Any) -> str:
+def unescape(run: Rendering, value: Any) -> str:
     """The text with character references such as &lt; and &#65; replaced, once. Source: Templates, unescape."""
     return substituted(run, read(run, value), _REFERENCE, lambda match: resolve(match[0]))

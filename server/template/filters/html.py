@@ -7,7 +7,7 @@ from server.errors import TemplateFailed, TooLarge
 from server.markup import markdown_to_html as rendered
 from server.markup import text_of_html
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import SLOW_CHARS_A_STEP, read, read_text, substituted
 from server.template.values import printed, truthy, whole
 
@@ -22,13 +22,13 @@ _NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
 
 @filter("spaceless")
-def spaceless(run: Run, value: Any) -> str:
+def spaceless(run: Rendering, value: Any) -> str:
     """The text without white space between tags and at its ends. Source: Templates, spaceless."""
     return substituted(run, read(run, value), _BETWEEN, lambda _: "><").strip()
 
 
 @filter("html_to_text")
-def html_to_text(run: Run, value: Any, truncate: Any = 50_000) -> str:
+def html_to_text(run: Rendering, value: Any, truncate: Any = 50_000) -> str:
     """The text of a page, a line for each paragraph. truncate: characters of HTML that are read. Nothing of what is no
     text. Source: Templates, html_to_text."""
     html, most = read_text(run, value), max(whole(truncate), 0)
@@ -45,7 +45,7 @@ def html_to_text(run: Run, value: Any, truncate: Any = 50_000) -> str:
 
 
 @filter("markdown_to_html")
-def markdown_to_html(run: Run, value: Any, is_untrusted: Any = True) -> str:
+def markdown_to_html(run: Rendering, value: Any, is_untrusted: Any = True) -> str:
     """The safe HTML of a Markdown text. HTML in it shows as text when it is untrusted, else harmless elements count.
     Raises TemplateFailed for a text that is too long. Source: Templates, markdown_to_html."""
     text, untrusted = read(run, value), truthy(is_untrusted)
@@ -59,7 +59,7 @@ def markdown_to_html(run: Run, value: Any, is_untrusted: Any = True) -> str:
 
 
 @filter("striptags")
-def striptags(run: Run, value: Any, allowed: Any = "") -> str:
+def striptags(run: Rendering, value: Any, allowed: Any = "") -> str:
     """The text without tags and comments, except for the tags named in `allowed`, such as `<b><i>`.
     Source: Templates, striptags."""
     text = read(run, value)
@@ -75,7 +75,7 @@ def striptags(run: Run, value: Any, allowed: Any = "") -> str:
     return "".join([*parts, text[place:]])
 
 
-def _end_of_tag(run: Run, text: str, start: int) -> int:
+def _end_of_tag(run: Rendering, text: str, start: int) -> int:
     """Behind the tag or comment that begins here; tags inside it are part of it. The end of the text for none."""
     if text.startswith("<!--", start):
         run.budget.step()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import bytes_of, read_text
 
 MAX_SEGMENTS = 1000  # of a JPEG that are looked at before its size
@@ -20,7 +20,7 @@ Info = dict[str, Any]
 
 
 @filter("image_info")
-def image_info(run: Run, value: Any) -> Info:
+def image_info(run: Rendering, value: Any) -> Info:
     """{width, height, channels, bits, type} of an image's bytes or data URI, pixels and bits a channel, the type as in
     mail; {_error} for what is none. Source: Templates, image_info."""
     text = read_text(run, value)

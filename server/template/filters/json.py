@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.json_text import (
     FORCE_OBJECT,
     PRETTY,
@@ -19,7 +19,7 @@ FLAGS = FORCE_OBJECT | PRETTY | UNESCAPED_SLASHES | UNESCAPED_UNICODE
 
 
 @filter("json_encode")
-def json_encode(run: Run, value: Any, flags: Any = 0) -> str:
+def json_encode(run: Rendering, value: Any, flags: Any = 0) -> str:
     """The JSON text of a value. flags, added up: 16 lists as objects, 64 no `\\/`, 128 on several lines, 256 letters as
     they are. Raises TemplateFailed for other flags and for what is no JSON. Source: Templates, json_encode."""
     given = whole(flags)
@@ -29,7 +29,7 @@ def json_encode(run: Run, value: Any, flags: Any = 0) -> str:
 
 
 @filter("json_pretty")
-def json_pretty(run: Run, value: Any) -> str:
+def json_pretty(run: Rendering, value: Any) -> str:
     """A JSON text on several lines, indented by 4. Raises TemplateFailed for what is no JSON.
     Source: Templates, json_pretty."""
     if not printed(value).strip():

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import EachCharacter, mapped, read_slowly, substituted
 from server.template.values import printed
 
@@ -20,26 +20,26 @@ _ASCII = str.maketrans({
 
 
 @filter("lower")
-def lower(run: Run, value: Any) -> str:
+def lower(run: Rendering, value: Any) -> str:
     """The text in small letters. Source: Templates, lower."""
     return mapped(run, value, str.lower)
 
 
 @filter("upper")
-def upper(run: Run, value: Any) -> str:
+def upper(run: Rendering, value: Any) -> str:
     """The text in capital letters. Source: Templates, upper."""
     return mapped(run, value, str.upper)
 
 
 @filter("capitalize")
-def capitalize(run: Run, value: Any) -> str:
+def capitalize(run: Rendering, value: Any) -> str:
     """The first letter as a capital, the rest small. Source: Templates, capitalize."""
     found = mapped(run, value, str.lower)
     return found[:1].upper() + found[1:]
 
 
 @filter("title")
-def title(run: Run, value: Any) -> str:
+def title(run: Rendering, value: Any) -> str:
     """Every word with a capital first: They're Bob-O. Source: Templates, title."""
     return substituted(run, read_slowly(run, value), _WORD, _titled)
 
@@ -49,7 +49,7 @@ def _titled(word: re.Match[str]) -> str:
 
 
 @filter("alphanum")
-def alphanum(run: Run, value: Any, also: Any = "", replace: Any = "") -> str:
+def alphanum(run: Rendering, value: Any, also: Any = "", replace: Any = "") -> str:
     """The ASCII letters and digits of a text and the characters in `also`; others become `replace`. Nothing of what is
     no text. Source: Templates, alphanum."""
     if not isinstance(value, str):
@@ -66,7 +66,7 @@ def _is_plain(char: str) -> bool:
 
 
 @filter("permalink")
-def permalink(run: Run, value: Any, spaces_as: Any = "-") -> str:
+def permalink(run: Rendering, value: Any, spaces_as: Any = "-") -> str:
     """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`. Source: Templates,
     permalink."""
     text, between = mapped(run, value, lambda part: _without_marks(part.translate(_ASCII))), printed(spaces_as)

@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
-from server.template.shared.texts import Growing, lines, listed, read, read_slowly, substituted
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, lines, listed, read, read_slowly, substituted
 from server.template.values import items, keyed, printed, truthy, whole
 
 CHECKS_A_STEP = 8
@@ -14,7 +14,7 @@ _WORD = re.compile(r"\S+")
 
 
 @filter("indent")
-def indent(run: Run, value: Any, marker: Any = "", from_line: Any = 0) -> str:
+def indent(run: Rendering, value: Any, marker: Any = "", from_line: Any = 0) -> str:
     """The text with a marker before each line from the line of this number on, the first being 1.
     Source: Templates, indent."""
     text, mark, first = read(run, value), printed(marker), max(whole(from_line), 1)
@@ -29,13 +29,13 @@ def indent(run: Run, value: Any, marker: Any = "", from_line: Any = 0) -> str:
 
 
 @filter("nl2br")
-def nl2br(run: Run, value: Any) -> str:
+def nl2br(run: Rendering, value: Any) -> str:
     """The text with `<br />` before each line end. Source: Templates, nl2br."""
     return substituted(run, read(run, value), _END, lambda end: f"<br />{end[0]}")
 
 
 @filter("strip_lines")
-def strip_lines(run: Run, value: Any, prefixes: Any) -> str:
+def strip_lines(run: Rendering, value: Any, prefixes: Any) -> str:
     """The lines that begin with none of the prefixes, a text or a list of them, with CRLF between them.
     Source: Templates, strip_lines."""
     text = read(run, value)
@@ -47,7 +47,7 @@ def strip_lines(run: Run, value: Any, prefixes: Any) -> str:
 
 
 @filter("split_crlf")
-def split_crlf(run: Run, value: Any, keep_blanks: Any = False, trim: Any = True) -> Any:
+def split_crlf(run: Rendering, value: Any, keep_blanks: Any = False, trim: Any = True) -> Any:
     """The lines of a text, trimmed, by position; where blank ones are left out, their positions are.
     Source: Templates, split_crlf."""
     return positions(lines(run, read(run, value)), truthy(keep_blanks), truthy(trim))
@@ -61,10 +61,10 @@ def positions(parts: list[str], keep_blanks: bool, trim: bool) -> Any:
 
 
 @filter("quote")
-def quote(run: Run, value: Any, wrap_to: Any = 76) -> str:
+def quote(run: Rendering, value: Any, wrap_to: Any = 76) -> str:
     """The text as mails quote it: `> ` before each line, lines longer than `wrap_to` characters broken between words.
     Source: Templates, quote."""
-    out, width = Growing(run), whole(wrap_to)
+    out, width = TextBuffer(run), whole(wrap_to)
     end = ""
     for line in lines(run, read_slowly(run, value)):
         for part in _wrapped(run, line, width):
@@ -73,7 +73,7 @@ def quote(run: Run, value: Any, wrap_to: Any = 76) -> str:
     return out.text()
 
 
-def _wrapped(run: Run, line: str, width: int) -> list[str]:
+def _wrapped(run: Rendering, line: str, width: int) -> list[str]:
     if width <= 0 or len(line) <= width:
         return [line]
     broken: list[list[str]] = []

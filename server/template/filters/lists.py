@@ -5,7 +5,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import filter
-from server.template.run import Arrow, Run
+from server.template.run import Arrow, Rendering
 from server.template.shared import lists
 from server.template.shared.lists import arrow_of, entries
 from server.template.values import compare, keyed, pairs, truthy, whole
@@ -15,19 +15,19 @@ Pair = tuple[Any, Any]
 
 
 @filter("keys")
-def keys(run: Run, value: Any) -> list[Any]:
+def keys(run: Rendering, value: Any) -> list[Any]:
     """The keys of a map, the positions of a list, nothing of anything else. Source: Templates, keys."""
     return [key for key, _ in pairs(value)]
 
 
 @filter("values")
-def values(run: Run, value: Any) -> list[Any]:
+def values(run: Rendering, value: Any) -> list[Any]:
     """The values of a list or a map. Raises TemplateFailed for anything else. Source: Templates, values."""
     return [each for _, each in entries(value, "values")]
 
 
 @filter("column")
-def column(run: Run, value: Any, key: Any, index: Any = None) -> Any:
+def column(run: Rendering, value: Any, key: Any, index: Any = None) -> Any:
     """What stands under a key in each row that has it. Raises TemplateFailed for what is no list.
     Source: Templates, column."""
     entries(value, "column")
@@ -35,7 +35,7 @@ def column(run: Run, value: Any, key: Any, index: Any = None) -> Any:
 
 
 @filter("merge")
-def merge(run: Run, value: Any, others: Any) -> Any:
+def merge(run: Rendering, value: Any, others: Any) -> Any:
     """Two lists or maps in one: numbered entries follow each other, named ones of the second replace those of the
     first. Raises TemplateFailed for anything else. Source: Templates, merge."""
     found: dict[str, Any] = {}
@@ -50,7 +50,7 @@ def merge(run: Run, value: Any, others: Any) -> Any:
 
 
 @filter("batch")
-def batch(run: Run, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
+def batch(run: Rendering, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
     """Parts of so many entries, which keep their keys. fill: what the last part is filled up with.
     Raises TemplateFailed for what is no list and for a size below 1. Source: Templates, batch."""
     listed, most = entries(value, "batch"), whole(size)
@@ -71,7 +71,7 @@ def batch(run: Run, value: Any, size: Any, fill: Any = None, preserve_keys: Any 
 
 
 @filter("sort", takes_arrow=True)
-def sort(run: Run, value: Any, arrow: Any = None) -> Any:
+def sort(run: Rendering, value: Any, arrow: Any = None) -> Any:
     """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list.
     Source: Templates, sort."""
     listed = entries(value, "sort")
@@ -79,7 +79,7 @@ def sort(run: Run, value: Any, arrow: Any = None) -> Any:
     return keyed(sorted(listed, key=functools.cmp_to_key(order)))
 
 
-def _by_value(run: Run, left: Pair, right: Pair) -> int:
+def _by_value(run: Rendering, left: Pair, right: Pair) -> int:
     one, other = left[1], right[1]
     chars = sum(len(each) for each in (one, other) if isinstance(each, str))
     run.budget.step(1 + chars // CHARS_A_STEP)
@@ -98,14 +98,14 @@ def _by(arrow: Arrow, left: Pair, right: Pair) -> int:
 
 
 @filter("map", takes_arrow=True)
-def map_(run: Run, value: Any, arrow: Any) -> Any:
+def map_(run: Rendering, value: Any, arrow: Any) -> Any:
     """What the arrow function makes of each value and key, under the same keys. Source: Templates, map."""
     change = arrow_of(arrow, "map")
     return keyed([(key, change(each, key)) for key, each in pairs(value)])
 
 
 @filter("filter", takes_arrow=True)
-def filter_(run: Run, value: Any, arrow: Any) -> Any:
+def filter_(run: Rendering, value: Any, arrow: Any) -> Any:
     """The entries for which the arrow function of value and key is true, under their keys.
     Raises TemplateFailed for what is no list. Source: Templates, filter."""
     fits = arrow_of(arrow, "filter")
@@ -113,7 +113,7 @@ def filter_(run: Run, value: Any, arrow: Any) -> Any:
 
 
 @filter("reduce", takes_arrow=True)
-def reduce(run: Run, value: Any, arrow: Any, initial: Any = None) -> Any:
+def reduce(run: Rendering, value: Any, arrow: Any, initial: Any = None) -> Any:
     """One value, made by the arrow function of what there is so far, the next value and its key.
     Raises TemplateFailed for what is no list. Source: Templates, reduce."""
     step, found = arrow_of(arrow, "reduce"), initial

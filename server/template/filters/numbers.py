@@ -7,7 +7,7 @@ from typing import Any
 
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.rounding import MAX_PLACES, METHODS, fixed, rounded_number
 from server.template.shared.texts import read
 from server.template.values import is_numeric, items, number, number_or, printed, whole, within
@@ -22,14 +22,14 @@ SECONDS = (
 
 
 @filter("abs")
-def abs_(run: Run, value: Any) -> int | float:
+def abs_(run: Rendering, value: Any) -> int | float:
     """The number without its sign. Raises TemplateFailed for what is none. Source: Templates, abs."""
     found = abs(number(value))
     return within(found) if isinstance(found, int) else found
 
 
 @filter("round")
-def round_(run: Run, value: Any, precision: Any = 0, method: Any = "common") -> int | float:
+def round_(run: Rendering, value: Any, precision: Any = 0, method: Any = "common") -> int | float:
     """The number with so many digits behind the point, or before it for a negative precision. method: common, with
     halves away from zero, ceil, floor. Raises TemplateFailed for another one. Source: Templates, round."""
     way = printed(method)
@@ -39,7 +39,7 @@ def round_(run: Run, value: Any, precision: Any = 0, method: Any = "common") -> 
 
 
 @filter("number_format")
-def number_format(run: Run, value: Any, decimals: Any = 0, point: Any = ".", thousands: Any = ",") -> str:
+def number_format(run: Rendering, value: Any, decimals: Any = 0, point: Any = ".", thousands: Any = ",") -> str:
     """The number with so many digits behind the point and marks between thousands. What is no number counts as 0.
     Source: Templates, number_format."""
     text = fixed(number_or(value), max(0, min(whole(decimals), MAX_PLACES)))
@@ -49,7 +49,7 @@ def number_format(run: Run, value: Any, decimals: Any = 0, point: Any = ".", tho
 
 
 @filter("base_convert")
-def base_convert(run: Run, value: Any, from_: Any, to: Any) -> str:
+def base_convert(run: Rendering, value: Any, from_: Any, to: Any) -> str:
     """A whole number in another base, 2 to 36; characters that are no digits of its base are left out.
     Raises TemplateFailed for other bases and above MAX_BASE_DIGITS digits. Source: Templates, base_convert."""
     old, new = whole(from_), whole(to)
@@ -68,7 +68,7 @@ def base_convert(run: Run, value: Any, from_: Any, to: Any) -> str:
 
 
 @filter("bytes_pretty")
-def bytes_pretty(run: Run, value: Any, precision: Any = 0) -> str:
+def bytes_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
     """A number of bytes as people read it: '999 bytes', '1.5 KB'. Nothing for what is no number.
     Source: Templates, bytes_pretty."""
     if not is_numeric(value):
@@ -83,7 +83,7 @@ def bytes_pretty(run: Run, value: Any, precision: Any = 0) -> str:
 
 
 @filter("secs_pretty")
-def secs_pretty(run: Run, value: Any, precision: Any = 0) -> str:
+def secs_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
     """A number of seconds as people read it: '1 hour, 1 min'. precision: how many units at most, 0 for all. Nothing for
     what is no number. Source: Templates, secs_pretty."""
     if not is_numeric(value):
@@ -107,7 +107,7 @@ def parts_of_time(seconds: int, most: int = 0) -> list[str]:
 
 
 @filter("stat")
-def stat(run: Run, value: Any, measure: Any, decimals: Any = 2) -> Any:
+def stat(run: Rendering, value: Any, measure: Any, decimals: Any = 2) -> Any:
     """A measure of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for an
     unknown one, and for those that an empty list has not. Source: Templates, stat."""
     listed = items(value)

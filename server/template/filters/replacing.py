@@ -8,9 +8,9 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template import patterns
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.lists import entries
-from server.template.shared.texts import Growing, read, read_slowly
+from server.template.shared.texts import TextBuffer, read, read_slowly
 from server.template.values import number_or, printed, whole
 
 MAX_PLACES = 400  # digits behind the point
@@ -20,14 +20,14 @@ _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
 
 
 @filter("replace")
-def replace(run: Run, value: Any, pairs: Any) -> str:
+def replace(run: Rendering, value: Any, pairs: Any) -> str:
     """The text with each key of a map replaced by its value, all at once, the longest key first.
     Raises TemplateFailed for anything but a map. Source: Templates, replace."""
     changes = {str(key): printed(each) for key, each in entries(pairs, "replace") if key != ""}
     text = read(run, value)
     if not changes:
         return text
-    out, place = Growing(run), 0
+    out, place = TextBuffer(run), 0
     for start, found in _found(run, text, changes):
         out.add(text[place:start])
         out.add(changes[found])
@@ -36,7 +36,7 @@ def replace(run: Run, value: Any, pairs: Any) -> str:
     return out.text()
 
 
-def _found(run: Run, text: str, changes: dict[str, str]) -> Iterator[tuple[int, str]]:
+def _found(run: Rendering, text: str, changes: dict[str, str]) -> Iterator[tuple[int, str]]:
     """Where which key stands, from left to right, none inside another."""
     lengths: dict[str, list[int]] = {}
     for key in sorted(changes, key=len, reverse=True):
@@ -60,7 +60,7 @@ def _found(run: Run, text: str, changes: dict[str, str]) -> Iterator[tuple[int, 
 
 
 @filter("regexp")
-def regexp(run: Run, value: Any, pattern: Any, group: Any = 0) -> str:
+def regexp(run: Rendering, value: Any, pattern: Any, group: Any = 0) -> str:
     """What a group of the first match is, "" where there is none. Raises TemplateFailed for a pattern that cannot be
     used. Source: Templates, regexp."""
     text, number = read_slowly(run, value), whole(group)
@@ -74,10 +74,10 @@ def regexp(run: Run, value: Any, pattern: Any, group: Any = 0) -> str:
 
 
 @filter("format")
-def format(run: Run, value: Any, *arguments: Any) -> str:
+def format(run: Rendering, value: Any, *arguments: Any) -> str:
     """The text with each directive replaced by an argument: %s, %d, %05.2f, %-8s, %'*8s, %2$s.
     Raises TemplateFailed for an unknown directive and a missing argument. Source: Templates, format."""
-    text, out, place, taken = read(run, value), Growing(run), 0, 0
+    text, out, place, taken = read(run, value), TextBuffer(run), 0, 0
     for match in _DIRECTIVE.finditer(text):
         run.budget.step()
         out.add(text[place : match.start()])
@@ -94,7 +94,7 @@ def format(run: Run, value: Any, *arguments: Any) -> str:
     return out.text()
 
 
-def _written(run: Run, match: re.Match[str], argument: Any) -> str:
+def _written(run: Rendering, match: re.Match[str], argument: Any) -> str:
     given = _FLAG.findall(match[2])
     flags = {letter for _, letter in given}
     pad = next((own or letter for own, letter in reversed(given) if own or letter in (" ", "0")), " ")

@@ -3,22 +3,22 @@
 from typing import Any
 
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import read
-from server.template.shared.xml_tree import Node
+from server.template.shared.xml_tree import XmlNode
 from server.template.values import items, keyed, pairs, printed, truthy, whole
 
 
 @filter("length", charges_itself=True)
-def length(run: Run, value: Any) -> int:
+def length(run: Rendering, value: Any) -> int:
     """How many values a list or a map has, or characters anything else when printed. Source: Templates, length."""
-    if isinstance(value, Node):
+    if isinstance(value, XmlNode):
         return len(value.listed())
     return len(value) if isinstance(value, (list, dict)) else len(printed(value))
 
 
 @filter("first", charges_itself=True)
-def first(run: Run, value: Any) -> Any:
+def first(run: Rendering, value: Any) -> Any:
     """The first value of a list or a map, the first character of anything else; null or "" for none.
     Source: Templates, first."""
     if isinstance(value, dict):
@@ -27,7 +27,7 @@ def first(run: Run, value: Any) -> Any:
 
 
 @filter("last", charges_itself=True)
-def last(run: Run, value: Any) -> Any:
+def last(run: Rendering, value: Any) -> Any:
     """As first, from the end. Source: Templates, last."""
     if isinstance(value, dict):
         return next(reversed(value.values()), None)
@@ -35,7 +35,7 @@ def last(run: Run, value: Any) -> Any:
 
 
 @filter("slice", charges_itself=True)
-def slice_(run: Run, value: Any, start: Any, length: Any = None, preserve_keys: Any = False) -> Any:
+def slice_(run: Rendering, value: Any, start: Any, length: Any = None, preserve_keys: Any = False) -> Any:
     """So many values or characters from a position on; both count from the end when negative. Numbered keys begin at 0
     again unless they are preserved. Source: Templates, slice."""
     size = len(value) if isinstance(value, (list, dict)) else len(printed(value))
@@ -57,7 +57,7 @@ def _bounds(size: int, start: int, length: int | None) -> tuple[int, int]:
 
 
 @filter("reverse")
-def reverse(run: Run, value: Any, preserve_keys: Any = False) -> Any:
+def reverse(run: Rendering, value: Any, preserve_keys: Any = False) -> Any:
     """The other way round. Numbered keys begin at 0 again unless they are preserved. Source: Templates, reverse."""
     if not isinstance(value, (list, dict)):
         return read(run, value)[::-1]

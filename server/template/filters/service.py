@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import TemplateFailed, nearest
 from server.template.registry import filter
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.host import ask
 from server.template.shared.json_text import PRETTY, encoded
 from server.template.shared.texts import read
@@ -15,7 +15,7 @@ INTERFACE = "common."
 
 
 @filter("context_name")
-def context_name(run: Run, value: Any, type: Any = "plural") -> str:
+def context_name(run: Rendering, value: Any, type: Any = "plural") -> str:
     """A name of a record type: plural, singular, id or uri; nothing for an unknown type. Raises TemplateFailed for
     another name. Source: Templates, context_name."""
     name = printed(type)
@@ -26,13 +26,13 @@ def context_name(run: Run, value: Any, type: Any = "plural") -> str:
 
 
 @filter("context_alias")
-def context_alias(run: Run, value: Any) -> str:
+def context_alias(run: Rendering, value: Any) -> str:
     """The short name of a record type, as in paths; nothing for an unknown one. Source: Templates, context_alias."""
     return context_name(run, value, "uri")
 
 
 @filter("svc_translate")
-def svc_translate(run: Run, value: Any) -> str:
+def svc_translate(run: Rendering, value: Any) -> str:
     """The interface's text under a key: 'Created by' for `common.created_by`; other keys are their own text. There is
     one language only. Source: Templates, svc_translate."""
     key = read(run, value)
@@ -43,7 +43,7 @@ def svc_translate(run: Run, value: Any) -> str:
 
 
 @filter("kata_encode")
-def kata_encode(run: Run, value: Any) -> str:
+def kata_encode(run: Rendering, value: Any) -> str:
     """The KATA text of a map or a list; nothing of anything else. Source: Templates, kata_encode."""
     if not isinstance(value, (list, dict)):
         return ""

@@ -5,15 +5,15 @@ from typing import Any
 
 from server.template.filters.lines import positions
 from server.template.registry import filter
-from server.template.run import Run
-from server.template.shared.texts import Growing, listed, read, read_text
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, listed, read, read_text
 from server.template.values import items, printed, whole
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 @filter("split")
-def split(run: Run, value: Any, separator: Any, limit: Any = None) -> list[str]:
+def split(run: Rendering, value: Any, separator: Any, limit: Any = None) -> list[str]:
     """The parts between separators. limit: how many parts at most, the last one with all that follows; below 0, so many
     are left out at the end. An empty separator: characters, or pieces of `limit` characters.
     Source: Templates, split."""
@@ -29,33 +29,33 @@ def split(run: Run, value: Any, separator: Any, limit: Any = None) -> list[str]:
     return text.split(between, max(most, 1) - 1)
 
 
-def _pieces(run: Run, text: str, size: int) -> list[str]:
+def _pieces(run: Rendering, text: str, size: int) -> list[str]:
     run.budget.elements(len(text) // size)
     return [text[start : start + size] for start in range(0, len(text), size)] or [""]
 
 
 @filter("split_csv")
-def split_csv(run: Run, value: Any) -> Any:
+def split_csv(run: Rendering, value: Any) -> Any:
     """The parts between commas, trimmed, by position; the positions of blank ones are left out.
     Source: Templates, split_csv."""
     return positions(split(run, value, ","), keep_blanks=False, trim=True)
 
 
 @filter("tokenize")
-def tokenize(run: Run, value: Any) -> list[str]:
+def tokenize(run: Rendering, value: Any) -> list[str]:
     """The words of a text in small letters. Source: Templates, tokenize."""
     text = read_text(run, value)
     return [] if text is None else listed(run, (word[0].lower() for word in _WORD.finditer(text)))
 
 
 @filter("join")
-def join(run: Run, value: Any, glue: Any = "", and_: Any = None) -> str:
+def join(run: Rendering, value: Any, glue: Any = "", and_: Any = None) -> str:
     """The values with a glue between them, `and` between the last two. A text stays as it is.
     Source: Templates, join."""
     if not isinstance(value, (list, dict)):
         return read(run, value)
     found, between = items(value), printed(glue)
-    out = Growing(run)
+    out = TextBuffer(run)
     for place, each in enumerate(found):
         if place:
             out.add(printed(and_) if and_ is not None and place == len(found) - 1 else between)

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import is_numeric, items, whole
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ123456789"  # none of those that are taken for one another
@@ -16,7 +16,7 @@ _CHANCE = secrets.SystemRandom()
 
 
 @function("random", charges_itself=True)
-def random(run: Run, values: Any = None, max: Any = None) -> Any:
+def random(run: Rendering, values: Any = None, max: Any = None) -> Any:
     """An element of a list, a character of a text, or a whole number from 0 to this one; with two numbers one from the
     first to the second. Raises TemplateFailed for an empty list, and for a first number above the second."""
     if max is not None:
@@ -42,7 +42,7 @@ def _between(low: Any, high: Any) -> int:
 
 
 @function("random_string")
-def random_string(run: Run, length: Any = 8) -> str:
+def random_string(run: Rendering, length: Any = 8) -> str:
     """Capital letters and digits, at least one and at most MAX_LETTERS."""
     wanted = max(1, min(whole(length), MAX_LETTERS))
     run.budget.step(wanted)
@@ -53,7 +53,7 @@ def random_string(run: Run, length: Any = 8) -> str:
 
 
 @function("shuffle")
-def shuffle(run: Run, values: Any) -> list[Any]:
+def shuffle(run: Rendering, values: Any) -> list[Any]:
     """The values in any order; [] for no list."""
     found = list(items(values))
     run.budget.step(len(found))  # a random number for each

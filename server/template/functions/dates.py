@@ -8,7 +8,7 @@ from server import times
 from server.errors import Invalid, TemplateFailed, nearest
 from server.template.budget import MAX_ELEMENTS
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared import moments
 from server.template.values import Moment, printed, whole
 
@@ -20,14 +20,14 @@ UNITS = (*SECONDS, *DAYS, *MONTHS)
 
 
 @function("date")
-def date(run: Run, value: Any = "now", timezone: Any = None) -> Moment:
+def date(run: Rendering, value: Any = "now", timezone: Any = None) -> Moment:
     """The instant of a date, to be compared or formatted. Raises TemplateFailed for what is no date.
     Source: Templates, functions."""
     return moments.seen(run, value, timezone)
 
 
 @function("date_lerp")
-def date_lerp(run: Run, range_: Any, unit: Any, step: Any = 1, limit: Any = MAX_INSTANTS) -> list[int]:
+def date_lerp(run: Rendering, range_: Any, unit: Any, step: Any = 1, limit: Any = MAX_INSTANTS) -> list[int]:
     """Unix seconds from the start of a range of dates to its end, every `step` units, at most `limit`. Days and longer
     units keep the time of day. Raises TemplateFailed for an unreadable range and an unknown unit."""
     home = moments.home(run)

@@ -7,21 +7,21 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.operators import add
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.lists import column
 from server.template.shared.wildcards import fits_any, patterns_of
 from server.template.values import compare, items, key_text, keyed, kind, number_or, pairs, printed, whole
 
 
 @function("array_column")
-def array_column(run: Run, rows: Any, key: Any, index_key: Any = None) -> Any:
+def array_column(run: Rendering, rows: Any, key: Any, index_key: Any = None) -> Any:
     """The values of one column of rows, under those of another one. Rows without the column are left out; [] for no
     list. Source: Templates, functions."""
     return column(rows, key, index_key) if _is_listed(rows) else []
 
 
 @function("array_combine")
-def array_combine(run: Run, keys: Any, values: Any) -> Any:
+def array_combine(run: Rendering, keys: Any, values: Any) -> Any:
     """A map of these keys and values; [] where one is no list. Raises TemplateFailed for different sizes."""
     if not (_is_listed(keys) and _is_listed(values)):
         return []
@@ -31,7 +31,7 @@ def array_combine(run: Run, keys: Any, values: Any) -> Any:
 
 
 @function("array_count_values")
-def array_count_values(run: Run, values: Any) -> Any:
+def array_count_values(run: Rendering, values: Any) -> Any:
     """How often each value is there, by its text; lists and maps in it are left out."""
     found: dict[str, int] = {}
     for value in items(values):
@@ -42,7 +42,7 @@ def array_count_values(run: Run, values: Any) -> Any:
 
 
 @function("array_diff")
-def array_diff(run: Run, values: Any, others: Any) -> Any:
+def array_diff(run: Rendering, values: Any, others: Any) -> Any:
     """What is in the first list and not, by its text, in the second; keys stay. null is an empty list; [] where one
     is no list."""
     found = _compared(values, others)
@@ -50,7 +50,7 @@ def array_diff(run: Run, values: Any, others: Any) -> Any:
 
 
 @function("array_intersect")
-def array_intersect(run: Run, values: Any, others: Any) -> Any:
+def array_intersect(run: Rendering, values: Any, others: Any) -> Any:
     """What is in both lists, by its text; keys are those of the first. null is an empty list; null where one is no
     list."""
     found = _compared(values, others)
@@ -67,7 +67,7 @@ def _compared(values: Any, others: Any) -> list[tuple[Any, Any, bool]] | None:
 
 
 @function("array_extract_keys")
-def array_extract_keys(run: Run, rows: Any, keys: Any) -> Any:
+def array_extract_keys(run: Rendering, rows: Any, keys: Any) -> Any:
     """For each row a map of exactly these keys, null where it has none. A row that is no map is one with the key 0."""
     wanted = items(keys) if _is_listed(keys) else [keys]
     names = [key_text(each) for each in wanted]
@@ -80,14 +80,14 @@ def array_extract_keys(run: Run, rows: Any, keys: Any) -> Any:
 
 
 @function("array_fill_keys")
-def array_fill_keys(run: Run, keys: Any, value: Any = None) -> Any:
+def array_fill_keys(run: Rendering, keys: Any, value: Any = None) -> Any:
     """A map in which all these keys have the same value."""
     run.budget.elements(len(items(keys)))
     return keyed((key_text(each), value) for each in items(keys))
 
 
 @function("array_matches")
-def array_matches(run: Run, values: Any, patterns: Any) -> list[Any]:
+def array_matches(run: Rendering, values: Any, patterns: Any) -> list[Any]:
     """The entries of a list, or the text, that fit one of the patterns: `*` for anything, in any letter case."""
     wanted = patterns_of(run, patterns)
     listed = items(values) if _is_listed(values) else [values]
@@ -95,18 +95,18 @@ def array_matches(run: Run, values: Any, patterns: Any) -> list[Any]:
 
 
 @function("array_sort_keys")
-def array_sort_keys(run: Run, values: Any) -> Any:
+def array_sort_keys(run: Rendering, values: Any) -> Any:
     """The map in the order of its keys."""
     return keyed(_sorted(run, pairs(values), lambda one, other: compare(one[0], other[0], run.budget.step)))
 
 
-def _sorted(run: Run, listed: list[Any], order: Callable[[Any, Any], int]) -> list[Any]:
+def _sorted(run: Rendering, listed: list[Any], order: Callable[[Any, Any], int]) -> list[Any]:
     run.budget.step(len(listed) * len(listed).bit_length())
     return sorted(listed, key=functools.cmp_to_key(order))
 
 
 @function("array_sum")
-def array_sum(run: Run, values: Any) -> Any:
+def array_sum(run: Rendering, values: Any) -> Any:
     """The sum of a list, where what is no number counts as 0; false for no list."""
     if not _is_listed(values):
         return False
@@ -117,7 +117,7 @@ def array_sum(run: Run, values: Any) -> Any:
 
 
 @function("array_unique")
-def array_unique(run: Run, values: Any) -> Any:
+def array_unique(run: Rendering, values: Any) -> Any:
     """The list without the values whose text was there before; keys stay."""
     seen: set[str] = set()
     found = []
@@ -130,13 +130,13 @@ def array_unique(run: Run, values: Any) -> Any:
 
 
 @function("array_values")
-def array_values(run: Run, values: Any) -> list[Any]:
+def array_values(run: Rendering, values: Any) -> list[Any]:
     """The values of a list or map as a list."""
     return list(items(values))
 
 
 @function("cycle", charges_itself=True)
-def cycle(run: Run, values: Any, position: Any) -> Any:
+def cycle(run: Rendering, values: Any, position: Any) -> Any:
     """The element at a position, counted round and round. Raises TemplateFailed for no list and an empty one."""
     if not isinstance(values, (list, dict)) or not values:
         raise TemplateFailed(f"cycle takes a list with something in it, this is {_shown(values)}")
@@ -145,18 +145,18 @@ def cycle(run: Run, values: Any, position: Any) -> Any:
 
 
 @function("max")
-def max_(run: Run, *values: Any) -> Any:
+def max_(run: Rendering, *values: Any) -> Any:
     """The greatest of the arguments, or of one list or map. Raises TemplateFailed where there is nothing."""
     return _first(run, "max", values, 1)
 
 
 @function("min")
-def min_(run: Run, *values: Any) -> Any:
+def min_(run: Rendering, *values: Any) -> Any:
     """The least of the arguments, or of one list or map. Raises TemplateFailed where there is nothing."""
     return _first(run, "min", values, -1)
 
 
-def _first(run: Run, name: str, given: tuple[Any, ...], wanted: int) -> Any:
+def _first(run: Rendering, name: str, given: tuple[Any, ...], wanted: int) -> Any:
     listed = items(given[0]) if len(given) == 1 else list(given)
     if not listed:
         shown = _shown(given[0]) if given else "nothing"

@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template import patterns
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.host import ask
 from server.template.shared.json_text import decoded
 from server.template.shared.texts import read, read_slowly, read_text
@@ -15,7 +15,7 @@ STEPS_A_LINE = 8  # of KATA
 
 
 @function("json_decode")
-def json_decode(run: Run, text: Any) -> Any:
+def json_decode(run: Rendering, text: Any) -> Any:
     """The value of a JSON text; null for what is none, and for one nested too deeply."""
     try:
         return decoded(run, text)
@@ -24,7 +24,7 @@ def json_decode(run: Run, text: Any) -> Any:
 
 
 @function("kata_parse")
-def kata_parse(run: Run, text: Any) -> Any:
+def kata_parse(run: Rendering, text: Any) -> Any:
     """The tree of a KATA text, keys with their annotations; false for what is none, [] for no text."""
     if not isinstance(text, str):
         return []
@@ -34,7 +34,7 @@ def kata_parse(run: Run, text: Any) -> Any:
 
 
 @function("regexp_match_all")
-def regexp_match_all(run: Run, pattern: Any, text: Any, group: Any = 0) -> list[Any]:
+def regexp_match_all(run: Rendering, pattern: Any, text: Any, group: Any = 0) -> list[Any]:
     """What each group of a pattern matched, a list for each; of one group when its number or name is given.
     Raises TemplateFailed for an unusable pattern and an unknown name."""
     found = patterns.compiled(printed(pattern))
@@ -58,7 +58,7 @@ def _group(pattern: Any, group: Any) -> int:
 
 
 @function("validate_email")
-def validate_email(run: Run, text: Any) -> bool:
+def validate_email(run: Rendering, text: Any) -> bool:
     """Whether this is exactly one mail address."""
     address = read_text(run, text)
     return address is not None and bool(ask(run, "validate_email", address))

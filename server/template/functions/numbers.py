@@ -6,12 +6,12 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template.operators import stepped
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import MAX_INT, MIN_INT, is_numeric, number, number_or, whole
 
 
 @function("clamp_int")
-def clamp_int(run: Run, value: Any, min: Any = MIN_INT, max: Any = MAX_INT) -> int | bool:
+def clamp_int(run: Rendering, value: Any, min: Any = MIN_INT, max: Any = MAX_INT) -> int | bool:
     """The whole number, cut, within two bounds; false for what is no number."""
     if not is_numeric(value):
         return False
@@ -19,7 +19,7 @@ def clamp_int(run: Run, value: Any, min: Any = MIN_INT, max: Any = MAX_INT) -> i
 
 
 @function("clamp_float")
-def clamp_float(run: Run, value: Any, min: Any = -math.inf, max: Any = math.inf) -> float | bool:
+def clamp_float(run: Rendering, value: Any, min: Any = -math.inf, max: Any = math.inf) -> float | bool:
     """The number within two bounds; false for what is no number. Ours: without a minimum there is none."""
     if not is_numeric(value):
         return False
@@ -31,7 +31,7 @@ def _bounded(value: Any, least: Any, most: Any) -> Any:
 
 
 @function("range")
-def range_(run: Run, low: Any, high: Any, step: Any = 1) -> list[Any]:
+def range_(run: Rendering, low: Any, high: Any, step: Any = 1) -> list[Any]:
     """Every `step`th number or letter from one to the other, both included. Raises TemplateFailed for a step that is
     larger than the way, BudgetSpent for too many."""
     found = stepped(run, low, high, step)
@@ -41,6 +41,6 @@ def range_(run: Run, low: Any, high: Any, step: Any = 1) -> list[Any]:
 
 
 @function("validate_number")
-def validate_number(run: Run, value: Any) -> bool:
+def validate_number(run: Rendering, value: Any) -> bool:
     """Whether this is a number, or a text that is one."""
     return is_numeric(value)

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import read
 from server.template.values import child, items, keyed, kind, pairs, printed
 
@@ -13,20 +13,20 @@ APPEND = "[]"
 
 
 @function("attribute", charges_itself=True)
-def attribute(run: Run, holder: Any, key: Any) -> Any:
+def attribute(run: Rendering, holder: Any, key: Any) -> Any:
     """What stands under a key, as `holder[key]`."""
     return child(holder, key)
 
 
 @function("dict_set", charges_itself=True)
-def dict_set(run: Run, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
+def dict_set(run: Rendering, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
     """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map.
     Raises TemplateFailed for other values. Source: Templates, functions."""
     return _changed(run, _held("dict_set", holder), _parts(run, path, delimiter), value)
 
 
 @function("jsonpath_set", charges_itself=True)
-def jsonpath_set(run: Run, holder: Any, path: Any, value: Any) -> Any:
+def jsonpath_set(run: Rendering, holder: Any, path: Any, value: Any) -> Any:
     """As dict_set; a part such as `name[]` is the next free number below `name`."""
     parts = []
     for part in _parts(run, path, None):
@@ -36,7 +36,7 @@ def jsonpath_set(run: Run, holder: Any, path: Any, value: Any) -> Any:
 
 
 @function("dict_unset", charges_itself=True)
-def dict_unset(run: Run, holder: Any, paths: Any) -> Any:
+def dict_unset(run: Rendering, holder: Any, paths: Any) -> Any:
     """The map without what stands at a path, or at any of a list of paths. null is an empty map."""
     found = _held("dict_unset", holder)
     for path in items(paths) if isinstance(paths, (list, dict)) else [paths]:
@@ -52,14 +52,14 @@ def _held(name: str, holder: Any) -> Any:
     return holder
 
 
-def _parts(run: Run, path: Any, delimiter: Any) -> list[str]:
+def _parts(run: Rendering, path: Any, delimiter: Any) -> list[str]:
     parts = read(run, path).split(printed(delimiter) or ".", MAX_PARTS)
     if len(parts) > MAX_PARTS:
         raise TemplateFailed(f"a path has at most {MAX_PARTS} parts")
     return parts
 
 
-def _changed(run: Run, holder: Any, parts: list[str], value: Any) -> Any:
+def _changed(run: Rendering, holder: Any, parts: list[str], value: Any) -> Any:
     held = _copied(run, holder)
     name = _free(held) if parts[0] == APPEND else parts[0]
     if len(parts) == 1:
@@ -70,7 +70,7 @@ def _changed(run: Run, holder: Any, parts: list[str], value: Any) -> Any:
     return keyed(held.items())
 
 
-def _without(run: Run, holder: Any, parts: list[str]) -> Any:
+def _without(run: Rendering, holder: Any, parts: list[str]) -> Any:
     held = _copied(run, holder)
     if parts[0] not in held:
         return holder
@@ -81,7 +81,7 @@ def _without(run: Run, holder: Any, parts: list[str]) -> Any:
     return keyed(held.items()) if held else {}
 
 
-def _copied(run: Run, holder: Any) -> dict[str, Any]:
+def _copied(run: Rendering, holder: Any) -> dict[str, Any]:
     run.budget.made(len(holder))
     return {str(key): each for key, each in pairs(holder)}
 

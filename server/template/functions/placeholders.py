@@ -3,12 +3,12 @@
 from typing import Any
 
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import keyed, printed
 
 
 @function("placeholders_list", "svc_placeholders_list")
-def placeholders_list(run: Run, extract: Any = None, prefix: Any = None) -> Any:
+def placeholders_list(run: Rendering, extract: Any = None, prefix: Any = None) -> Any:
     """All placeholders. extract: only those that begin so, without that beginning. prefix: put before each name."""
     start, lead = printed(extract), printed(prefix)
     run.budget.made(len(run.values))

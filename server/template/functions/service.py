@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared import moments
 from server.template.shared.host import ask
 from server.template.shared.texts import read_slowly
@@ -14,32 +14,32 @@ STEPS_A_CALL = 1000  # for another automation, or a wait, so that the clock is l
 
 
 @function("svc_automation")
-def svc_automation(run: Run, uri: Any, inputs: Any = None) -> Any:
+def svc_automation(run: Rendering, uri: Any, inputs: Any = None) -> Any:
     """What an automation for scripts answers: {exit_state, return} or {exit_state, error}; false for an unknown one."""
     return _waited_for(run, "svc_automation", uri, inputs)
 
 
 @function("svc_avatar_url")
-def svc_avatar_url(run: Run, type: Any, id: Any, updated: Any = 0) -> Any:
+def svc_avatar_url(run: Rendering, type: Any, id: Any, updated: Any = 0) -> Any:
     """The address of a record's picture."""
     return ask(run, "svc_avatar_url", type, id, updated)
 
 
 @function("svc_avatar_image")
-def svc_avatar_image(run: Run, type: Any, id: Any, updated: Any = 0) -> Any:
+def svc_avatar_image(run: Rendering, type: Any, id: Any, updated: Any = 0) -> Any:
     """HTML that shows a record's picture, 16 pixels high."""
     return ask(run, "svc_avatar_image", type, id, updated)
 
 
 @function("svc_calendar_time_elapsed")
-def svc_calendar_time_elapsed(run: Run, calendar_id: Any, from_: Any, to: Any) -> Any:
+def svc_calendar_time_elapsed(run: Rendering, calendar_id: Any, from_: Any, to: Any) -> Any:
     """The seconds between two dates that a calendar has as available."""
     start, end = (int(moments.moment(run, each).at.timestamp()) for each in (from_, to))
     return ask(run, "svc_calendar_time_elapsed", calendar_id, start, end)
 
 
 @function("svc_extract_uris")
-def svc_extract_uris(run: Run, html: Any) -> Any:
+def svc_extract_uris(run: Rendering, html: Any) -> Any:
     """The links and images of an HTML text, cleaned: {tokens, context, template}."""
     text = read_slowly(run, html)
     run.budget.made(text.count("<") * STEPS_A_TAG)
@@ -47,48 +47,48 @@ def svc_extract_uris(run: Run, html: Any) -> Any:
 
 
 @function("svc_file_url")
-def svc_file_url(run: Run, id: Any) -> Any:
+def svc_file_url(run: Rendering, id: Any) -> Any:
     """The address of an attachment; null for an unknown one."""
     return ask(run, "svc_file_url", id)
 
 
 @function("svc_has_priv")
-def svc_has_priv(run: Run, privilege: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
+def svc_has_priv(run: Rendering, privilege: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
     """Whether the acting worker, or the one named, has a privilege."""
     return ask(run, "svc_has_priv", privilege, actor_type, actor_id)
 
 
 @function("svc_record_readable")
-def svc_record_readable(run: Run, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
+def svc_record_readable(run: Rendering, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
     """Whether the acting worker, or the one named, may read a record."""
     return ask(run, "svc_record_readable", type, id, actor_type, actor_id)
 
 
 @function("svc_record_writeable")
-def svc_record_writeable(run: Run, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
+def svc_record_writeable(run: Rendering, type: Any, id: Any, actor_type: Any = None, actor_id: Any = None) -> Any:
     """Whether the acting worker, or the one named, may change a record."""
     return ask(run, "svc_record_writeable", type, id, actor_type, actor_id)
 
 
 @function("svc_url")
-def svc_url(run: Run, path: Any, full: Any = True, proxy: Any = True) -> Any:
+def svc_url(run: Rendering, path: Any, full: Any = True, proxy: Any = True) -> Any:
     """The address of a path of this service, with its host or without."""
     return ask(run, "svc_url", path, full, proxy)
 
 
 @function("dns_get_record")
-def dns_get_record(run: Run, host: Any, type: Any = "any") -> Any:
+def dns_get_record(run: Rendering, host: Any, type: Any = "any") -> Any:
     """The entries of a name in DNS. Off unless the service allows it."""
     return _waited_for(run, "dns_get_record", host, type)
 
 
 @function("dns_host_by_ip")
-def dns_host_by_ip(run: Run, ip: Any) -> Any:
+def dns_host_by_ip(run: Rendering, ip: Any) -> Any:
     """The name of an address in DNS. Off unless the service allows it."""
     return _waited_for(run, "dns_host_by_ip", ip)
 
 
-def _waited_for(run: Run, name: str, *arguments: Any) -> Any:
+def _waited_for(run: Rendering, name: str, *arguments: Any) -> Any:
     """What the service answers after a while that counts for the caller of the template, not for the template."""
     run.budget.step(STEPS_A_CALL)
     began = time.monotonic()

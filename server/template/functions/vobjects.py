@@ -6,7 +6,7 @@ from typing import Any
 
 from server.errors import TemplateFailed
 from server.template.registry import function
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.texts import read_slowly, substituted
 
 LINE_BYTES = 512  # of a property that is read
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 @function("vobject_parse")
-def vobject_parse(run: Run, text: Any) -> Any:
+def vobject_parse(run: Rendering, text: Any) -> Any:
     """{component: [{props: {NAME: [{params, value}]}, children: {component: [...]}}]}; `children` only where there are
     some. Lines that are none of this are passed over; [] for no text. Raises TemplateFailed for deep nesting.
     Source: Templates, functions; RFC 5545, RFC 6350."""
@@ -44,7 +44,7 @@ def vobject_parse(run: Run, text: Any) -> Any:
     return top
 
 
-def _lines(run: Run, text: str) -> Iterator[tuple[str, dict[str, str], str]]:
+def _lines(run: Rendering, text: str) -> Iterator[tuple[str, dict[str, str], str]]:
     """Name, parameters and value of each property."""
     run.budget.made(text.count("\n"), LINE_BYTES)
     for line in substituted(run, text, _FOLD, lambda _: "").split("\n"):

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from server.template.run import Run
-from server.template.shared.texts import Growing
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer
 
 STEPS_A_LETTER = 2
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -14,10 +14,10 @@ MONTHS = (
 )  # fmt: skip
 
 
-def written(run: Run, at: datetime, format: str) -> str:
+def written(run: Rendering, at: datetime, format: str) -> str:
     """The instant as the format says; other characters stand for themselves, and so does a letter behind a backslash.
     Source: Templates, date formats."""
-    out = Growing(run)
+    out = TextBuffer(run)
     run.budget.step(len(format) * STEPS_A_LETTER)
     is_quoted = False
     for letter in format:

@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import quote, unquote_plus
 
 from server.errors import TemplateFailed
-from server.template.run import Run
-from server.template.shared.texts import Growing, chunks
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, chunks
 from server.template.values import keyed, pairs, printed
 
 MAX_FIELDS = 1000  # of a query text
@@ -15,14 +15,14 @@ _NAME = re.compile(r"([^\[]+)((?:\[[^\[\]]*\])*)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 
 
-def form_text(run: Run, value: Any) -> str:
+def form_text(run: Rendering, value: Any) -> str:
     """The query text of a list or a map; null has no field. Raises TemplateFailed for deep nesting, BudgetSpent."""
-    out = Growing(run)
+    out = TextBuffer(run)
     _write(run, out, value, "", 0)
     return out.text().removeprefix("&")
 
 
-def _write(run: Run, out: Growing, value: Any, name: str, depth: int) -> None:
+def _write(run: Rendering, out: TextBuffer, value: Any, name: str, depth: int) -> None:
     if depth > MAX_DEPTH:
         raise TemplateFailed(f"a query text has at most {MAX_DEPTH} lists and maps inside each other")
     for key, each in pairs(value):
@@ -40,7 +40,7 @@ def _quoted(text: str) -> str:
     return quote(text, safe="", errors="replace")
 
 
-def form_tree(run: Run, text: str) -> Any:
+def form_tree(run: Rendering, text: str) -> Any:
     """The map of a query text. Raises TemplateFailed above MAX_FIELDS and MAX_DEPTH."""
     if text.count("&") >= MAX_FIELDS:
         raise TemplateFailed(f"a query text has at most {MAX_FIELDS:,} fields")

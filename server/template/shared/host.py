@@ -3,10 +3,10 @@
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template.run import Run
+from server.template.run import Rendering
 
 
-def ask(run: Run, name: str, *arguments: Any) -> Any:
+def ask(run: Rendering, name: str, *arguments: Any) -> Any:
     """What the host's function `name` answers. Raises TemplateFailed where the caller does not offer it."""
     found = run.around.host.get(name)
     if found is None:

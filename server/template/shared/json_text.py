@@ -6,8 +6,8 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from server.errors import TemplateFailed
-from server.template.run import Run
-from server.template.shared.texts import Growing, chunks, read
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
 SHORT_CHARS = 1024  # a text that is quoted in one piece
@@ -16,7 +16,7 @@ MAX_DEPTH = 128  # lists and maps inside each other
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
 
 
-def encoded(run: Run, value: Any, flags: int = 0) -> str:
+def encoded(run: Rendering, value: Any, flags: int = 0) -> str:
     """The JSON text of a value. Raises TemplateFailed for what is no JSON and for deep nesting, BudgetSpent."""
     writer = _Writer(run, flags)
     writer.write(value, 0)
@@ -24,8 +24,8 @@ def encoded(run: Run, value: Any, flags: int = 0) -> str:
 
 
 class _Writer:
-    def __init__(self, run: Run, flags: int) -> None:
-        self.out = Growing(run)
+    def __init__(self, run: Rendering, flags: int) -> None:
+        self.out = TextBuffer(run)
         self._step = run.budget.step
         self._flags = flags
         self._quote = encode_basestring if flags & UNESCAPED_UNICODE else encode_basestring_ascii
@@ -103,7 +103,7 @@ class _Unreadable(Exception):
     """The text is no JSON."""
 
 
-def decoded(run: Run, value: Any) -> Any:
+def decoded(run: Rendering, value: Any) -> Any:
     """The value of a JSON text. Raises ValueError for what is none, or is nested too deeply; BudgetSpent."""
     text = read(run, value)
     values = text.count(",") + text.count("[") + text.count("{")  # nothing makes more than these

@@ -7,7 +7,7 @@ from typing import Any
 
 from server import clock, times
 from server.errors import Invalid, TemplateFailed
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import Moment, kind, printed
 from server.times.instants import exact, reading_of
 from server.times.limits import MAX_TEXT
@@ -18,12 +18,12 @@ _ROLLING = re.compile(r"\s*([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?![0-9])")
 _OFFSET = re.compile(r"([+-])([0-9]{1,2}):?([0-9]{2})?\Z")
 
 
-def now(run: Run) -> int:
+def now(run: Rendering) -> int:
     """Unix seconds."""
     return clock.now() if run.around.now is None else run.around.now
 
 
-def home(run: Run) -> tzinfo:
+def home(run: Rendering) -> tzinfo:
     """The zone of whoever the template is rendered for."""
     return zone(run.around.zone)
 
@@ -38,7 +38,7 @@ def zone(name: str) -> tzinfo:
         raise TemplateFailed(reason) from None
 
 
-def moment(run: Run, value: Any) -> Moment:
+def moment(run: Rendering, value: Any) -> Moment:
     """The instant of a date, of Unix seconds, of a date text; now for null and "". Texts without a zone are read at
     home, and an instant stays in the zone of its text. Raises TemplateFailed. Source: Templates, date."""
     if isinstance(value, Moment):
@@ -52,7 +52,7 @@ def moment(run: Run, value: Any) -> Moment:
     return read(printed(value), now(run), home(run))
 
 
-def seen(run: Run, value: Any, zone_name: Any) -> Moment:
+def seen(run: Rendering, value: Any, zone_name: Any) -> Moment:
     """The instant of a value in the zone of this name: home for null, the one it has for false."""
     found = moment(run, value)
     if zone_name is False:

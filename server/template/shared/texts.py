@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from server.template.budget import MAX_ELEMENTS, MAX_OUTPUT_CHARS
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.values import printed
 
 CHUNK_CHARS = 64 * 1024  # what is worked on at once
@@ -14,28 +14,28 @@ PARTS_AT_ONCE = 4096
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Bytes(str):
+class ByteText(str):
     """Bytes as a text: what can be read of them as UTF-8. In `data` they stand themselves, to be encoded or hashed."""
 
     data: bytes
 
-    def __new__(cls, data: bytes) -> "Bytes":
+    def __new__(cls, data: bytes) -> "ByteText":
         found = super().__new__(cls, data.decode("utf-8", "replace"))
         found.data = data
         return found
 
 
 def text_of_bytes(data: bytes) -> str:
-    """Plain text where the bytes are UTF-8, else Bytes."""
+    """Plain text where the bytes are UTF-8, else ByteText."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        return Bytes(data)
+        return ByteText(data)
 
 
 def bytes_of(value: str) -> bytes:
     """The bytes that a text stands for: UTF-8 for most; lone surrogates, as `@base64` of KATA makes them, are bytes."""
-    if isinstance(value, Bytes):
+    if isinstance(value, ByteText):
         return value.data
     try:
         return value.encode("utf-8", "surrogateescape")
@@ -43,29 +43,29 @@ def bytes_of(value: str) -> bytes:
         return value.encode("utf-8", "replace")
 
 
-def read(run: Run, value: Any) -> str:
+def read(run: Rendering, value: Any) -> str:
     """The printed form of a value, charged for being read. Raises BudgetSpent, TemplateFailed for a date."""
     text = printed(value)
     run.budget.text(len(text), text)
     return text
 
 
-def read_slowly(run: Run, value: Any) -> str:
+def read_slowly(run: Rendering, value: Any) -> str:
     """As read, for what takes Python a while for each character."""
     text = read(run, value)
     run.budget.step(len(text) // SLOW_CHARS_A_STEP)
     return text
 
 
-def read_text(run: Run, value: Any) -> str | None:
+def read_text(run: Rendering, value: Any) -> str | None:
     """As read; None for anything but text, numbers among it."""
     return read(run, value) if isinstance(value, str) else None
 
 
-class Growing:
+class TextBuffer:
     """A text that is made piece by piece; each piece is charged before it is kept."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Rendering) -> None:
         self._budget = run.budget
         self._done: list[str] = []
         self._parts: list[str] = []
@@ -92,19 +92,19 @@ def chunks(text: str) -> Iterator[str]:
         yield text[start : start + CHUNK_CHARS]
 
 
-def mapped(run: Run, value: Any, change: Callable[[str], str]) -> str:
+def mapped(run: Rendering, value: Any, change: Callable[[str], str]) -> str:
     """The text of a value after a change that looks at each character by itself."""
-    out = Growing(run)
+    out = TextBuffer(run)
     for chunk in chunks(read(run, value)):
         run.budget.step(len(chunk) // SLOW_CHARS_A_STEP)
         out.add(change(chunk))
     return out.text()
 
 
-def substituted(run: Run, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
+def substituted(run: Rendering, text: str, pattern: re.Pattern[str], change: Callable[[re.Match[str]], str]) -> str:
     """The text with each match changed. As `re` does it, but for its list of all pieces, which may take far more room
     than the text."""
-    out, place = Growing(run), 0
+    out, place = TextBuffer(run), 0
     for match in pattern.finditer(text):
         run.budget.step()
         out.add(text[place : match.start()])
@@ -126,7 +126,7 @@ class EachCharacter(dict[int, str]):
         return found
 
 
-def lines(run: Run, text: str) -> list[str]:
+def lines(run: Rendering, text: str) -> list[str]:
     """The lines of a text, whatever ends them. Raises BudgetSpent when there are too many."""
     run.budget.elements(line_ends(text) + 1)
     return _LINE_END.split(text)
@@ -137,7 +137,7 @@ def line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
-def listed(run: Run, found: Iterable[str]) -> list[str]:
+def listed(run: Rendering, found: Iterable[str]) -> list[str]:
     """The texts as a list, each charged as it comes. Raises BudgetSpent when there are too many."""
     kept: list[str] = []
     for each in found:

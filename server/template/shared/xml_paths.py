@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from server.errors import TemplateFailed
-from server.template.run import Run
+from server.template.run import Rendering
 from server.template.shared.xml_tree import Element
 
 MAX_PATH_CHARS = 1000
@@ -27,7 +27,7 @@ Fits = Callable[[Element, int, int], bool]  # the element, its position from 1, 
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One step of a path: the name that is looked for, anywhere below or not, and what must be true of it."""
 
     name: str
@@ -35,7 +35,7 @@ class Step:
     fits: tuple[Fits, ...]
 
 
-def select(run: Run, element: Element, path: str) -> list[Found]:
+def select(run: Rendering, element: Element, path: str) -> list[Found]:
     """The elements, attributes and texts of a path, seen from an element. Raises TemplateFailed for other paths."""
     if len(path) > MAX_PATH_CHARS:
         raise TemplateFailed(f"a path has at most {MAX_PATH_CHARS} characters")
@@ -54,7 +54,7 @@ def select(run: Run, element: Element, path: str) -> list[Found]:
 # -- walking ----------------------------------------------------------------------------------------------------------
 
 
-def _taken(run: Run, found: list[Found], step: Step) -> list[Found]:
+def _taken(run: Rendering, found: list[Found], step: PathStep) -> list[Found]:
     elements = [each for each in found if isinstance(each, Element)]
     if step.anywhere:
         elements = _below(run, elements)
@@ -69,7 +69,7 @@ def _taken(run: Run, found: list[Found], step: Step) -> list[Found]:
     return _unique(taken)
 
 
-def _below(run: Run, elements: list[Element]) -> list[Element]:
+def _below(run: Rendering, elements: list[Element]) -> list[Element]:
     """The elements and all below them, in the order of the document."""
     seen: set[int] = set()
     listed: list[Element] = []
@@ -85,7 +85,7 @@ def _below(run: Run, elements: list[Element]) -> list[Element]:
     return listed
 
 
-def _children(run: Run, element: Element, name: str) -> Iterator[Found]:
+def _children(run: Rendering, element: Element, name: str) -> Iterator[Found]:
     if name == ".":
         yield element
     elif name == "..":
@@ -125,9 +125,9 @@ def _unique(found: list[Found]) -> list[Found]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _parsed(run: Run, path: str) -> Iterator[tuple[bool, list[Step]]]:
+def _parsed(run: Rendering, path: str) -> Iterator[tuple[bool, list[PathStep]]]:
     """Whether it begins at the document, and the steps, of each path between the bars."""
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     is_absolute = anywhere = needs_name = False
     place, path = 0, path.strip()
     while place < len(path):
@@ -148,25 +148,27 @@ def _parsed(run: Run, path: str) -> Iterator[tuple[bool, list[Step]]]:
             if not steps or needs_name:
                 raise _unreadable(path)
             last = steps.pop()
-            steps.append(Step(last.name, last.anywhere, (*last.fits, _condition(run, condition[1:-1].strip(), path))))
+            steps.append(
+                PathStep(last.name, last.anywhere, (*last.fits, _condition(run, condition[1:-1].strip(), path)))
+            )
         else:
             name = name.strip()
             if steps and not needs_name:
                 raise _unreadable(path)
             if not _STEP.fullmatch(name):
                 raise _unreadable(path)
-            steps.append(Step(name, anywhere, ()))
+            steps.append(PathStep(name, anywhere, ()))
             anywhere = needs_name = False
     yield is_absolute, _complete(steps, needs_name, path)
 
 
-def _complete(steps: list[Step], needs_name: bool, path: str) -> list[Step]:
+def _complete(steps: list[PathStep], needs_name: bool, path: str) -> list[PathStep]:
     if needs_name or not steps:
         raise _unreadable(path)
     return steps
 
 
-def _condition(run: Run, text: str, path: str) -> Fits:
+def _condition(run: Rendering, text: str, path: str) -> Fits:
     if found := _POSITION.fullmatch(text):
         return _position(found[1] or "=", found[2])
     if found := _NOT.fullmatch(text):
@@ -194,7 +196,7 @@ def _position(sign: str, wanted: str) -> Fits:
     return fits
 
 
-def _values(run: Run, element: Element, operand: str) -> list[str]:
+def _values(run: Rendering, element: Element, operand: str) -> list[str]:
     """The texts that an operand of a condition stands for."""
     if operand == "local-name()":
         return [element.local]
@@ -206,7 +208,7 @@ def _values(run: Run, element: Element, operand: str) -> list[str]:
     return [each if isinstance(each, str) else _whole_text(run, each) for each in found]
 
 
-def _whole_text(run: Run, element: Element) -> str:
+def _whole_text(run: Rendering, element: Element) -> str:
     """Its text and that of all elements in it."""
     parts: list[str] = []
     stack: list[Found] = [element]

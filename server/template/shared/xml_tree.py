@@ -8,9 +8,9 @@ from typing import Any, Union
 from xml.parsers import expat
 
 from server.errors import TemplateFailed
-from server.markup.tokens import Kind, tokens
-from server.template.run import Run
-from server.template.shared.texts import Growing, read_slowly
+from server.markup.tokens import HtmlTokenKind, tokens
+from server.template.run import Rendering
+from server.template.shared.texts import TextBuffer, read_slowly
 from server.template.values import Markup, is_numeric, key_text, whole
 
 ELEMENT_BYTES = 768  # of an element with its node and its place among the others
@@ -37,8 +37,8 @@ class Element:
         self.parent = parent
         self.declared: dict[str, str] = {}
         self.prefixes: dict[str, str] = {} if parent is None else parent.prefixes
-        self._index: dict[str, Node] | None = None
-        self._node: Node | None = None
+        self._index: dict[str, XmlNode] | None = None
+        self._node: XmlNode | None = None
         if parent is not None:
             parent.parts.append(self)
 
@@ -53,52 +53,52 @@ class Element:
         """Its own text, without that of the elements in it."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
-    def node(self) -> "Node":
+    def node(self) -> "XmlNode":
         if self._node is None:
-            self._node = Node(self, None)
+            self._node = XmlNode(self, None)
         return self._node
 
-    def named(self, name: str) -> "Node | None":
+    def named(self, name: str) -> "XmlNode | None":
         """The children of a name, with or without their prefix; found once for all names."""
         if self._index is None:
             groups: dict[str, list[Element]] = {}
             for each in self.children():
                 for known in {each.name, each.local}:
                     groups.setdefault(known, []).append(each)
-            self._index = {known: Node(group[0], group) for known, group in groups.items()}
+            self._index = {known: XmlNode(group[0], group) for known, group in groups.items()}
         return self._index.get(name)
 
 
-class Node(Markup):
+class XmlNode(Markup):
     """What a script holds of an element: its text, its children by name, and those of the same name by position."""
 
     __slots__ = ("element", "group")
     element: Element
     group: list[Element] | None
 
-    def __new__(cls, element: Element, group: list[Element] | None) -> "Node":
+    def __new__(cls, element: Element, group: list[Element] | None) -> "XmlNode":
         found = super().__new__(cls, element.text())
         found.element = element
         found.group = group
         return found
 
-    def child(self, key: Any) -> "Node | None":
+    def child(self, key: Any) -> "XmlNode | None":
         """The children called `key`, or the one at that position among its like."""
         if is_numeric(key):
             group, place = self.group or [self.element], whole(key, -1)
             return group[place].node() if 0 <= place < len(group) else None
         return self.element.named(key_text(key))
 
-    def listed(self) -> list["Node"]:
+    def listed(self) -> list["XmlNode"]:
         """What a loop goes over: all of its name, or its children."""
         return [each.node() for each in (self.group or self.element.children())]
 
 
-class _Refused(Exception):
+class _EntityDeclared(Exception):
     """The document declares entities."""
 
 
-def parse_xml(run: Run, value: Any) -> Node | None:
+def parse_xml(run: Rendering, value: Any) -> XmlNode | None:
     """The root of a document, None when the text is no XML. Raises TemplateFailed for deep nesting."""
     reader = _XmlReader(run)
     parser = expat.ParserCreate(namespace_separator=" ")
@@ -111,13 +111,13 @@ def parse_xml(run: Run, value: Any) -> Node | None:
     parser.EntityDeclHandler = reader.refuse
     try:
         parser.Parse(read_slowly(run, value).encode("utf-8", "replace"), True)
-    except (expat.ExpatError, _Refused, ValueError):
+    except (expat.ExpatError, _EntityDeclared, ValueError):
         return None
     return next(reader.document.children()).node()
 
 
 class _XmlReader:
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Rendering) -> None:
         self.document = Element("", None)
         self._at = self.document
         self._depth = 0
@@ -148,7 +148,7 @@ class _XmlReader:
         self._declared[prefix or ""] = uri or ""
 
     def refuse(self, *_: Any) -> None:
-        raise _Refused
+        raise _EntityDeclared
 
 
 def _as_written(name: str) -> tuple[str, str]:
@@ -160,18 +160,18 @@ def _as_written(name: str) -> tuple[str, str]:
     return (f"{prefix}:{local}" if prefix else local), uri
 
 
-def parse_html(run: Run, value: Any) -> Node:
+def parse_html(run: Rendering, value: Any) -> XmlNode:
     """The element `html` of a page, however badly written; what stands outside of head and body is in the body."""
     root = Element("html", Element("", None))
     stack = [root]
     for token in tokens(read_slowly(run, value)):
         run.budget.made(1, ELEMENT_BYTES)
         run.budget.made(len(token.attributes), ATTRIBUTE_BYTES)
-        if token.kind is Kind.TEXT:
+        if token.kind is HtmlTokenKind.TEXT:
             if len(stack) == 1 and not token.value.strip():
                 continue
             _body(stack).parts.append(token.value)
-        elif token.kind is Kind.END:
+        elif token.kind is HtmlTokenKind.END:
             _close(stack, token.value)
         elif token.value == "html":
             root.attributes.update(token.attributes)
@@ -204,9 +204,9 @@ def _close(stack: list[Element], name: str) -> None:
             return
 
 
-def written(run: Run, element: Element) -> str:
+def written(run: Rendering, element: Element) -> str:
     """The XML of an element; of the root of a document with a declaration in front."""
-    out = Growing(run)
+    out = TextBuffer(run)
     is_root = element.parent is not None and element.parent.parent is None
     out.add('<?xml version="1.0"?>\n' if is_root else "")
     _write(run, out, element)
@@ -214,7 +214,7 @@ def written(run: Run, element: Element) -> str:
     return out.text()
 
 
-def _write(run: Run, out: Growing, element: Element) -> None:
+def _write(run: Rendering, out: TextBuffer, element: Element) -> None:
     run.budget.step(1 + len(element.attributes))
     out.add(f"<{element.name}")
     for prefix, uri in element.declared.items():

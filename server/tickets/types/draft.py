@@ -5,7 +5,7 @@ from typing import Any
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
 from server.outbox import causes
-from server.records.base import Access, Change, Key, Record, RecordType, Shown, Subtotals, Writing
+from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import paths
 from server.records.shared.secrets import random_text
 from server.records.shared.sending import DRAFT_TYPES, TRANSACTIONAL
@@ -15,12 +15,12 @@ from server.store.tables import Index
 TOKEN_CHARS = 10
 
 
-def _content(record: Record, shown: Shown) -> Any:
+def _content(record: Record, shown: DictionaryContext) -> Any:
     params = record["params"]
     return params.get("content", "") if isinstance(params, dict) else ""
 
 
-def _ticket_url(record: Record, shown: Shown) -> str:
+def _ticket_url(record: Record, shown: DictionaryContext) -> str:
     if not record["ticket_id"]:
         return ""
     return shown.address(paths.within(paths.record("ticket", record["ticket_id"]), "draft", record["id"]))

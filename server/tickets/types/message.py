@@ -11,11 +11,11 @@ from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Event,
     Key,
     Record,
     RecordType,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -24,13 +24,13 @@ from server.records.shared.resolve import address_of, worker_named
 from server.records.shared.secrets import random_text
 from server.records.shared.tables import ATTACHED
 from server.search.filters import (
-    Behind,
+    BelongsTo,
     BytesFilter,
     DeepFilter,
     FlagFilter,
+    HasMany,
+    HasManyThrough,
     HiddenFilter,
-    PointingHere,
-    Through,
     WordsFilter,
     WorkerFilter,
 )
@@ -160,7 +160,7 @@ class Message(RecordType):
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
         DeepFilter(
             "attachments", "Has a matching attachment.", "attachment",
-            Through("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
+            HasManyThrough("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
         ),
         WordsFilter("content", "Words of the body.", MESSAGE_TEXT, "content"),
         WordsFilter("header.cc", "Words of the Cc header.", MESSAGE_TEXT, "header_cc"),
@@ -177,9 +177,9 @@ class Message(RecordType):
         ),
         DeepFilter(
             "notes", "A comment on the message matches.", "comment",
-            PointingHere("comment", "target_id", (("target__context", CONTEXT),)),
+            HasMany("comment", "target_id", (("target__context", CONTEXT),)),
         ),
-        DeepFilter("sender", "Its sender matches the query.", "address", Behind("sender_id"), aliases=("from",)),
+        DeepFilter("sender", "Its sender matches the query.", "address", BelongsTo("sender_id"), aliases=("from",)),
         BytesFilter("size", "Takes size units: 512KB, >1MB, 1MB...2MB.", "storage_size", sortable=False),
         TicketColumnFilter("ticket.bucket.id", "Bucket of the ticket, by id.", "bucket_id", "bucket"),
         HiddenFilter("ticket.bucket.name", "Grouping only.", "bucket", "ticket.bucket.id"),
@@ -259,7 +259,7 @@ class Message(RecordType):
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"
 
-    def labels(self, shown: Shown, records: Sequence[Record]) -> dict[int, str]:
+    def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
         """`<sender> wrote on <ticket>`."""
         senders = _labels(shown, "address", {record["sender_id"] for record in records})
         tickets = _labels(shown, "ticket", {record["ticket_id"] for record in records})
@@ -269,7 +269,7 @@ class Message(RecordType):
         }
 
 
-def _labels(shown: Shown, uri: str, ids: set[int]) -> dict[int, str]:
+def _labels(shown: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]:
     record_type = shown.type(uri)
     rows = shown.tx.get_many(record_type.table, ids)
     return {row[0]: record_type.label(record_type.record(row)) for row in rows}

@@ -11,8 +11,8 @@ from server.fields import Name, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.tables import SNIPPET_USE
+from server.search.ast import SearchValue as Value
 from server.search.ast import Subquery, Term
-from server.search.ast import Text as Value
 from server.search.conditions import ALWAYS, NEVER, Condition, equals, negated
 from server.search.filters import ContextFilter, Filter, UsableByFilter
 from server.search.filters.base import is_null
@@ -22,7 +22,7 @@ from server.tickets.types.ticket_parts.filters import comparison
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 PLAIN = "plaintext"
 
@@ -32,7 +32,7 @@ class KindFilter(ContextFilter):
 
     type = "virtual"
 
-    def one(self, text: Value, scope: "Scope") -> Condition:
+    def one(self, text: Value, scope: "SearchScope") -> Condition:
         is_plain = text.value.strip().lower() == PLAIN
         return equals(self.column, "") if is_plain else super().one(text, scope)
 
@@ -48,7 +48,7 @@ class OwnUsesFilter(Filter):
     def __init__(self, name: str, note: str) -> None:
         super().__init__(name, note, sortable=True)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         if not isinstance(term.value, Subquery):
             return super().meaning(term, scope)
         hits, since = ">0", ALWAYS
@@ -62,10 +62,10 @@ class OwnUsesFilter(Filter):
                 since = date_condition(peewee.Column(SNIPPET_USE.sql, "hour"), child.value.value, scope)
         return self._used(hits, since, scope)
 
-    def one(self, text: Value, scope: "Scope") -> Condition:
+    def one(self, text: Value, scope: "SearchScope") -> Condition:
         return NEVER if is_null(text) else self._used(text.value, ALWAYS, scope)
 
-    def _used(self, hits: str, since: Condition, scope: "Scope") -> Condition:
+    def _used(self, hits: str, since: Condition, scope: "SearchScope") -> Condition:
         asked = comparison(hits)
         # What was never used has no row to count, so it is found by what does not fit.
         fits_none = asked.holds(0)
@@ -83,14 +83,14 @@ class OwnUsesFilter(Filter):
         found = Condition(key, (*since.values, scope.actor_id, *asked.values), build)
         return negated(found) if fits_none else found
 
-    def order(self, scope: "Scope") -> Any:
+    def order(self, scope: "SearchScope") -> Any:
         use: Any = SNIPPET_USE.sql.alias("own_use")
         uses = use.select(peewee.fn.SUM(use.uses)).where(
             use.snippet_id == peewee.Column(self.table.sql, "id"), use.worker_id == scope.actor_id
         )
         return peewee.fn.COALESCE(uses, 0)
 
-    def order_key(self, scope: "Scope") -> Hashable:
+    def order_key(self, scope: "SearchScope") -> Hashable:
         return scope.actor_id
 
 

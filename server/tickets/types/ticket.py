@@ -15,13 +15,13 @@ from server.mail.mask import new_mask
 from server.records.base import (
     Access,
     Change,
+    DictionaryContext,
     Event,
     Key,
-    Nested,
+    NestedRecord,
     Record,
     RecordType,
     Reopening,
-    Shown,
     Subtotals,
     Writing,
 )
@@ -31,17 +31,17 @@ from server.records.shared.resolve import org_named
 from server.records.shared.tables import REQUESTER
 from server.records.traits import Exported
 from server.search.filters import (
-    Behind,
+    BelongsTo,
     ByIdFilter,
     ChoiceFilter,
     ChooserFilter,
     DateFilter,
     DecimalFilter,
     DeepFilter,
-    First,
+    HasMany,
+    HasManyThrough,
+    HasOne,
     NumberFilter,
-    PointingHere,
-    Through,
     WorkerFilter,
 )
 from server.store.statements import slot
@@ -56,7 +56,7 @@ CONTEXT = "svc.contexts.ticket"
 MAX_DRAWS = 100  # masks drawn for one ticket before giving up
 ON_TICKET = (("target__context", CONTEXT),)
 BY_WORKER = (("target__context", CONTEXT), ("author__context", "svc.contexts.worker"))
-REQUESTERS = Through("requester", "ticket_id", "address_id")
+REQUESTERS = HasManyThrough("requester", "ticket_id", "address_id")
 STATUSES = {word: number for number, word in enumerate(status.WORDS)}
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
@@ -221,9 +221,9 @@ class Ticket(RecordType):
     exported_tables = (REQUESTER,)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
     nested = (
-        Nested("initial_message", "message", "First message."),
-        Nested("initial_response_message", "message", "First reply by a worker; 0 when none."),
-        Nested("latest_message", "message", "Newest message."),
+        NestedRecord("initial_message", "message", "First message."),
+        NestedRecord("initial_response_message", "message", "First reply by a worker; 0 when none."),
+        NestedRecord("latest_message", "message", "Newest message."),
     )
     keys = (
         Key("closed_at", "timestamp", "Same value as `closed`.", column="closed"),
@@ -241,10 +241,10 @@ class Ticket(RecordType):
     expands = EXPANDS
     filters = (
         TicketWords(),
-        DeepFilter("comments", "Any comment on it.", "comment", PointingHere("comment", "target_id", ON_TICKET)),
-        DeepFilter("comments.first", "The oldest comment.", "comment", First("comment", "target_id", ON_TICKET)),
+        DeepFilter("comments", "Any comment on it.", "comment", HasMany("comment", "target_id", ON_TICKET)),
+        DeepFilter("comments.first", "The oldest comment.", "comment", HasOne("comment", "target_id", ON_TICKET)),
         DeepFilter(
-            "comments.last", "The newest comment.", "comment", First("comment", "target_id", ON_TICKET, is_last=True)
+            "comments.last", "The newest comment.", "comment", HasOne("comment", "target_id", ON_TICKET, is_last=True)
         ),
         ChooserFilter(
             "firstWrote.id", "Sender of the first message, by id.", "first_wrote_address_id", target="address",
@@ -259,15 +259,15 @@ class Ticket(RecordType):
             sortable=False,
         ),
         DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
-        DeepFilter("messages", "Any message.", "message", PointingHere("message", "ticket_id")),
+        DeepFilter("messages", "Any message.", "message", HasMany("message", "ticket_id")),
         NumberFilter("messages.count", "Messages on the ticket.", "num_messages"),
         NumberFilter("messages.count.in", "Received messages.", "num_messages_in"),
         NumberFilter("messages.count.out", "Sent messages.", "num_messages_out"),
-        DeepFilter("messages.first", "The first message.", "message", Behind("initial_message_id")),
+        DeepFilter("messages.first", "The first message.", "message", BelongsTo("initial_message_id")),
         DeepFilter(
-            "messages.firstOutgoing", "The first worker reply.", "message", Behind("initial_response_message_id")
+            "messages.firstOutgoing", "The first worker reply.", "message", BelongsTo("initial_response_message_id")
         ),
-        DeepFilter("messages.last", "The newest message.", "message", Behind("latest_message_id")),
+        DeepFilter("messages.last", "The newest message.", "message", BelongsTo("latest_message_id")),
         WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
         DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
         ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
@@ -287,11 +287,11 @@ class Ticket(RecordType):
         WatcherCountFilter("watchers.count", "How many watchers."),
         WorkerFilter(
             "worker.commented", "The worker wrote a comment on it.",
-            way=Through("comment", "target_id", "author_id", BY_WORKER),
+            way=HasManyThrough("comment", "target_id", "author_id", BY_WORKER),
         ),
         WorkerFilter(
             "worker.replied", "The worker sent a message on it.",
-            way=Through("message", "ticket_id", "worker_id", (("is_outgoing", 1),)),
+            way=HasManyThrough("message", "ticket_id", "worker_id", (("is_outgoing", 1),)),
         ),
     )  # fmt: skip
     subtotals = Subtotals(
@@ -407,7 +407,7 @@ def _forget_merged(tx: Transaction, id: int) -> None:
     )
 
 
-def _url(record: Record, shown: Shown) -> str:
+def _url(record: Record, shown: DictionaryContext) -> str:
     return shown.url(shown.type("ticket"), record)
 
 

@@ -29,7 +29,7 @@ DESCRIPTION: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class _Made:
+class _CachedDocument:
     """The document as bytes. state: revision of the registry, and base URL, that it was made of."""
 
     state: tuple[int, str]
@@ -43,7 +43,9 @@ class OpenApiSite(Site):
     def __init__(self, service: Service) -> None:
         self.service = service
         self._lock = threading.Lock()
-        self._made: dict[tuple[bool, bool], _Made] = {}  # by whether custom types are in it, and JSON bodies only
+        self._made: dict[
+            tuple[bool, bool], _CachedDocument
+        ] = {}  # by whether custom types are in it, and JSON bodies only
 
     def limit(self, request: Request) -> int:
         return 0
@@ -70,7 +72,7 @@ class OpenApiSite(Site):
             return Answer(status=304, headers=headers)
         return Answer(headers=headers, body=made.body, content_type="application/json; charset=utf-8")
 
-    def _current(self, has_custom: bool, only_json: bool) -> _Made:
+    def _current(self, has_custom: bool, only_json: bool) -> _CachedDocument:
         with self._lock:  # two that ask at once need one document
             state = self._state()
             made = self._made.get((has_custom, only_json))
@@ -78,7 +80,7 @@ class OpenApiSite(Site):
                 registry = self.service.registry if has_custom else self.service.registry.without_custom()
                 content = document(registry, ENDPOINTS, self.service.base_url, only_json=only_json)
                 body = json.dumps(content, separators=(",", ":")).encode()
-                made = _Made(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+                made = _CachedDocument(state, body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
                 self._made[has_custom, only_json] = made
             return made
 

@@ -5,7 +5,7 @@ from typing import Any
 from server.desk import files
 from server.errors import Required
 from server.web import downloads
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.single import META, named_shape, with_names
@@ -31,7 +31,7 @@ BYTES = (
     Parameter("Range", "string", "One range of bytes, such as bytes=0-1023.", place="header"),
     answer=BYTES,
 )  # fmt: skip
-def download(call: Call) -> Answer:
+def download(call: EndpointCall) -> Answer:
     return downloads.download(call.ctx, files.find(call.ctx, call.id), call.headers.get("Range", ""))
 
 
@@ -43,7 +43,7 @@ def download(call: Call) -> Answer:
     Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
     META, size="file", answer=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
 )  # fmt: skip
-def upload(call: Call) -> dict[str, Any]:
+def upload(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     if "content" not in params:
         raise Required("content is required", field="content")

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.automation import automation_log
 from server.desk.records import MAX_PAGE
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -22,7 +22,7 @@ ENTRY = shapes.keys(
     Parameter("page", "integer", "The page, counted from 0."),
     aliases=("automation/logs/search",), answer=shapes.page(ENTRY),
 )  # fmt: skip
-def search_logs(call: Call) -> dict[str, Any]:
+def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     return automation_log.search(call.ctx, params.text("q", ""), limit, page)

@@ -3,7 +3,7 @@ Source: Endpoints, Bot behaviors."""
 
 from server.automation.behaviors import service
 from server.web import envelope
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.openapi.shapes import JSON
 from server.web.rest.records import EXPAND
@@ -23,7 +23,7 @@ DICTIONARY = shapes.map_of(shapes.ANY) | {
     Parameter("show_meta", "boolean", "1 shows keys that end in _labels, _types and _loaded too."),
     answer=DICTIONARY,
 )  # fmt: skip
-def run_behavior(call: Call) -> Answer:
+def run_behavior(call: EndpointCall) -> Answer:
     params = call.params
     found = service.run_request(
         call.ctx, call.arguments["behavior"], params, params.text("expand", ""), shows_meta=params.flag("show_meta")

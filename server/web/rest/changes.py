@@ -11,7 +11,7 @@ from server.errors import Invalid, ScopeDenied, nearest
 from server.records.base import RecordType
 from server.records.registry import Registry, names_of
 from server.records.shared.scopes import Scope, allowed
-from server.web.call import Answer, Call, Feed, News
+from server.web.call import Answer, EndpointCall, Feed, News
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Success
 from server.web.routes import Parameter, endpoint
@@ -53,13 +53,13 @@ class WantedTypes:
     ),
     may_fail=(410,),
 )  # fmt: skip
-def list_changes(call: Call) -> dict[str, Any] | Answer:
+def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
     wanted = _wanted(call, call.params.text("types", ""))
     if wants_events(call.headers.get("Accept", "")):
         return _follow(call, wanted)
     cursor, limit = cursor_in(call.params.text("since", "")), call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
-        found = changes.Page([], reading(call.ctx, changes.now), False)
+        found = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
         found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.fits))
     return {
@@ -68,7 +68,7 @@ def list_changes(call: Call) -> dict[str, Any] | Answer:
     }  # fmt: skip
 
 
-def _follow(call: Call, wanted: WantedTypes) -> Answer:
+def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
     """The same as a stream, from a cursor or from now on. Raises Gone."""
     sent = call.headers.get(LAST_ID, "")
     cursor = cursor_in(sent, LAST_ID) if sent else cursor_in(call.params.text("since", ""))
@@ -94,7 +94,7 @@ def cursor_in(text: str, name: str = "since") -> int | None:
     return cursor
 
 
-def _wanted(call: Call, types: str) -> WantedTypes:
+def _wanted(call: EndpointCall, types: str) -> WantedTypes:
     """Raises Invalid, ScopeDenied."""
     registry = call.ctx.service.registry
     seen = covered(registry, call.scopes)

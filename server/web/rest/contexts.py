@@ -4,7 +4,7 @@ from typing import Any
 
 from server.desk import activity_entries, contexts, relations
 from server.records.shared.points import POINTS
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -51,7 +51,7 @@ ENTRY = shapes.keys(
     "read",
     answer=shapes.keys(results=shapes.list_of(CONTEXT)),
 )
-def list_contexts(call: Call) -> dict[str, Any]:
+def list_contexts(call: EndpointCall) -> dict[str, Any]:
     return {"results": contexts.listed(call.ctx)}
 
 
@@ -62,7 +62,7 @@ def list_contexts(call: Call) -> dict[str, Any]:
     "read",
     answer=shapes.keys(results=shapes.list_of(EVENT)),
 )
-def list_events(call: Call) -> dict[str, Any]:
+def list_events(call: EndpointCall) -> dict[str, Any]:
     return {"results": [each.describe() for each in POINTS.values()]}
 
 
@@ -75,7 +75,7 @@ def list_events(call: Call) -> dict[str, Any]:
     Parameter("urls", "json", "A JSON object: where placeholders lead: http, https, or ctx://<type>:<id>."),
     answer=shapes.keys(entry=ENTRY),
 )  # fmt: skip
-def create_entry(call: Call) -> dict[str, Any]:
+def create_entry(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     entry = activity_entries.create(
         call.ctx,
@@ -88,15 +88,15 @@ def create_entry(call: Call) -> dict[str, Any]:
 
 
 @endpoint("POST", "contexts/link", "Link a record with others.", "small write", ON, TARGETS, answer=LINKED)
-def link(call: Call) -> dict[str, Any]:
+def link(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=True)
 
 
 @endpoint("POST", "contexts/unlink", "Take links of a record away.", "small write", ON, TARGETS, answer=LINKED)
-def unlink(call: Call) -> dict[str, Any]:
+def unlink(call: EndpointCall) -> dict[str, Any]:
     return _change(call, adds=False)
 
 
-def _change(call: Call, *, adds: bool) -> dict[str, Any]:
+def _change(call: EndpointCall, *, adds: bool) -> dict[str, Any]:
     on = call.params.text("on", required=True)
     return relations.change(call.ctx, on, call.params.json("targets", required=True), adds=adds)

@@ -2,7 +2,7 @@
 
 from server.queries import frame
 from server.web import envelope
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -13,7 +13,7 @@ ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 
 @endpoint("GET", "data/query", "Ask a data query.", "read", Q, answer=ANSWER)
-def query(call: Call) -> Answer:
+def query(call: EndpointCall) -> Answer:
     found = frame.answer(call.ctx, call.params.text("q", required=True))
     # The order of records in a map, and of columns in a table, is that of the answer.
     return Answer(body=envelope.success_in_order(found), content_type="application/json; charset=utf-8")
@@ -23,5 +23,5 @@ def query(call: Call) -> Answer:
     "POST", "data/query", "Ask a data query, for long ones: the body is its text, or a form or JSON with q.", "read", Q,
     text_body="q", answer=ANSWER,
 )  # fmt: skip
-def query_by_post(call: Call) -> Answer:
+def query_by_post(call: EndpointCall) -> Answer:
     return query(call)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.people import groups
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES
 from server.web.rest.legacy.single import META, fields_of, is_small, shape, update_record
@@ -22,7 +22,7 @@ ROSTERS = 'A JSON object: {"groups": {"<group id>": {"workers": {"<worker id>": 
     Parameter("json", "json", ROSTERS, required=True),
     answer=shapes.NOTHING,
 )
-def change_members(call: Call) -> dict[str, Any]:
+def change_members(call: EndpointCall) -> dict[str, Any]:
     groups.change_members(call.ctx, call.params.json("json", required=True))
     return {}
 
@@ -40,7 +40,7 @@ def change_members(call: Call) -> dict[str, Any]:
     is_small=is_small,
     answer=shapes.any_of(shape(GROUPS), shapes.NOTHING),
 )
-def update_group(call: Call) -> dict[str, Any]:
+def update_group(call: EndpointCall) -> dict[str, Any]:
     """Clients send rosters to both addresses, whatever group the path names."""
     if "json" in call.params:
         return change_members(call)

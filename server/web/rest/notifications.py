@@ -4,14 +4,14 @@ records API. Source: Ours."""
 from typing import Any
 
 from server.desk.criteria import Criteria
-from server.search.ast import Node, Sort, Term, Text
-from server.web.call import Call
+from server.search.ast import Node, SearchValue, Sort, Term
+from server.web.call import EndpointCall
 from server.web.rest.legacy.families import FAMILIES
 from server.web.rest.legacy.search import ASKED, page, results
 from server.web.routes import Parameter, endpoint
 
 [NOTIFICATIONS] = [each for each in FAMILIES if each.uri == "notification"]
-UNREAD = Term("isRead", Text("no", False, 0), False, 0)
+UNREAD = Term("isRead", SearchValue("no", False, 0), False, 0)
 NEWEST_FIRST = (Sort("id", True, 0),)
 
 
@@ -20,9 +20,9 @@ NEWEST_FIRST = (Sort("id", True, 0),)
     Parameter("unread", "boolean", "1 lists only those that were not read."),
     *ASKED, answer=page(NOTIFICATIONS),
 )  # fmt: skip
-def list_own(call: Call) -> dict[str, Any]:
+def list_own(call: EndpointCall) -> dict[str, Any]:
     params = call.params
-    own: list[Node] = [Term("worker.id", Text(str(call.ctx.actor.worker_id), False, 0), False, 0)]
+    own: list[Node] = [Term("worker.id", SearchValue(str(call.ctx.actor.worker_id), False, 0), False, 0)]
     only = [*own, UNREAD] if params.flag("unread", False) else own
     sent = Criteria((), params.text("sortBy", ""), params.flag("sortAsc", True), only, NEWEST_FIRST)
     return results(call, NOTIFICATIONS, sent)

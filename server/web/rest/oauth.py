@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.people import app_tokens
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -20,7 +20,7 @@ from server.web.routes import Parameter, endpoint
     Parameter("label", "string", "What it is for."),
     answer=shapes.keys(access_token=shapes.TEXT, refresh_token=shapes.TEXT, expires_in=shapes.COUNT, scope=shapes.TEXT),
 )
-def create_tokens(call: Call) -> dict[str, Any]:
+def create_tokens(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     found = app_tokens.create(
         call.ctx,

@@ -5,7 +5,7 @@ from typing import Any
 from server.packages import exporting, importing
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import envelope
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -25,7 +25,7 @@ NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants":
     Parameter("grants", "boolean", "1: agree to the rights and sign-ins that the package gives, as the dry run tells."),
     size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
-def import_package(call: Call) -> dict[str, Any]:
+def import_package(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     package = params.json("package_json", required=True, most=MAX_PACKAGE_BYTES, depth=MAX_DEPTH)
     dry_run = params.flag("dry_run")
@@ -46,7 +46,7 @@ def import_package(call: Call) -> dict[str, Any]:
     Parameter("name", "string", "Name of the package."),
     answer=shapes.keys(package=shapes.OBJECT),
 )  # fmt: skip
-def export_package(call: Call) -> Answer:
+def export_package(call: EndpointCall) -> Answer:
     params = call.params
     found = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
     # The order of keys is that in which people read a package.

@@ -4,7 +4,7 @@ from typing import Any
 
 from server import mailroom
 from server.errors import Forbidden
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -15,7 +15,7 @@ from server.web.routes import Parameter, endpoint
               required=True),
     size="mail", answer=shapes.keys(id=shapes.ID, mask=shapes.TEXT, last_message_id=shapes.ID),
 )  # fmt: skip
-def parse(call: Call) -> dict[str, Any]:
+def parse(call: EndpointCall) -> dict[str, Any]:
     if not call.ctx.actor.may("contexts.svc.contexts.ticket.create"):
         raise Forbidden("you may not create tickets; ask for a role with contexts.svc.contexts.ticket.create")
     found = mailroom.receive(call.ctx, call.params.raw("message", required=True))

@@ -4,7 +4,7 @@ from typing import Any
 
 from server.desk import records
 from server.errors import Invalid
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -34,14 +34,14 @@ SLOW_FIELDS = frozenset((
 ))  # fmt: skip
 
 
-def is_small(call: Call) -> bool:
+def is_small(call: EndpointCall) -> bool:
     """Whether nothing that was sent costs time before the write."""
     fields = call.params.tree.get("fields")
     return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
 
 @endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, answer=shapes.RECORD, operation="retrieve")
-def retrieve(call: Call) -> dict[str, Any]:
+def retrieve(call: EndpointCall) -> dict[str, Any]:
     found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
@@ -59,7 +59,7 @@ def retrieve(call: Call) -> dict[str, Any]:
     answer=CREATED,
     operation="create",
 )
-def create(call: Call) -> Answer:
+def create(call: EndpointCall) -> Answer:
     found = records.create(call.ctx, call.uri, sent_fields(call), call.params.text("expand", ""))
     return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
 
@@ -77,7 +77,7 @@ def create(call: Call) -> Answer:
     answer=shapes.RECORD,
     operation="update",
 )
-def update(call: Call) -> dict[str, Any]:
+def update(call: EndpointCall) -> dict[str, Any]:
     fields = sent_fields(call)
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
     found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""))
@@ -89,20 +89,20 @@ def update(call: Call) -> dict[str, Any]:
     Parameter("query", "string", "A search that finds no record or one.", required=True), FIELDS, EXPAND, META,
     size="file", is_small=is_small, answer=shapes.RECORD, operation="create",
 )  # fmt: skip
-def upsert(call: Call) -> dict[str, Any]:
+def upsert(call: EndpointCall) -> dict[str, Any]:
     query, fields = call.params.text("query", ""), sent_fields(call)
     found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
 
 @endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "small write", answer=shapes.NOTHING, operation="delete")
-def delete(call: Call) -> dict[str, Any]:
+def delete(call: EndpointCall) -> dict[str, Any]:
     records.delete(call.ctx, call.uri, call.id)
     return {}
 
 
 @endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
-def search(call: Call) -> dict[str, Any]:
+def search(call: EndpointCall) -> dict[str, Any]:
     return with_meta(call, call.uri, records.search(call.ctx, call.uri, search_request(call)))
 
 
@@ -115,11 +115,11 @@ def search(call: Call) -> dict[str, Any]:
     answer=PAGE,
     operation="search",
 )
-def search_by_post(call: Call) -> dict[str, Any]:
+def search_by_post(call: EndpointCall) -> dict[str, Any]:
     return search(call)
 
 
-def search_request(call: Call) -> records.SearchRequest:
+def search_request(call: EndpointCall) -> records.SearchRequest:
     """What the parameters of a search ask for. Raises Invalid."""
     params, settings = call.params, call.ctx.service.settings
     names = tuple(params.text_list("subtotals"))
@@ -135,17 +135,17 @@ def search_request(call: Call) -> records.SearchRequest:
     )
 
 
-def sent_fields(call: Call) -> dict[str, Any]:
+def sent_fields(call: EndpointCall) -> dict[str, Any]:
     """The map `fields`, {} when absent. Raises Invalid when it is something else."""
     return dict(call.params.map("fields"))
 
 
-def location(call: Call, record: dict[str, Any]) -> str:
+def location(call: EndpointCall, record: dict[str, Any]) -> str:
     """The API path of a record."""
     return f"/rest/records/{record['_type']}/{record['id']}.json"
 
 
-def with_meta(call: Call, uri: str, payload: dict[str, Any]) -> dict[str, Any]:
+def with_meta(call: EndpointCall, uri: str, payload: dict[str, Any]) -> dict[str, Any]:
     """The payload with `_meta` when show_meta=1: labels and type codes of the keys, two levels of links."""
     if not call.params.flag("show_meta", False):
         return payload

@@ -6,15 +6,15 @@ from typing import Any
 from server import tickets
 from server.desk import comments, events, records
 from server.outbox import delivery
-from server.tickets import Answer, requester
-from server.web.call import Call
+from server.tickets import SendResult, requester
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND
 from server.web.routes import Parameter, endpoint
 
 
-def is_small(call: Call) -> bool:
+def is_small(call: EndpointCall) -> bool:
     """Plain text that is only saved: nothing to render, nothing to send after the commit."""
     params = call.params
     return params.flag("dont_send", False) and not params.text("content_format", "")
@@ -56,7 +56,7 @@ SENT = shapes.any_of(
     Parameter("org_id", "integer", "The organization."),
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
-def compose(call: Call) -> dict[str, Any]:
+def compose(call: EndpointCall) -> dict[str, Any]:
     return _written(call, tickets.compose(call.ctx, call.params.tree))
 
 
@@ -75,7 +75,7 @@ def compose(call: Call) -> dict[str, Any]:
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip
-def reply(call: Call) -> dict[str, Any]:
+def reply(call: EndpointCall) -> dict[str, Any]:
     return _written(call, tickets.reply(call.ctx, call.params.tree))
 
 
@@ -93,7 +93,7 @@ EMAIL = Parameter("email", "string", "The mail address.", required=True)
     META,
     answer=TICKET,
 )
-def add_requester(call: Call) -> dict[str, Any]:
+def add_requester(call: EndpointCall) -> dict[str, Any]:
     requester.add(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
 
@@ -108,7 +108,7 @@ def add_requester(call: Call) -> dict[str, Any]:
     META,
     answer=TICKET,
 )
-def remove_requester(call: Call) -> dict[str, Any]:
+def remove_requester(call: EndpointCall) -> dict[str, Any]:
     requester.remove(call.ctx, call.id, call.params.text("email", ""))
     return _shown(call, call.id)
 
@@ -121,7 +121,7 @@ def remove_requester(call: Call) -> dict[str, Any]:
     Parameter("comment", "string", "The text.", required=True),
     answer=shapes.keys(ticket_id=shapes.ID, comment_id=shapes.ID),
 )
-def write_comment(call: Call) -> dict[str, Any]:
+def write_comment(call: EndpointCall) -> dict[str, Any]:
     id = comments.on_record(call.ctx, "ticket", call.id, call.params.text("comment", ""), "comment")
     return {"ticket_id": call.id, "comment_id": id}
 
@@ -137,7 +137,7 @@ def write_comment(call: Call) -> dict[str, Any]:
     answer=TICKET,
     is_small=lambda call: not events.is_bound(call.ctx, "record.merge"),
 )
-def merge(call: Call) -> dict[str, Any]:
+def merge(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, tickets.merge(call.ctx, call.params.id_list("ticket_ids", required=True)))
 
 
@@ -151,14 +151,14 @@ def merge(call: Call) -> dict[str, Any]:
     META,
     answer=TICKET,
 )
-def split(call: Call) -> dict[str, Any]:
+def split(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
 
 
-def _written(call: Call, answer: Answer) -> dict[str, Any]:
+def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:
     """The record, with what became of the mail."""
     return _shown(call, answer.id, answer.uri) | {"delivery": asdict(answer.delivery)}
 
 
-def _shown(call: Call, id: int, uri: str = "ticket") -> dict[str, Any]:
+def _shown(call: EndpointCall, id: int, uri: str = "ticket") -> dict[str, Any]:
     return with_names(call, uri, records.retrieve(call.ctx, uri, id, call.params.text("expand", "")))

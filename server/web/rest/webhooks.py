@@ -5,7 +5,7 @@ from typing import Any
 from server.automation.webhooks import deliveries, tokens
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.desk.records import MAX_PAGE
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 from server.web.webhooks import replay
@@ -30,7 +30,7 @@ WHOLE = shapes.keys(
     Parameter("page", "integer", "The page, counted from 0."),
     answer=shapes.page(BRIEF),
 )  # fmt: skip
-def list_deliveries(call: Call) -> dict[str, Any]:
+def list_deliveries(call: EndpointCall) -> dict[str, Any]:
     call.ctx.require_admin(deliveries.DOING)
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
@@ -42,7 +42,7 @@ def list_deliveries(call: Call) -> dict[str, Any]:
     "GET", "webhooks/deliveries/{id}", "One delivery: request, answer and the steps of the automation. Secrets are "
     "hidden. For administrators.", "read", answer=WHOLE,
 )  # fmt: skip
-def show_delivery(call: Call) -> dict[str, Any]:
+def show_delivery(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, call.id)
 
 
@@ -50,7 +50,7 @@ def show_delivery(call: Call) -> dict[str, Any]:
     "POST", "webhooks/deliveries/{id}/replay", "Let the webhook answer to a delivery's request once more, by the "
     "automation bound to it now; answers the new delivery. For administrators.", "write", answer=WHOLE,
 )  # fmt: skip
-def replay_delivery(call: Call) -> dict[str, Any]:
+def replay_delivery(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, replay(call.ctx, call.id))
 
 
@@ -61,6 +61,6 @@ def replay_delivery(call: Call) -> dict[str, Any]:
               f"{DEFAULT_OVERLAP_SECONDS} when absent."),
     answer=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
 )  # fmt: skip
-def rotate(call: Call) -> dict[str, Any]:
+def rotate(call: EndpointCall) -> dict[str, Any]:
     seconds = call.params.integer("overlap_seconds", DEFAULT_OVERLAP_SECONDS, 0, MAX_OVERLAP_SECONDS)
     return tokens.rotate(call.ctx, call.id, seconds)

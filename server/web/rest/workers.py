@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.desk import records
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
 from server.web.rest.records import EXPAND
@@ -19,6 +19,6 @@ from server.web.routes import endpoint
     META,
     answer=named_shape(shapes.record("worker")),
 )
-def me(call: Call) -> dict[str, Any]:
+def me(call: EndpointCall) -> dict[str, Any]:
     found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, call.params.text("expand", ""))
     return with_names(call, "worker", found)

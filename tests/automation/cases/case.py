@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.automation.host import Automation
+from server.automation.host import Script
 
 ALLOW = "commands:\n  all:\n    allow: yes"
 MISSING = object()  # an input that is not given
@@ -42,7 +42,7 @@ class Case:
     text: str
     given: dict[str, Any] = field(default_factory=dict)
     policy: str = ""
-    functions: Mapping[str, Automation] = field(default_factory=dict)
+    functions: Mapping[str, Script] = field(default_factory=dict)
     state: str = "return"
     returned: Any = None
     values: dict[str, Any] = field(default_factory=dict)

@@ -1,10 +1,10 @@
 """Commands that a policy must allow, and what policies and simulations make of them."""
 
-from server.automation.host import Automation
+from server.automation.host import Script
 from tests.automation.cases.case import ALLOW, TEXT, TIME, Case
 
 FUNCTIONS = {
-    "math.add": Automation(
+    "math.add": Script(
         """
         inputs:
           text/a:
@@ -18,20 +18,20 @@ FUNCTIONS = {
             sum@int: {{inputs.a + inputs.b}}
         """,
     ),
-    "fn.err": Automation(
+    "fn.err": Script(
         """
         start:
           error: inner
         """,
     ),
-    "fn.none": Automation(
+    "fn.none": Script(
         """
         start:
           set:
             a: 1
         """,
     ),
-    "wrong": Automation(
+    "wrong": Script(
         """
         start:
           return:
@@ -39,14 +39,14 @@ FUNCTIONS = {
         """,
         trigger="svc.trigger.webhook.respond",
     ),
-    "fn.await": Automation(
+    "fn.await": Script(
         """
         start:
           await:
             x: 1
         """,
     ),
-    "shop.tax": Automation(
+    "shop.tax": Script(
         """
         inputs:
           text/net:
@@ -57,7 +57,7 @@ FUNCTIONS = {
             gross@float: {{inputs.net * 1.25}}
         """,
     ),
-    "peek": Automation(
+    "peek": Script(
         """
         start:
           set:

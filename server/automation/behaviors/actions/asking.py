@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.automation import service
-from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.automation.bindings import handlers
 from server.automation.dictionary import plain
 from server.queries import frame
@@ -12,7 +12,7 @@ TRIGGER = "svc.trigger.behavior.action"
 
 
 @action("core.bot.action.data_query", "Ask a data query.", placeholder=OBJECT, default="_results")
-def data_query(call: Call) -> Any:
+def data_query(call: ActionCall) -> Any:
     return frame.answer(call.run.ctx, call.text("query"))
 
 
@@ -23,7 +23,7 @@ def data_query(call: Call) -> Any:
     default="_results",
     effects=True,
 )
-def automation(call: Call) -> Any:
+def automation(call: ActionCall) -> Any:
     """{exit, return}, or {exit, error}; null when no automation is enabled. Raises KataSyntax."""
     run = call.run
     for handler in handlers(call.raw("automations_kata"), TRIGGER, run.values, run.host):

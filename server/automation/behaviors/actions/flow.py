@@ -3,10 +3,10 @@
 from typing import Any
 
 from server.automation.behaviors import scheduled, stored, variables
-from server.automation.behaviors.action import Call, action
+from server.automation.behaviors.action import ActionCall, action
 from server.automation.behaviors.run import Exit
 from server.automation.behaviors.service import go
-from server.automation.behaviors.stored import Behavior
+from server.automation.behaviors.stored import BehaviorProgram
 from server.automation.dictionary import plain
 from server.errors import Invalid
 from server.template.values import printed
@@ -15,18 +15,18 @@ RESULTS = "_behavior"  # where the dictionary of another behavior goes
 
 
 @action("_exit", "End the behavior at once.")
-def exit_(call: Call) -> None:
+def exit_(call: ActionCall) -> None:
     """The mode `suspend`, which keeps a place to go on from, is for conversations; here it ends too."""
     raise Exit
 
 
 @action("_run_subroutine", "Run a subroutine of this behavior; what follows in this node is left out.")
-def run_subroutine(call: Call) -> None:
+def run_subroutine(call: ActionCall) -> None:
     call.run.subroutine(call.text("subroutine"))
 
 
 @action("_run_behavior", "Run another behavior of the same bot.", placeholder="var", default=RESULTS, effects=True)
-def run_behavior(call: Call) -> Any:
+def run_behavior(call: ActionCall) -> Any:
     """Its dictionary at the end. One that runs already is left out. Records that it is given are those that the first
     caller may read, whoever hands them on. Raises Invalid."""
     run, behavior = call.run, _other(call)
@@ -37,7 +37,7 @@ def run_behavior(call: Call) -> Any:
 
 
 @action("_schedule_behavior", "Let another behavior of the same bot run later.", effects=True)
-def schedule_behavior(call: Call) -> None:
+def schedule_behavior(call: ActionCall) -> None:
     """Raises Invalid for a date that cannot be read, and for too many runs that wait."""
     run, behavior = call.run, _other(call)
     values = _values(call)
@@ -46,11 +46,11 @@ def schedule_behavior(call: Call) -> None:
 
 
 @action("_unschedule_behavior", "Take back the runs of a behavior that wait.", effects=True)
-def unschedule_behavior(call: Call) -> None:
+def unschedule_behavior(call: ActionCall) -> None:
     scheduled.remove(call.run.ctx, _other(call).id)
 
 
-def _other(call: Call) -> Behavior:
+def _other(call: ActionCall) -> BehaviorProgram:
     """The behavior that `behavior_id` names by id, uri or template. Raises Invalid for none, and for one of others."""
     run, name = call.run, call.text("behavior_id")
     found = run.ctx.service.store.read(lambda tx: stored.find(run.ctx, tx, name))
@@ -61,12 +61,12 @@ def _other(call: Call) -> Behavior:
     return found
 
 
-def _values(call: Call) -> dict[str, Any]:
+def _values(call: ActionCall) -> dict[str, Any]:
     """The variables among the parameters, their templates rendered."""
     return {key: _rendered(call, value) for key, value in call.params.items() if key.startswith("var_")}
 
 
-def _rendered(call: Call, value: Any) -> Any:
+def _rendered(call: ActionCall, value: Any) -> Any:
     if isinstance(value, list):
         return [call.run.render(printed(each)) for each in value]
     text = call.run.render(printed(value))

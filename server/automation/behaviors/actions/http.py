@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from server import outbound
-from server.automation.behaviors.action import Call, action
+from server.automation.behaviors.action import ActionCall, action
 from server.automation.commands.http import MAX_BODY_IN_DICTIONARY, body_text, headers_of
 from server.connections import accounts
 from server.errors import BudgetSpent, HelpdeskError, Invalid, TooLarge
-from server.outbound.client import Request, Response
+from server.outbound.client import OutboundRequest, OutboundResponse
 from server.template.shared.texts import bytes_of
 
 ACCOUNT, PLACEHOLDER = "connected_account", "placeholder"  # where the account comes from that signs
@@ -23,7 +23,7 @@ NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
     default="_http_response",
     effects=True,
 )
-def http_request(call: Call) -> Any:
+def http_request(call: ActionCall) -> Any:
     """{content_type, headers, body, info, error}: every answer is one, also from the status 400 on; `error` says why
     there is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""
     try:
@@ -38,7 +38,7 @@ def http_request(call: Call) -> Any:
         return NO_ANSWER | {"error": error.message}
 
 
-def _asked(call: Call) -> Request:
+def _asked(call: ActionCall) -> OutboundRequest:
     asked = outbound.request(
         call.text("http_url").strip(), call.raw("http_verb") or "GET", tuple(headers_of(call.text("http_headers"))),
         bytes_of(call.text("http_body")), verify=not _option(call, "ignore_ssl_validation"),
@@ -47,7 +47,7 @@ def _asked(call: Call) -> Request:
     return replace(asked, sign=accounts.signer(call.run.ctx, account)) if account else asked
 
 
-def _account(call: Call) -> str:
+def _account(call: ActionCall) -> str:
     """The id or uri of the connected account that signs the request, "" for none. Raises Invalid."""
     kind = call.raw("auth")
     if kind not in ("", ACCOUNT, PLACEHOLDER):
@@ -61,12 +61,12 @@ def _account(call: Call) -> str:
     return found
 
 
-def _option(call: Call, name: str) -> bool:
+def _option(call: ActionCall, name: str) -> bool:
     options = call.params.get("options")
-    return isinstance(options, dict) and Call(call.run, options).flag(name)
+    return isinstance(options, dict) and ActionCall(call.run, options).flag(name)
 
 
-def _told(call: Call, response: Response) -> dict[str, Any]:
+def _told(call: ActionCall, response: OutboundResponse) -> dict[str, Any]:
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     if len(response.body) > MAX_BODY_IN_DICTIONARY:

@@ -4,26 +4,26 @@ from typing import Any
 
 from server import times
 from server.automation import storage
-from server.automation.behaviors.action import Call, action
+from server.automation.behaviors.action import ActionCall, action
 from server.errors import Invalid
 
 MAX_KEY_CHARS = 1024  # of a name
 
 
 @action("_get_key", "Get what the bot keeps under a key.", placeholder="var")
-def get_key(call: Call) -> Any:
+def get_key(call: ActionCall) -> Any:
     """Null where there is nothing, or nothing any more."""
     return storage.get(call.run.ctx, _key(call))[1]
 
 
 @action("_set_key", "Keep a text under a key, until a time or for ever.", effects=True)
-def set_key(call: Call) -> None:
+def set_key(call: ActionCall) -> None:
     """Raises Invalid for a time that cannot be read."""
     ctx, key = call.run.ctx, _key(call)
     storage.put(ctx, key, call.text("value"), times.instant(call.text("expires_at"), ctx.now, ctx.tz))
 
 
-def _key(call: Call) -> str:
+def _key(call: ActionCall) -> str:
     name = call.text("key")
     if not name or len(name) > MAX_KEY_CHARS:
         raise Invalid(f"key: takes a name of 1 to {MAX_KEY_CHARS} characters", field="key")

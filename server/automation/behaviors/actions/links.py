@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from server.automation.behaviors.action import Call, action
+from server.automation.behaviors.action import ActionCall, action
 from server.automation.dictionary import plain
 from server.desk import records, references, relations
 from server.errors import Invalid
@@ -19,14 +19,14 @@ WORKER = "svc.contexts.worker"
     default="_links",
     otherwise=dict,
 )
-def get_links(call: Call) -> Any:
+def get_links(call: ActionCall) -> Any:
     """{record type: [id]}. `on` as for set_links; of several records the first."""
     target = references.read(call.run.ctx.service.registry, _targets(call)[0], "on")
     return plain(records.retrieve(call.run.ctx, target.type.uri, target.id, "links")["links"])
 
 
 @action("set_links", "Link records with others, or take links away.", effects=True)
-def set_links(call: Call) -> None:
+def set_links(call: ActionCall) -> None:
     """on: `<type>:<id>`, or the key of a record, of its id or of a list in the dictionary. links: `<type>:<id>`, one or
     a list. is_remove: 1 takes them away. Raises Invalid."""
     listed = call.params.get("links")
@@ -35,18 +35,18 @@ def set_links(call: Call) -> None:
 
 
 @action("add_watchers", "Let workers watch records.", effects=True)
-def add_watchers(call: Call) -> None:
+def add_watchers(call: ActionCall) -> None:
     """on: as for set_links. worker_id: the workers. Raises Invalid."""
     _change(call, [f"{WORKER}:{id}" for id in call.ids("worker_id")], adds=True)
 
 
-def _change(call: Call, others: list[str], *, adds: bool) -> None:
+def _change(call: ActionCall, others: list[str], *, adds: bool) -> None:
     for each in _targets(call):
         call.run.step()
         relations.change(call.run.ctx, each, others, adds=adds)
 
 
-def _targets(call: Call) -> list[str]:
+def _targets(call: ActionCall) -> list[str]:
     """The records that `on` means, one at least, as `<type>:<id>`. Raises Invalid."""
     on, values = call.text("on"), call.run.values
     if ":" in on:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server import mailroom
-from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.desk import records
 from server.records.shared.sending import TRANSACTIONAL
 from server.template.shared.texts import bytes_of
@@ -14,14 +14,14 @@ PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
 @action(
     "core.bot.action.email_parser", "Take in a raw mail, as a new ticket or a reply.", placeholder=OBJECT, effects=True
 )
-def email_parser(call: Call) -> Any:
+def email_parser(call: ActionCall) -> Any:
     """The ticket; null when none came of it. message_source: the mail with its headers."""
     received = mailroom.receive(call.run.ctx, bytes_of(call.text("message_source")))
     return records.retrieve(call.run.ctx, "ticket", received.ticket_id) if received.ticket_id else None
 
 
 @action("send_email", "Send a mail that belongs to no ticket.", placeholder=OBJECT, effects=True)
-def send_email(call: Call) -> Any:
+def send_email(call: ActionCall) -> Any:
     """The draft, which waits to be sent. to, cc, bcc, from, subject, content; format: markdown or blank."""
     params = {name: text for name in PARAMETERS if (text := call.text(name))}
     fields = {

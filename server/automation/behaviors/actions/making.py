@@ -3,20 +3,20 @@
 from typing import Any
 
 from server import times
-from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.desk import files, records
 from server.template.shared.texts import bytes_of
 
 
 @action("core.va.action.create_attachment", "Keep a file.", placeholder=OBJECT, effects=True)
-def create_attachment(call: Call) -> Any:
+def create_attachment(call: ActionCall) -> Any:
     """The attachment. file_name; file_type: its media type; content; content_encoding: base64, or blank for text."""
     content = files.decoded(bytes_of(call.text("content")), call.raw("content_encoding"))
     return files.upload(call.run.ctx, call.text("file_name"), call.text("file_type"), content)
 
 
 @action("core.bot.action.create_reminder", "Remind a worker at a time.", placeholder=OBJECT, effects=True)
-def create_reminder(call: Call) -> Any:
+def create_reminder(call: ActionCall) -> Any:
     """The reminder. name; remind_at: a time in words; worker_id."""
     fields = {name: call.text(name) for name in ("name", "remind_at", "worker_id")}
     return records.create(call.run.ctx, "reminder", fields)
@@ -28,7 +28,7 @@ def create_reminder(call: Call) -> Any:
     placeholder="placeholder",
     default="_elapsed",
 )
-def calculate_time_elapsed(call: Call) -> Any:
+def calculate_time_elapsed(call: ActionCall) -> Any:
     """date_from, date_to: times in words. calendar_id: counts only what this calendar has as available."""
     ctx = call.run.ctx
     start, end = (times.instant(call.text(name), ctx.now, ctx.tz) for name in ("date_from", "date_to"))

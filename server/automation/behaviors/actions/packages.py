@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.packages.importing import import_package
 
 
 @action("core.bot.action.package.import", "Import a package.", placeholder=OBJECT, effects=True)
-def package_import(call: Call) -> Any:
+def package_import(call: ActionCall) -> Any:
     """{record type: {uid: {id, label}}} of what was made; all of it or nothing."""
     answers = call.map("prompts_json") if call.raw("prompts_json").strip() not in ("", "{}", "[]") else {}
     return import_package(call.run.ctx, call.map("package_json"), answers).records

@@ -4,7 +4,7 @@ What fails leaves null in its placeholder, and the run goes on: scripts look at 
 
 from typing import Any
 
-from server.automation.behaviors.action import OBJECT, Call, action
+from server.automation.behaviors.action import OBJECT, ActionCall, action
 from server.desk import records
 from server.search.parser import parse
 
@@ -12,18 +12,18 @@ EXPAND = "custom_"  # results come with their custom fields
 SEARCHED = 100  # records that a search answers when it names no limit
 
 
-def _uri(call: Call) -> str:
+def _uri(call: ActionCall) -> str:
     """The record type. Raises NotFound."""
     return call.run.ctx.service.registry.type(call.text("context")).uri
 
 
 @action("core.bot.action.record.create", "Create a record.", placeholder=OBJECT, effects=True)
-def create(call: Call) -> Any:
+def create(call: ActionCall) -> Any:
     return records.create(call.run.ctx, _uri(call), call.map("changeset_json"), EXPAND)
 
 
 @action("core.bot.action.record.update", "Change a record.", placeholder=OBJECT, effects=True)
-def update(call: Call) -> Any:
+def update(call: ActionCall) -> Any:
     return records.update(call.run.ctx, _uri(call), call.id("id"), call.map("changeset_json"), EXPAND)
 
 
@@ -33,23 +33,23 @@ def update(call: Call) -> Any:
     placeholder=OBJECT,
     effects=True,
 )
-def upsert(call: Call) -> Any:
+def upsert(call: ActionCall) -> Any:
     """Nothing happens when it finds more than one."""
     return records.upsert(call.run.ctx, _uri(call), call.text("query"), call.map("changeset_json"), EXPAND)
 
 
 @action("core.bot.action.record.delete", "Delete a record.", effects=True)
-def delete(call: Call) -> None:
+def delete(call: ActionCall) -> None:
     records.delete(call.run.ctx, _uri(call), call.id("id"))
 
 
 @action("core.bot.action.record.retrieve", "Get a record.", placeholder=OBJECT)
-def retrieve(call: Call) -> Any:
+def retrieve(call: ActionCall) -> Any:
     return records.retrieve(call.run.ctx, _uri(call), call.id("id"), EXPAND)
 
 
 @action("core.bot.action.record.search", "Search records.", placeholder=OBJECT, otherwise=dict)
-def search(call: Call) -> Any:
+def search(call: ActionCall) -> Any:
     """{id: dictionary}; with `limit:1` in the query the one dictionary, null for none. How many there are, and which
     page this is, stand beside it."""
     run, parsed = call.run, parse(call.text("query"))

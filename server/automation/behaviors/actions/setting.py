@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from server.automation.behaviors import variables
-from server.automation.behaviors.action import MAX_KEY_CHARS, Call, action
+from server.automation.behaviors.action import MAX_KEY_CHARS, ActionCall, action
 from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.automation.behaviors.variables import MAX_RECORDS
 from server.desk import records
@@ -16,7 +16,7 @@ MODES, LIMITS = ("replace", "add", "subtract"), ("", "first", "last", "random")
 
 
 @action("_set_custom_var", "Set a placeholder: the text of a template, or the value of its JSON.")
-def set_placeholder(call: Call) -> None:
+def set_placeholder(call: ActionCall) -> None:
     """Nothing happens for a template that is empty or 0; one that renders as nothing is kept. A broken one is false."""
     run, name, source = call.run, call.raw("var")[:MAX_KEY_CHARS], call.raw("value")
     if not name or source in ("", "0") or (call.flag("is_simulator_only") and not run.simulates):
@@ -30,14 +30,14 @@ def set_placeholder(call: Call) -> None:
 
 
 @action("add_api_response", "Add a line to the text of the answer.")
-def add_response(call: Call) -> None:
+def add_response(call: ActionCall) -> None:
     values = call.run.values
     text = f"{printed(values.get(RESPONSE))}{call.text('value')}\n"
     call.run.spent.budget.text(len(text))
     values[RESPONSE] = text
 
 
-def set_variable(call: Call, variable: Variable) -> None:
+def set_variable(call: ActionCall, variable: Variable) -> None:
     """The action of a variable's own name: set it, by its type. Raises Invalid, TemplateFailed."""
     run = call.run
     if variable.type.startswith(LIST_PREFIX):
@@ -49,14 +49,14 @@ def set_variable(call: Call, variable: Variable) -> None:
             run.values[key] = value
 
 
-def _value(call: Call) -> Any:
+def _value(call: ActionCall) -> Any:
     listed = call.params.get("values", call.params.get("value"))
     if isinstance(listed, list):
         return [call.run.render(printed(each)) for each in listed]
     return call.text("value")
 
 
-def _worker(call: Call, variable: Variable) -> int:
+def _worker(call: ActionCall, variable: Variable) -> int:
     """The first of the workers that there is; with the mode `random` any of them."""
     name = "worker_id" if "worker_id" in call.params else "value"
     found = list(variables.loaded(call.run.ctx, call.run.ctx.service.registry.type("worker"), call.ids(name)))
@@ -65,7 +65,7 @@ def _worker(call: Call, variable: Variable) -> int:
     return int(random.choice(found) if call.raw("mode") == "random" else found[0])
 
 
-def _list(call: Call, variable: Variable) -> dict[str, Any]:
+def _list(call: ActionCall, variable: Variable) -> dict[str, Any]:
     """What a search finds, put in place of the list, added to it or taken out of it; then no more than the limit."""
     run, mode, limit = call.run, call.raw("mode") or "replace", call.raw("limit")
     if mode not in MODES or limit not in LIMITS:

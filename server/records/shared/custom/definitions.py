@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.digits import is_whole
 from server.records.shared import currencies
-from server.records.shared.currencies import Currencies, Currency
+from server.records.shared.currencies import Currencies, CurrencyFormat
 from server.records.shared.tables import DELETED_FIELD
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
@@ -35,7 +35,7 @@ MAX_LINE, MAX_TEXT, MAX_VALUES = 255, 16_777_215, 1000
 
 
 @dataclass(frozen=True)
-class CustomField:
+class FieldDefinition:
     """One custom field of one record type. filter: its name in searches. currency: that of its amounts (kind Y)."""
 
     id: int
@@ -47,7 +47,7 @@ class CustomField:
     pos: int
     fieldset_id: int
     filter: str
-    currency: Currency
+    currency: CurrencyFormat
 
     @property
     def decimals(self) -> int:
@@ -90,18 +90,18 @@ class CustomField:
 class Definitions:
     """All custom fields, by record type; and all currencies."""
 
-    by_context: dict[str, tuple[CustomField, ...]]
+    by_context: dict[str, tuple[FieldDefinition, ...]]
     currencies: Currencies
 
-    def every(self) -> list[CustomField]:
+    def every(self) -> list[FieldDefinition]:
         """The fields of all types."""
         return [each for fields in self.by_context.values() for each in fields]
 
-    def of(self, context: str) -> tuple[CustomField, ...]:
+    def of(self, context: str) -> tuple[FieldDefinition, ...]:
         """The fields of a type, in order."""
         return self.by_context.get(context, ())
 
-    def named(self, context: str, name: str) -> CustomField | None:
+    def named(self, context: str, name: str) -> FieldDefinition | None:
         """The field that `custom_<id>` or a uri names on a type."""
         number = name.removeprefix("custom_")
         for each in self.of(context):
@@ -143,7 +143,7 @@ def _read_definitions(tx: "Transaction") -> Definitions:
         lambda: _FIELD.select(*(getattr(_FIELD.c, name) for name in _NAMES)).order_by(_FIELD.c.pos, _FIELD.c.id),
     )
     money = currencies.read(tx)
-    by_context: dict[str, list[CustomField]] = {}
+    by_context: dict[str, list[FieldDefinition]] = {}
     for id, context, name, uri, kind, params, pos, set_id in rows:
         listed = by_context.setdefault(context, [])
         filter_name = _filter_name(name)
@@ -154,7 +154,9 @@ def _read_definitions(tx: "Transaction") -> Definitions:
         params = json.loads(params)
         params = params if isinstance(params, dict) else {}
         listed.append(
-            CustomField(id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params)))
+            FieldDefinition(
+                id, context, name, uri, kind, params, pos, set_id, filter_name, money.of(currency_id(params))
+            )
         )
     return Definitions({context: tuple(listed) for context, listed in by_context.items()}, money)
 

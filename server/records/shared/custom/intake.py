@@ -20,7 +20,7 @@ from server.records.shared.custom.definitions import (
     SEVERAL,
     SLIDER,
     ZERO_UNSETS,
-    CustomField,
+    FieldDefinition,
     definitions,
 )
 from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from server.store.transaction import Transaction
 
 
-def coerce(field: CustomField, name: str, raw: Any, intake: Intake, adds: bool = False) -> "Coerced":
+def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bool = False) -> "ValueSetChange":
     """The values to store for what was sent under `name`, [] for none. Raises Invalid naming it.
 
     adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes."""
@@ -42,15 +42,15 @@ def coerce(field: CustomField, name: str, raw: Any, intake: Intake, adds: bool =
             raise Invalid("takes one value, not a list")
         text = as_text(raw)
         if text == "":
-            return Coerced([])
+            return ValueSetChange([])
         value = _one(field, text, intake)
-        return Coerced([] if value is None else [value])
+        return ValueSetChange([] if value is None else [value])
     except Invalid as error:
         raise Invalid(f"{name}: {error.message}", field=name) from error
 
 
 @dataclass(frozen=True)
-class Coerced:
+class ValueSetChange:
     """values: the new set, or with `changes` what to add; removes: what to take away."""
 
     values: list[Any]
@@ -58,7 +58,7 @@ class Coerced:
     changes: bool = False
 
 
-def _several(field: CustomField, raw: Any, intake: Intake, adds: bool) -> Coerced:
+def _several(field: FieldDefinition, raw: Any, intake: Intake, adds: bool) -> ValueSetChange:
     items = raw if isinstance(raw, list) else [] if raw == "" else [raw]
     if len(items) > MAX_VALUES:
         raise Invalid(f"at most {MAX_VALUES} values")
@@ -74,37 +74,37 @@ def _several(field: CustomField, raw: Any, intake: Intake, adds: bool) -> Coerce
         else:
             values.append(_one(field, text.removeprefix("+") if adds and field.kind == "X" else text, intake))
     unique = list(dict.fromkeys(value for value in values if value is not None))
-    return Coerced(unique, tuple(removes), adds)
+    return ValueSetChange(unique, tuple(removes), adds)
 
 
-def _is_offered(field: CustomField, text: str, adds: bool) -> bool:
+def _is_offered(field: FieldDefinition, text: str, adds: bool) -> bool:
     """Whether a list of checkboxes keeps an item; options that there are no more are passed over. Source: Custom
     fields, many of a list."""
     return text in field.options or (adds and text[:1] in ("+", "-") and text[1:] in field.options)
 
 
-def _one(field: CustomField, text: str, intake: Intake) -> Any:
+def _one(field: FieldDefinition, text: str, intake: Intake) -> Any:
     """One stored value, None for unset."""
     return _READERS[field.kind](field, text, intake)
 
 
-def _checkbox(field: CustomField, text: str, intake: Intake) -> int:
+def _checkbox(field: FieldDefinition, text: str, intake: Intake) -> int:
     if text.strip().lower() not in WORDS:
         raise Invalid(f"'{text[:50]}' is not 0 or 1")
     return WORDS[text.strip().lower()]
 
 
-def _option(field: CustomField, text: str, intake: Intake) -> str:
+def _option(field: FieldDefinition, text: str, intake: Intake) -> str:
     if text not in field.options:
         raise Invalid(f"'{text[:80]}' is not one of its options{nearest(text, field.options)}")
     return text
 
 
-def _date(field: CustomField, text: str, intake: Intake) -> int | None:
+def _date(field: FieldDefinition, text: str, intake: Intake) -> int | None:
     return times.instant(text, intake.now, intake.tz) or None
 
 
-def _id(field: CustomField, text: str, intake: Intake) -> int | None:
+def _id(field: FieldDefinition, text: str, intake: Intake) -> int | None:
     text = text.strip()
     if not is_whole(text):
         raise Invalid(f"'{text[:50]}' is not an id")
@@ -115,14 +115,14 @@ def _id(field: CustomField, text: str, intake: Intake) -> int | None:
     return int(text)
 
 
-def _number(field: CustomField, text: str, intake: Intake) -> int:
+def _number(field: FieldDefinition, text: str, intake: Intake) -> int:
     match = re.fullmatch(r"\s*([+-]?[0-9]{1,19})(?:\.[0-9]*)?\s*", text)
     if not match or abs(int(match[1])) >= 2**63:
         raise Invalid(f"'{text[:50]}' is not a whole number")
     return int(match[1])
 
 
-def _scaled(field: CustomField, text: str, intake: Intake) -> int:
+def _scaled(field: FieldDefinition, text: str, intake: Intake) -> int:
     try:
         value = Decimal(text.strip())
     except InvalidOperation:
@@ -135,13 +135,13 @@ def _scaled(field: CustomField, text: str, intake: Intake) -> int:
     return whole
 
 
-def _line(field: CustomField, text: str, intake: Intake) -> str:
+def _line(field: FieldDefinition, text: str, intake: Intake) -> str:
     if len(text) > MAX_LINE:
         raise Invalid(f"at most {MAX_LINE} characters, this has {len(text)}")
     return _clean(text)
 
 
-def _text(field: CustomField, text: str, intake: Intake) -> str:
+def _text(field: FieldDefinition, text: str, intake: Intake) -> str:
     if len(text) > MAX_TEXT:
         raise Invalid(f"at most {MAX_TEXT} characters")
     return _clean(text)
@@ -153,13 +153,13 @@ def _clean(text: str) -> str:
     return text
 
 
-def _url(field: CustomField, text: str, intake: Intake) -> str:
+def _url(field: FieldDefinition, text: str, intake: Intake) -> str:
     if not text.lower().startswith(("http://", "https://")) or any(char <= " " for char in text):
         raise Invalid("must start with http:// or https://")
     return _line(field, text, intake)
 
 
-def _slider(field: CustomField, text: str, intake: Intake) -> int:
+def _slider(field: FieldDefinition, text: str, intake: Intake) -> int:
     value = _number(field, text, intake)
     low, high = int(field.params.get("value_min") or 0), int(field.params.get("value_max") or 100)
     if not low <= value <= high:
@@ -167,7 +167,7 @@ def _slider(field: CustomField, text: str, intake: Intake) -> int:
     return value
 
 
-def _point(field: CustomField, text: str, intake: Intake) -> str:
+def _point(field: FieldDefinition, text: str, intake: Intake) -> str:
     try:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:
@@ -183,7 +183,9 @@ _READERS = {
 }  # fmt: skip
 
 
-def write(writing: "Writing", record_type: "RecordType", id: int, field: CustomField, coerced: Coerced) -> None:
+def write(
+    writing: "Writing", record_type: "RecordType", id: int, field: FieldDefinition, coerced: ValueSetChange
+) -> None:
     """Put values in the place of those that a record has, and attach the fieldset."""
     tx = writing.tx
     values = coerced.values
@@ -198,7 +200,9 @@ def write(writing: "Writing", record_type: "RecordType", id: int, field: CustomF
         tx.add(FIELDSET_USE, {"context": record_type.context, "record_id": id, "fieldset_id": field.fieldset_id})
 
 
-def take(tx: "Transaction", record_type: "RecordType", fields: dict[str, Any]) -> list[tuple[CustomField, str, Any]]:
+def take(
+    tx: "Transaction", record_type: "RecordType", fields: dict[str, Any]
+) -> list[tuple[FieldDefinition, str, Any]]:
     """Take the custom fields out of what was sent: [(field, name as sent, raw value)]. Raises UnknownField."""
     found = []
     known = definitions(tx)

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, CustomField, definitions
+from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
-from server.search.ast import Subquery, Term, Text
+from server.search.ast import SearchValue, Subquery, Term
 from server.search.conditions import Condition, negated
 from server.search.filters import (
     ChooserFilter,
@@ -15,9 +15,9 @@ from server.search.filters import (
     DeepFilter,
     Filter,
     FlagFilter,
+    HasManyThrough,
     NumberFilter,
     TextFilter,
-    Through,
     WorkerFilter,
 )
 from server.search.filters.base import is_null
@@ -26,16 +26,16 @@ from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 
-def filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+def filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
     """The filter of a custom field: by its name in searches, `custom_<id>` or uri; `.id` behind it for kinds that point
     to records."""
     return _of_type(record_type, record_type.context, "id", name, scope)
 
 
-def org_filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Filter | None:
+def org_filter_named(record_type: "RecordType", name: str, scope: "SearchScope") -> Filter | None:
     """The filter of a custom field of the organization that a record has: as filter_named, with `org.` before it."""
     if not name.startswith("org."):
         return None
@@ -43,7 +43,7 @@ def org_filter_named(record_type: "RecordType", name: str, scope: "Scope") -> Fi
 
 
 def _of_type(
-    record_type: "RecordType", context: str, own: str, name: str, scope: "Scope", shown_name: str = ""
+    record_type: "RecordType", context: str, own: str, name: str, scope: "SearchScope", shown_name: str = ""
 ) -> Filter | None:
     by_id = name.endswith(".id")
     for field in definitions(scope.tx).of(context):
@@ -55,10 +55,10 @@ def _of_type(
     return None
 
 
-def _filter(field: CustomField, name: str, own: str, by_id: bool) -> Filter:
+def _filter(field: FieldDefinition, name: str, own: str, by_id: bool) -> Filter:
     if field.target and not by_id and field.kind != "W":
         only = (("field_id", field.id),)
-        inner: Filter = DeepFilter(name, "", field.target, Through("custom_value", "record_id", "value", only))
+        inner: Filter = DeepFilter(name, "", field.target, HasManyThrough("custom_value", "record_id", "value", only))
     elif field.kind == "W" and not by_id:
         inner = WorkerFilter(name, "", "value")
     else:
@@ -81,32 +81,32 @@ class CustomFilter(Filter):
 
     type = "by custom field"
 
-    def __init__(self, field: CustomField, name: str, own: str, inner: Filter) -> None:
+    def __init__(self, field: FieldDefinition, name: str, own: str, inner: Filter) -> None:
         super().__init__(name, f"Custom field {field.name}.", sortable=own == "id")
         self.field = field
         self.own = own
         self.inner = inner
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
-        if isinstance(term.value, Text) and (is_null(term.value) or self._is_never(term.value)):
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
+        if isinstance(term.value, SearchValue) and (is_null(term.value) or self._is_never(term.value)):
             return negated(self._any_value())
         plain = Term(term.field, term.value, False, term.position)
         if isinstance(self.inner, DeepFilter):
             if self.own == "id":
                 return self.inner.bind(self.table).condition(plain, scope)
             raise self.bad(term, "is searched through org:(...)")
-        if self.field.kind == "C" and isinstance(term.value, Text) and not boolean(term.value.value):
-            yes = Term(term.field, Text("1", False, term.position), False, term.position)
+        if self.field.kind == "C" and isinstance(term.value, SearchValue) and not boolean(term.value.value):
+            yes = Term(term.field, SearchValue("1", False, term.position), False, term.position)
             return negated(self._some(self.inner.bind(CUSTOM_VALUE).condition(yes, scope)))
         if isinstance(term.value, Subquery) and not isinstance(self.inner, (DateFilter, TextFilter)):
             raise self.bad(term, "takes a value, not a query in parentheses")
-        if self.field.kind == "W" and isinstance(term.value, Text) and not term.value.quoted:
+        if self.field.kind == "W" and isinstance(term.value, SearchValue) and not term.value.quoted:
             word = term.value.value.lower()
             if word in ("none", "nobody", "noone", "no", "blank", "empty"):
                 return negated(self._any_value())
         return self._some(self.inner.bind(CUSTOM_VALUE).condition(plain, scope))
 
-    def _is_never(self, text: Text) -> bool:
+    def _is_never(self, text: SearchValue) -> bool:
         return self.field.kind == "E" and text.value.strip().lower() in ("never", "")
 
     def _any_value(self) -> Condition:
@@ -125,10 +125,10 @@ class CustomFilter(Filter):
         key = ("custom", self.table.name, self.own, condition.key if condition else "any")
         return Condition(key, (self.field.id, *(condition.values if condition else ())), build)
 
-    def order_key(self, scope: "Scope") -> int:
+    def order_key(self, scope: "SearchScope") -> int:
         return self.field.id  # names of custom fields pass from one to another
 
-    def order(self, scope: "Scope") -> Any:
+    def order(self, scope: "SearchScope") -> Any:
         values = table_named("custom_value").alias("sorted")
         first = (
             values.select(values.c.value)
@@ -139,6 +139,6 @@ class CustomFilter(Filter):
         return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
 
 
-def countable(field: CustomField) -> bool:
+def countable(field: FieldDefinition) -> bool:
     """Whether subtotals can be counted by it."""
     return field.kind in COUNTABLE

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from server.records.shared.collections import ids_text
-from server.records.shared.custom.definitions import LINKS, SEVERAL, CustomField, definitions
+from server.records.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
-    from server.records.parts import Loader, Record, Shown
+    from server.records.parts import DictionaryContext, Loader, Record
     from server.store.transaction import Transaction
 
 
 def values_of(
-    tx: "Transaction", fields: Sequence[CustomField], records: "Sequence[Record]"
+    tx: "Transaction", fields: Sequence[FieldDefinition], records: "Sequence[Record]"
 ) -> dict[int, dict[int, list[Any]]]:
     """{record id: {field id: [values]}}, in one statement."""
     found: dict[int, dict[int, list[Any]]] = {record["id"]: {} for record in records}
@@ -36,7 +36,7 @@ def values_of(
     return found
 
 
-def shown_value(field: CustomField, values: list[Any]) -> Any:
+def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
     """As in `custom` and under the uri: None when unset, lists for kinds with several.
 
     Source: Decisions, JSON types."""
@@ -45,7 +45,7 @@ def shown_value(field: CustomField, values: list[Any]) -> Any:
     return values if field.kind in SEVERAL else values[0]
 
 
-def shown_text(field: CustomField, values: list[Any]) -> Any:
+def shown_text(field: FieldDefinition, values: list[Any]) -> Any:
     """As in `custom_<id>`: text, "" when unset; record links stay a list."""
     if field.kind == LINKS:
         return values
@@ -57,7 +57,7 @@ def shown_text(field: CustomField, values: list[Any]) -> Any:
 def load_by_id(record_type: "RecordType") -> "Loader":
     """`custom`: {field id: value}, and flat `custom_<id>` with its extra keys."""
 
-    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(shown.tx).of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         answer = {}
@@ -74,7 +74,7 @@ def load_by_id(record_type: "RecordType") -> "Loader":
     return load
 
 
-def _flat(shown: "Shown", field: CustomField, values: list[Any]) -> dict[str, Any]:
+def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any]) -> dict[str, Any]:
     name = f"custom_{field.id}"
     keys = {name: shown_text(field, values)}
     if field.kind in ("L", "W") and field.target:
@@ -96,7 +96,7 @@ def _flat(shown: "Shown", field: CustomField, values: list[Any]) -> dict[str, An
 def load_by_uri(record_type: "RecordType") -> "Loader":
     """`customfields`: the uris, and each value under its uri."""
 
-    def load(shown: "Shown", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
+    def load(shown: "DictionaryContext", records: "list[Record]", form: str) -> dict[int, dict[str, Any]]:
         fields = definitions(shown.tx).of(record_type.context)
         stored = values_of(shown.tx, fields, records)
         return {

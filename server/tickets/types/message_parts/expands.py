@@ -7,7 +7,7 @@ import peewee
 from server.errors import TooLarge
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html
-from server.records.parts import Expand, Record, Shown
+from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared import paths
 from server.records.shared.tables import REQUESTER
 from server.store import blobs
@@ -20,7 +20,7 @@ UNANSWERED = ("postmaster", "mailer-daemon")  # mailboxes that nobody reads
 Loaded = dict[int, dict[str, Any]]
 
 
-def content_html(shown: Shown, records: list[Record], form: str) -> Loaded:
+def content_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`content_html`: the HTML part made safe to show; absent where there is none, and above MAX_HTML_BYTES."""
     files = {record["id"]: record["html_attachment_id"] for record in records if record["html_attachment_id"]}
     attachments = shown.type("attachment").table
@@ -37,12 +37,12 @@ def content_html(shown: Shown, records: list[Record], form: str) -> Loaded:
     return found
 
 
-def reply_to(shown: Shown, records: list[Record], form: str) -> Loaded:
+def reply_to(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`reply_to`: the requesters that a reply goes to. Source: Mail, Recipients."""
     return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(shown, records).items()}
 
 
-def reply_cc(shown: Shown, records: list[Record], form: str) -> Loaded:
+def reply_cc(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`reply_cc`: who else was addressed in To and Cc, without addresses that we send from and the requesters."""
     requesters = _requesters(shown, records)
     listed = {record["id"]: _addressed(record) for record in records}
@@ -53,7 +53,7 @@ def reply_cc(shown: Shown, records: list[Record], form: str) -> Loaded:
     }
 
 
-def _safe(shown: Shown, content: bytes) -> str:
+def _safe(shown: DictionaryContext, content: bytes) -> str:
     """Images that are files of the message are shown from here; other ones of the network are not."""
 
     def image_url(url: str) -> str | None:
@@ -72,7 +72,7 @@ def _addressed(record: Record) -> list[str]:
     return [each for each in dict.fromkeys(listed) if each not in sender]
 
 
-def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
+def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, list[str]]:
     """{message id: the addresses that a reply without `to` would go to}."""
     requester: Any = REQUESTER.sql
     address = table_named("address").alias("who")
@@ -92,7 +92,7 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, list[str]]:
     return {record["id"]: of_ticket.get(record["ticket_id"], []) for record in records}
 
 
-def _own_addresses(shown: Shown) -> set[str]:
+def _own_addresses(shown: DictionaryContext) -> set[str]:
     address = table_named("address").alias("own")
     return {
         row[0]

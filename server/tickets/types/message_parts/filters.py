@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Items, Term, Text
+from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import NEVER, Condition, equals, negated, one_of
 from server.search.filters import ChooserFilter, Filter, TextFilter
 from server.search.filters.base import is_null
 from server.search.filters.links import ANY, NONE
 from server.search.filters.text import text_condition
 from server.search.values import integer, is_wildcard
-from server.store.fulltext import Text as TextIndex
+from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
 
 MESSAGE_TEXT = TextIndex(
     "message_text",
@@ -42,7 +42,7 @@ class MessageIdFilter(TextFilter):
     def __init__(self, name: str, note: str) -> None:
         super().__init__(name, note, "hash_header_message_id", "exact", sortable=False)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         value = text.value.strip()
         if not value.startswith("<"):
             return text_condition(self.column, text, "exact")
@@ -56,7 +56,7 @@ class MessageIdFilter(TextFilter):
 class NotesFilter(TextFilter):
     """Words of what was noted about a mail; any and none."""
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         word = "" if text.quoted else text.value.strip().lower()
         if word in NONE:
             return equals(self.column, "[]")
@@ -71,18 +71,18 @@ class TicketColumnFilter(ChooserFilter):
         self.ticket = table_named("ticket").alias("its_ticket")
         self.ticket_column = peewee.Column(self.ticket, ticket_column)
 
-    def meaning(self, term: Term, scope: "Scope") -> Condition:
+    def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
         if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
             return self._behind(one_of(self.ticket_column, [integer(item.value) for item in value.items]))
         return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):
             return NEVER  # every message has a ticket, and every ticket a group
         return self._behind(self.number_condition(self.ticket_column, text))
 
-    def order(self, scope: "Scope") -> Any:
+    def order(self, scope: "SearchScope") -> Any:
         own = peewee.Column(self.table.sql, "ticket_id")
         return self.ticket.select(self.ticket_column).where(self.ticket.c.id == own)
 

@@ -4,7 +4,7 @@ may read it. Source: ours."""
 import json
 from typing import Any
 
-from server.records.parts import Change, Expand, Record, Shown, Writing
+from server.records.parts import Change, DictionaryContext, Expand, Record, Writing
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -63,7 +63,7 @@ def forget(tx: Transaction, message_id: int) -> None:
     tx.delete(MESSAGE_FORMER, message_id=message_id)
 
 
-def _shown(shown: Shown, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     former: Any = MESSAGE_FORMER.sql
     ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
     rows = shown.tx.rows(

@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server.markup import markdown_to_html
-from server.records.parts import Expand, Record, Shown
+from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared.collections import ids_text
 from server.records.shared.points import PLACEHOLDER
 from server.records.shared.tables import REQUESTER
@@ -22,12 +22,12 @@ _TEXTS = (str, int, float)
 Loaded = dict[int, dict[str, Any]]
 
 
-def requesters(shown: Shown, records: list[Record], form: str) -> Loaded:
+def requesters(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`requesters`: {address id: {id, email, name, contact_id, org_id}}."""
     return {own: {"requesters": each} for own, each in _requesters(shown, records).items()}
 
 
-def requester_emails(shown: Shown, records: list[Record], form: str) -> Loaded:
+def requester_emails(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`requester_emails`: the addresses with comma and space between; `requesters` comes along."""
     return {
         own: {"requesters": each, "requester_emails": ", ".join(one["email"] for one in each.values())}
@@ -35,7 +35,7 @@ def requester_emails(shown: Shown, records: list[Record], form: str) -> Loaded:
     }
 
 
-def participants(shown: Shown, records: list[Record], form: str) -> Loaded:
+def participants(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`participants`: dictionaries of the addresses with their contacts."""
     rows = _requester_rows(shown, records)
     addresses = shown.records("address", {row[1] for row in rows})
@@ -52,7 +52,7 @@ def participants(shown: Shown, records: list[Record], form: str) -> Loaded:
     return {own: {"participants": each} for own, each in found.items()}
 
 
-def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
+def messages(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`_messages`: {message id: message}, oldest first; of long tickets the newest MAX_MESSAGES."""
     message = table_named("message").alias("listed")
     rows = shown.tx.rows(
@@ -77,7 +77,7 @@ def messages(shown: Shown, records: list[Record], form: str) -> Loaded:
 def latest_activity(name: str, is_outgoing: int) -> Any:
     """The loader of `name`: when the newest message in one direction was written, 0 for none."""
 
-    def load(shown: Shown, records: list[Record], form: str) -> Loaded:
+    def load(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
         message = table_named("message").alias("latest")
         rows = shown.tx.rows(
             lambda: (
@@ -93,7 +93,7 @@ def latest_activity(name: str, is_outgoing: int) -> Any:
     return load
 
 
-def signature(shown: Shown, records: list[Record], form: str) -> Loaded:
+def signature(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`signature`: that of the bucket, else of the group, with the calling worker's names in it; "" for none."""
     values = _worker_values(shown)
     return {
@@ -102,7 +102,7 @@ def signature(shown: Shown, records: list[Record], form: str) -> Loaded:
     }
 
 
-def signature_html(shown: Shown, records: list[Record], form: str) -> Loaded:
+def signature_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`signature_html`: the same as HTML; made from the text where there is no HTML of its own."""
     values = _worker_values(shown)
     return {own: {"signature_html": _html(each, values) if each else ""}
@@ -130,7 +130,7 @@ def _html(record: Record, values: Mapping[str, Any]) -> str:
     return markdown_to_html(fill(record["signature"], values))
 
 
-def _signatures(shown: Shown, records: list[Record]) -> dict[int, Record | None]:
+def _signatures(shown: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:
     buckets = _column_of(shown, "bucket", "reply_signature_id", {record["bucket_id"] for record in records})
     groups = _column_of(shown, "group", "reply_signature_id", {record["group_id"] for record in records})
     wanted = {
@@ -140,19 +140,19 @@ def _signatures(shown: Shown, records: list[Record]) -> dict[int, Record | None]
     return {own: by_id.get(id) for own, id in wanted.items()}
 
 
-def _column_of(shown: Shown, uri: str, column: str, ids: set[int]) -> dict[int, int]:
+def _column_of(shown: DictionaryContext, uri: str, column: str, ids: set[int]) -> dict[int, int]:
     table = shown.type(uri).table
     return {row[0]: row[table.position[column]] for row in shown.tx.get_many(table, ids)}
 
 
-def _worker_values(shown: Shown) -> dict[str, Any]:
+def _worker_values(shown: DictionaryContext) -> dict[str, Any]:
     if shown.actor.context != WORKER:
         return {}
     workers = shown.records("worker", [shown.actor.id])
     return {name: value for each in shown.dictionaries("worker", workers) for name, value in each.items()}
 
 
-def _requesters(shown: Shown, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
+def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
     found: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
     for ticket_id, id, email, contact_id, org_id, first_name, last_name in _requester_rows(shown, records):
         found[ticket_id][str(id)] = {
@@ -165,7 +165,7 @@ def _requesters(shown: Shown, records: list[Record]) -> dict[int, dict[str, dict
     return found
 
 
-def _requester_rows(shown: Shown, records: list[Record]) -> list[tuple[Any, ...]]:
+def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tuple[Any, ...]]:
     requester: Any = REQUESTER.sql
     address, contact = table_named("address").alias("who"), table_named("contact").alias("person")
     return shown.tx.rows(

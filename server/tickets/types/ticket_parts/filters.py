@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
-from server.search.ast import Term, Text
+from server.search.ast import SearchValue, Term
 from server.search.conditions import NEVER, Condition, negated
-from server.search.filters import Filter, Way, WorkerFilter
+from server.search.filters import Filter, Relation, WorkerFilter
 from server.search.filters.base import is_null
 from server.search.filters.ways import select_between
 from server.search.values import integer, split_comparison, split_range
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
-    from server.search.compile import Scope
+    from server.search.compile import SearchScope
     from server.store.tables import Table
 
 FULL_LEVEL = 100
@@ -63,7 +63,7 @@ def comparison(value: str) -> Comparison:
 
 
 @dataclass(frozen=True)
-class GroupsOf(Way):
+class GroupsOf(Relation):
     """From workers to the tickets of the groups that they are members of."""
 
     @property
@@ -84,9 +84,9 @@ class InGroupsFilter(WorkerFilter):
     def __init__(self, name: str, note: str, **options: Any) -> None:
         super().__init__(name, note, "", GroupsOf(), sortable=False, **options)
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if text.value.strip().lower() == "current" and not text.quoted:
-            text = Text("me", False, text.position)
+            text = SearchValue("me", False, text.position)
         # It looks at no other column of the ticket, so totals can come from the summary.
         return dataclasses.replace(super().one(text, scope), columns=frozenset(("group_id",)))
 
@@ -97,7 +97,7 @@ class WatcherCountFilter(Filter):
     type = "number"
     splits_commas = True
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text):
             return NEVER  # a count always has a value
         asked = comparison(text.value)
@@ -130,25 +130,25 @@ class ResponsibilityFilter(Filter):
     counted_as = "level"
     splits_commas = True
 
-    def condition(self, term: Term, scope: "Scope") -> Condition:
+    def condition(self, term: Term, scope: "SearchScope") -> Condition:
         plain = super().condition(Term(term.field, term.value, False, term.position), scope)
         return self._own(scope) if (plain is NEVER) == term.negated else NEVER
 
-    def one(self, text: Text, scope: "Scope") -> Condition:
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text) or not comparison(text.value).holds(FULL_LEVEL):
             return NEVER
         return self._own(scope)
 
-    def order(self, scope: "Scope") -> Any:
+    def order(self, scope: "SearchScope") -> Any:
         member = table_named("group_member").alias("own_groups")
         own = member.select(member.c.group_id).where(member.c.worker_id == scope.actor_id)
         group = peewee.Column(self.table.sql, "group_id")
         return peewee.Case(None, ((group.in_(own), FULL_LEVEL),), 0)
 
-    def order_key(self, scope: "Scope") -> Hashable:
+    def order_key(self, scope: "SearchScope") -> Hashable:
         return scope.actor_id
 
-    def _own(self, scope: "Scope") -> Condition:
+    def _own(self, scope: "SearchScope") -> Condition:
         member = table_named("group_member").alias("own_groups")
         group = peewee.Column(self.table.sql, "group_id")
         return Condition(

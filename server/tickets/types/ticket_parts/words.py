@@ -10,7 +10,7 @@ import peewee
 
 from server.people.types.address import ADDRESS_TEXT
 from server.people.types.org import ORG_TEXT
-from server.search.ast import Text
+from server.search.ast import SearchValue
 from server.search.conditions import NEVER, At, Condition
 from server.search.filters import WordsFilter
 from server.search.filters.text import LAST_CHARACTER
@@ -18,7 +18,7 @@ from server.store import fulltext
 from server.store.tables import table_named
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT
 
-TICKET_TEXT = fulltext.Text("ticket_text", ("subject",), "ticket")
+TICKET_TEXT = fulltext.TextIndex("ticket_text", ("subject",), "ticket")
 IN_MESSAGE = "content header_subject header_from"  # parts of the index of messages
 
 
@@ -32,10 +32,10 @@ class TicketWords(WordsFilter):
         )  # fmt: skip
 
     @property
-    def indexes(self) -> tuple[fulltext.Text, ...]:
+    def indexes(self) -> tuple[fulltext.TextIndex, ...]:
         return (MESSAGE_TEXT, TICKET_TEXT, ADDRESS_TEXT, ORG_TEXT)
 
-    def words(self, texts: list[Text]) -> Condition:
+    def words(self, texts: list[SearchValue]) -> Condition:
         queries = [[fulltext.words_query(each.value, each.quoted, part) for each in texts] for part in (IN_MESSAGE, "")]
         said, named = (" AND ".join(filter(None, each)) for each in queries)
         if not said:
@@ -66,5 +66,5 @@ def _found(at: At, has_mask: bool) -> Any:
     return found
 
 
-def _rows(text: fulltext.Text, query: Any) -> Any:
+def _rows(text: fulltext.TextIndex, query: Any) -> Any:
     return text.sql.select(text.sql.rowid).where(fulltext.match(text, query))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from server.search.ast import Node, Sort, Term, Text
-from server.web.call import Call
+from server.search.ast import Node, SearchValue, Sort, Term
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 
 Operation = Literal["retrieve", "update", "create", "delete", "search", "list"]
@@ -34,7 +34,7 @@ class Family:
         shown = shapes.record(self.uri)
         return shapes.with_keys(shown, **{twin: shapes.ANY for twin, _ in self.twins}) if self.twins else shown
 
-    def named(self, function: Callable[[Call], Any]) -> Callable[[Call], Any]:
+    def named(self, function: Callable[[EndpointCall], Any]) -> Callable[[EndpointCall], Any]:
         """A function made for this family, under a name that no other one below the same controller has."""
         function.__name__ = "_".join([*self.path.split("/")[1:], function.__name__])
         return function
@@ -42,7 +42,7 @@ class Family:
 
 EVERYTHING: tuple[Operation, ...] = ("retrieve", "update", "create", "delete", "search")
 KEPT: tuple[Operation, ...] = ("retrieve", "update", "create", "search")
-OWN_GROUPS = Term("inGroupsOf", Text("me", False, 0), False, 0)
+OWN_GROUPS = Term("inGroupsOf", SearchValue("me", False, 0), False, 0)
 
 FAMILIES = (
     Family("activity_log", "activity_log", ("search",)),

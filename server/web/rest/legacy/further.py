@@ -4,7 +4,7 @@ from typing import Any
 
 from server.desk import comments, contexts, records
 from server.tickets import snippets
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names
 from server.web.rest.records import EXPAND, location
@@ -38,7 +38,7 @@ def _note(path: str, uri: str) -> None:
         Parameter("note", "string", "The text.", required=True),
         answer=shapes.keys({f"{uri}_id": shapes.ID}, note_id=shapes.ID),
     )
-    def note(call: Call) -> dict[str, Any]:
+    def note(call: EndpointCall) -> dict[str, Any]:
         note_id = comments.on_record(call.ctx, uri, call.id, call.params.text("note", ""), "note")
         return {f"{uri}_id": call.id, "note_id": note_id}
 
@@ -59,7 +59,7 @@ for path, uri in NOTED:
     EXPAND, META, is_small=is_small,
     answer=shapes.Success(named_shape(shapes.record("comment")), headers={"Location": "The path of the new comment."}),
 )  # fmt: skip
-def create_comment(call: Call) -> Answer:
+def create_comment(call: EndpointCall) -> Answer:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
@@ -75,7 +75,7 @@ def create_comment(call: Call) -> Answer:
     Parameter("context_id", "integer", "The record that the snippet is for, where it is for one."),
     answer=shapes.keys(text=shapes.TEXT),
 )
-def paste(call: Call) -> dict[str, Any]:
+def paste(call: EndpointCall) -> dict[str, Any]:
     return {"text": snippets.paste(call.ctx, call.id, call.params.id("context_id", 0) or 0)}
 
 
@@ -87,5 +87,5 @@ def paste(call: Call) -> dict[str, Any]:
     Parameter("type", "string", "The record type, by any of its names."),
     answer=BY_NUMBER,
 )
-def custom_fields(call: Call) -> dict[str, Any]:
+def custom_fields(call: EndpointCall) -> dict[str, Any]:
     return contexts.fields_of(call.ctx, call.arguments["type"])

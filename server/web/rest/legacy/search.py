@@ -6,7 +6,7 @@ from server.desk import criteria as conditions
 from server.desk import records
 from server.desk.criteria import Criteria, Criterion
 from server.errors import BadQuery
-from server.web.call import Call
+from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.families import FAMILIES, Family
 from server.web.rest.legacy.single import twinned
@@ -42,7 +42,7 @@ def page(family: Family) -> shapes.Schema:
     return shapes.keys({"results": shapes.list_of(family.shape), **LISTED, **COUNTED})
 
 
-def results(call: Call, family: Family, sent: Criteria) -> dict[str, Any]:
+def results(call: EndpointCall, family: Family, sent: Criteria) -> dict[str, Any]:
     """One page of results as these endpoints show it."""
     found = conditions.search(call.ctx, family.uri, search_request(call), sent)
     if family.twins and "results" in found:
@@ -52,7 +52,7 @@ def results(call: Call, family: Family, sent: Criteria) -> dict[str, Any]:
     return found
 
 
-def sent_criteria(call: Call, family: Family) -> Criteria:
+def sent_criteria(call: EndpointCall, family: Family) -> Criteria:
     """criteria[], oper[], value[], sortBy and sortAsc, with what the family adds."""
     params = call.params
     names, operators = params.text_list("criteria"), params.text_list("oper")
@@ -74,14 +74,14 @@ def sent_criteria(call: Call, family: Family) -> Criteria:
 def _search(family: Family) -> None:
     @endpoint("POST", f"{family.path}/search", f"Search: {family.name}.", "read", *SEARCH, answer=page(family))
     @family.named
-    def search(call: Call) -> dict[str, Any]:
+    def search(call: EndpointCall) -> dict[str, Any]:
         return results(call, family, sent_criteria(call, family))
 
 
 def _list(family: Family) -> None:
     @endpoint("GET", f"{family.path}/list", f"List: {family.name}.", "read", *ASKED, answer=page(family))
     @family.named
-    def listed(call: Call) -> dict[str, Any]:
+    def listed(call: EndpointCall) -> dict[str, Any]:
         sent = Criteria((), call.params.text("sortBy", ""), call.params.flag("sortAsc", True))
         return results(call, family, sent)
 

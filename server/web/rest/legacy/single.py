@@ -4,7 +4,7 @@ from typing import Any
 
 from server.desk import records
 from server.errors import Required
-from server.web.call import Answer, Call
+from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.families import FAMILIES, Family
@@ -17,12 +17,12 @@ DELETED = shapes.keys(id=shapes.ID)
 NAMES: shapes.Schema = {"properties": {"_labels": shapes.OBJECT, "_types": shapes.OBJECT}}
 
 
-def is_small(call: Call) -> bool:
+def is_small(call: EndpointCall) -> bool:
     """Whether nothing that was sent costs time before the write."""
     return SLOW_FIELDS.isdisjoint(call.params.names())
 
 
-def sent_fields(call: Call, also: frozenset[str] = frozenset()) -> dict[str, Any]:
+def sent_fields(call: EndpointCall, also: frozenset[str] = frozenset()) -> dict[str, Any]:
     """What was sent as fields: every parameter but those of the endpoint, and but `also`."""
     params = call.params
     names = [name for name in params.names() if name in params and name not in NOT_FIELDS | also]
@@ -32,12 +32,12 @@ def sent_fields(call: Call, also: frozenset[str] = frozenset()) -> dict[str, Any
     }
 
 
-def told(call: Call, family: Family, found: dict[str, Any]) -> dict[str, Any]:
+def told(call: EndpointCall, family: Family, found: dict[str, Any]) -> dict[str, Any]:
     """A record as these endpoints show it: with its second names and, for show_meta=1, _labels and _types."""
     return with_names(call, family.uri, twinned(family, found))
 
 
-def with_names(call: Call, uri: str, found: dict[str, Any]) -> dict[str, Any]:
+def with_names(call: EndpointCall, uri: str, found: dict[str, Any]) -> dict[str, Any]:
     """A record, for show_meta=1 with _labels and _types. Source: Response format, show_meta."""
     if not call.params.flag("show_meta", False):
         return found
@@ -55,7 +55,7 @@ def twinned(family: Family, found: dict[str, Any]) -> dict[str, Any]:
     return found | {twin: found[key] for twin, key in family.twins}
 
 
-def update_record(call: Call, family: Family) -> dict[str, Any]:
+def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
     """Change the record of the path by the fields that were sent."""
     fields = sent_fields(call)
     records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
@@ -85,7 +85,7 @@ def _one(name: str) -> str:
 def _retrieve(family: Family) -> None:
     @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, answer=shape(family))
     @family.named
-    def retrieve(call: Call) -> dict[str, Any]:
+    def retrieve(call: EndpointCall) -> dict[str, Any]:
         found = records.retrieve(call.ctx, family.uri, call.id, call.params.text("expand", ""))
         return told(call, family, found)
 
@@ -104,7 +104,7 @@ def _create(family: Family) -> None:
         answer=shapes.Success(shape(family), headers={"Location": "The path of the new record."}),
     )
     @family.named
-    def create(call: Call) -> Answer:
+    def create(call: EndpointCall) -> Answer:
         fields = sent_fields(call)
         if not fields:
             raise Required(_lacks_fields(family))
@@ -126,14 +126,14 @@ def _update(family: Family) -> None:
         answer=shape(family),
     )
     @family.named
-    def update(call: Call) -> dict[str, Any]:
+    def update(call: EndpointCall) -> dict[str, Any]:
         return update_record(call, family)
 
 
 def _delete(family: Family) -> None:
     @endpoint("DELETE", f"{family.path}/{{id}}", f"Delete {_one(family.name)}.", "small write", answer=DELETED)
     @family.named
-    def delete(call: Call) -> dict[str, Any]:
+    def delete(call: EndpointCall) -> dict[str, Any]:
         records.delete(call.ctx, family.uri, call.id)
         return {"id": call.id}
 
