@@ -13,8 +13,8 @@ from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, MAX_TEXT, Input
 from server.automation.program import FLOW
 from server.kata import annotations
-from server.queries.declared import KINDS, QueryKey
 from server.queries.frame import keys_of, query_types
+from server.queries.query_type import KINDS, QueryKey
 from server.records.shared import triggers
 from server.records.shared.triggers import Trigger
 from server.template import registry

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from console.shown import fragment
+from console.page_response import fragment
 
 HEIGHT = 100  # of a plot, in its own units; a browser stretches it
 SLOT = 10  # that a day, or another place on the axis, is wide

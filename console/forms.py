@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from console.shown import INVALID
+from console.page_response import INVALID
 from server.errors import HelpdeskError, TooMany, all_of
 from server.web import errors
 from server.web.params import Params

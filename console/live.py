@@ -4,7 +4,7 @@ new, and they ask for the page. Source: ours."""
 import json
 from collections.abc import Callable
 
-from console.shown import PageResponse
+from console.page_response import PageResponse
 from console.visit import Visit
 from server.context import Context
 from server.digits import id_in

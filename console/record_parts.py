@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from console import ui
+from console.page_response import fragment
 from console.sheet import Fact, File
-from console.shown import fragment
 from console.visit import Visit
 from server.outbox.delivery import Delivery, State
 from server.records.shared import paths

@@ -4,7 +4,7 @@ from typing import Any
 
 from console import files, ui
 from console.forms import Form
-from console.shown import PageResponse, fragment
+from console.page_response import PageResponse, fragment
 from console.visit import Visit
 from server.errors import HelpdeskError
 from server.web import errors

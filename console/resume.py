@@ -4,14 +4,14 @@ shown to be sent again, with what proves who sends them; then they are done as i
 from collections.abc import Iterator
 from typing import Any
 
-from console import asking
+from console import confirmation
 from console.forms import Form
+from console.page_response import INVALID, PageResponse
 from console.rendering import render
 from console.routes import Page
-from console.shown import INVALID, PageResponse
 from console.visit import FORM_TOKEN, Visit
 from server.access import second_factor
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
 from server.people import form_drafts, sign_in
 from server.people.sign_in import NewSession
@@ -46,11 +46,11 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
 
 def ask(visit: Visit) -> PageResponse:
     """The question before what cannot be undone, as a page: the form goes on from there."""
-    asked = (asking.QUESTION, asking.ANSWER)
+    asked = (confirmation.QUESTION, confirmation.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
     return render(
-        visit, "sure.html", INVALID, question=visit.form.text(asking.QUESTION, ""), fields=fields,
-        answer=asking.ANSWER, target=visit.shown_path, back=visit.referring_path,
+        visit, "sure.html", INVALID, question=visit.form.text(confirmation.QUESTION, ""), fields=fields,
+        answer=confirmation.ANSWER, target=visit.shown_path, back=visit.referring_path,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from server.digits import MAX_ID
 from server.discovery import load_all
 
 if TYPE_CHECKING:
-    from console.shown import PageResponse
+    from console.page_response import PageResponse
     from console.visit import Visit
 
 Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven admin"]

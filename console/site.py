@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from console import asking, drafts, files, resume, routes
+from console import confirmation, drafts, files, resume, routes
+from console.page_response import PageResponse, see
 from console.rendering import bug, problem
 from console.routes import Page
-from console.shown import PageResponse, see
 from console.visit import FORM_TOKEN, Visit
 from server import clock, log, times
 from server.access import sessions
@@ -16,7 +16,7 @@ from server.access.sessions import Session
 from server.context import Context, Service
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
@@ -183,7 +183,7 @@ class Console(Site):
             if visit.path == LOGIN and visit.session is not None:
                 return see(LOGIN)  # signed in by another tab in the meantime
             return resume.again(visit, resume.OLDER)
-        if visit.is_post and asking.is_open(visit):
+        if visit.is_post and confirmation.is_open(visit):
             return resume.ask(visit)
         shown = each.show(visit)
         if visit.is_post and shown.status == 303:

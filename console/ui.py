@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from console import asking, diffs, drafts, icons, locales, places
+from console import confirmation, diffs, drafts, icons, locales, navigation
 from console.forms import Form, sentence
 from console.locales import Locale
-from console.places import PLACES, NavigationItem, here, open_to, rail
-from console.shown import fragment
+from console.navigation import PLACES, NavigationItem, here, open_to, rail
+from console.page_response import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
@@ -91,7 +91,7 @@ def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
 def bar(visit: Visit, worker: Actor) -> Entries:
     """The bar of a phone."""
     shown = here([each for _, listed in rail(worker) for each in listed], visit.path)
-    return _marked(visit, places.bar(worker), shown)
+    return _marked(visit, navigation.bar(worker), shown)
 
 
 def group_key(group: str) -> str:
@@ -283,8 +283,8 @@ def undo(visit: Visit, path: str, fields: Sequence[tuple[str, str]]) -> str:
 
 
 def asks(text: str) -> str:
-    """What a form with data-confirm carries, so that it is asked where no scripts run, too; see console/asking.py."""
-    return fragment("parts/asks.html", question=asking.QUESTION, answer=asking.ANSWER, text=text)
+    """What a form with data-confirm carries, asked where no scripts run, too; see console/confirmation.py."""
+    return fragment("parts/asks.html", question=confirmation.QUESTION, answer=confirmation.ANSWER, text=text)
 
 
 def when(visit: Visit, at: int) -> str:

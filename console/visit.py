@@ -14,7 +14,7 @@ from server import times
 from server.access import second_factor, sessions
 from server.access.actor import Actor
 from server.access.known_devices import KNOWN_SECONDS
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.errors import NotFound, TooLarge

@@ -40,7 +40,7 @@ from server import (
     upkeep,
 )
 from server.access import provider
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation import saving
 from server.context import Service
 from server.desk import live_settings, service_settings
@@ -62,15 +62,15 @@ from server.store.database import Store
 from server.store.tables import Table
 from server.upkeep.restoring import Exchange, Restores
 from server.web import oauth, rest
-from server.web.away import MaintenanceResponder
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.mail_listener import MailListener
+from server.web.maintenance import MaintenanceResponder
 from server.web.meter import Meter
+from server.web.monitoring import MonitoringSites
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front, Site
-from server.web.watching import MonitoringSites
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 

@@ -13,7 +13,7 @@ import pytest
 
 from server.cli.commands import parser
 from server.settings import BY_NAME, PREFIX, load
-from server.web.watching import HEALTH
+from server.web.monitoring import HEALTH
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
 DOCKERFILE = (BUILD / "Dockerfile").read_text("utf-8")

@@ -35,7 +35,7 @@ from server.cli.describe import description, shipped_files
 from server.first_start import setup
 from server.kata import parse
 from server.kata.annotations import NOTES
-from server.mailroom.mailboxes import due, telling
+from server.mailroom.mailboxes import due, problems
 from server.queries.frame import query_types
 from server.records.shared import behavior_events
 from server.records.shared.points import POINTS
@@ -86,7 +86,7 @@ INTERNAL = {
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.records.MAX_EXCERPT_CHARS console.pages.records.MAX_TEXT_CHARS
-        tickets.types.ticket_parts.merged.MAX_MERGES
+        tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
         console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mail.MAX_LETTERS
@@ -141,10 +141,10 @@ INTERNAL = {
         console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS
         automation.examples.MAX_OUTCOME_CHARS console.pages.explorer.MAX_SHOWN_CHARS
         desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
-        upkeep.scheduled.MAX_IDS upkeep.scheduled.MAX_NAME_CHARS
-        upkeep.scheduled.MAX_PAYLOAD_CHARS
+        upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
+        upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
-        mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.telling.MAX_ERROR_CHARACTERS
+        mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
@@ -353,7 +353,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
         "mail.md": (
             ("waits two minutes for each", due.WAIT_SECONDS == 120),
             ("half an hour at most", due.MAX_WAIT_SECONDS == 1800),
-            ("second, fifth, tenth and twentieth", telling.TOLD_AT == (2, 5, 10, 20)),
+            ("second, fifth, tenth and twentieth", problems.TOLD_AT == (2, 5, 10, 20)),
         ),
         "operating.md": (
             ("good for half an hour", setup.LINK_SECONDS == 1800),

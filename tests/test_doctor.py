@@ -21,7 +21,7 @@ from server.settings import BUILD, Settings, load
 from server.store import lock
 from server.upkeep import backups, checkup
 from server.upkeep.finding import Finding
-from server.web.watching import HEALTH
+from server.web.monitoring import HEALTH
 from tests.outbound.peer import Peer, answer
 from tests.records.desk import NOW, Desk
 from tests.service import Server

@@ -52,7 +52,7 @@ ANY_RECORD_HAS = {
     "notification", "worker",
     "svc.contexts.activity_log", "svc.contexts.attachment", "svc.contexts.comment", "svc.contexts.worker",
 }  # fmt: skip
-COUNTED = {"builtin.py", "storing.py", "noted.py"}  # metrics are named after what they count
+COUNTED = {"builtin.py", "storing.py", "usage_flush.py"}  # metrics are named after what they count
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
 
 

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from server import app
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk import records
 from server.errors import Unavailable
 from server.settings import load

@@ -7,10 +7,10 @@ import re
 import segno
 
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.pages.login import new_password
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany

@@ -3,9 +3,9 @@
 Source: decisions, who may change the address that somebody signs in with."""
 
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
 from server.people import login_address

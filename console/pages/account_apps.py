@@ -2,9 +2,9 @@
 it. Source: ours."""
 
 from console import lists
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.desk import records

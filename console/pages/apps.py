@@ -8,9 +8,9 @@ from typing import Any
 
 from console import drafts, lists, overlaps, scope_check
 from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
 from console.ui import moment
 from console.visit import Visit
 from server.access import app_secrets

@@ -5,9 +5,9 @@ from functools import partial
 
 from console import diffs, drafts, scope_check
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.ui import distance, moment
 from console.visit import Visit
 from server import times

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from console.forms import Form
+from console.page_response import PageResponse, again, file, see
 from console.rendering import render
 from console.routes import SMALL_FORM_BYTES, page
-from console.shown import PageResponse, again, file, see
 from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
-from server.upkeep import backups, restoring, scheduled
+from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
@@ -147,7 +147,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
         wrong = error.message if isinstance(error, HelpdeskError) else f"The folder has changed: {error.strerror}."
         rows = []
-    job, last = scheduled.only(ctx, backups.KIND), restoring.last(ctx)
+    job, last = scheduled_jobs.only(ctx, backups.KIND), restoring.last(ctx)
     is_made = job is not None and job.state in ("due", "running") and not job.error
     own = next((each for each in found if not each.is_sent), None)
     shown = render(

@@ -4,15 +4,15 @@ The request stands in the address and is read anew each time; the form adds what
 
 from urllib.parse import urlencode, urlsplit
 
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import FORM_TOKEN, Visit
 from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.context import Service
 from server.errors import Invalid
-from server.people import consenting
+from server.people import consent
 from server.web import oauth
 
 # The code must not leave with the address of the page, neither to us nor to what the app shows.
@@ -53,7 +53,7 @@ def answer(visit: Visit) -> PageResponse:
         return _to(provider.deny(service, asked))
     if decided != "allow":
         return _question(visit, asked, "Choose one of the two.")
-    return _to(consenting.allow(visit.ctx, asked))
+    return _to(consent.allow(visit.ctx, asked))
 
 
 def _asked(visit: Visit) -> AuthorizationRequest | AuthorizationRefusal:
@@ -73,7 +73,7 @@ def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
 
 def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
-    known = consenting.given(visit.ctx, asked.app_id)
+    known = consent.given(visit.ctx, asked.app_id)
     shown = render(
         visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
         seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),

@@ -16,9 +16,9 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from console import lists, postman
 from console.forms import Form
+from console.page_response import PageResponse, attachment
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, attachment
 from console.ui import Sample, as_json, bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid, NotFound, nearest

@@ -5,9 +5,9 @@ from typing import Any
 
 from console import drafts, lists, owners
 from console.forms import Form, sentence
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.ui import quoted
 from console.visit import Visit
 from server.desk import custom_fields, deleted_fields, records

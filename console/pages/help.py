@@ -2,9 +2,9 @@
 Source: ours."""
 
 from console.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
+from console.page_response import PageResponse
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse
 from console.visit import Visit
 from server.errors import NotFound, nearest
 

@@ -3,11 +3,11 @@ scripts, and both answer scripts in JSON. Source: ours."""
 
 from dataclasses import asdict, dataclass
 
-from console import articles, lists, owners, places
+from console import articles, lists, navigation, owners
+from console.page_response import PageResponse
 from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse
 from console.visit import Visit
 from server.settings import SETTINGS
 
@@ -81,7 +81,7 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     words = q.lower().split()
     hits = [
         JumpTarget(each.label, "Page", each.path)
-        for each in places.open_to(visit.actor)
+        for each in navigation.open_to(visit.actor)
         if _fits(words, f"{each.label} {each.words}")
     ]
     if not words:

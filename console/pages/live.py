@@ -1,12 +1,12 @@
 """Settings that administrators change while the service runs, one at a time. Source: ours."""
 
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.pages.mail import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest

@@ -3,11 +3,11 @@
 from urllib.parse import urlencode
 
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup

@@ -7,9 +7,9 @@ from typing import Any
 
 from console import lists
 from console.forms import Form, sentence
+from console.page_response import PageResponse, file, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, file, see
 from console.ui import PAGE_ROWS, bytes_text
 from console.visit import Visit
 from server.desk import records
@@ -20,7 +20,7 @@ from server.mailroom import flood, mail_dns, mail_listening, mail_setup
 from server.mailroom.mail_setup import MailboxStatus, TestFailed
 from server.mailroom.mailboxes import dead_letters, letters
 from server.mailroom.routing import MAX_ROUTES
-from server.outbox import waiting
+from server.outbox import mail_queue
 from server.people import profile
 from server.settings import Settings, shown
 
@@ -123,7 +123,7 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
         visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
         transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
-        parked=waiting.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
+        parked=mail_queue.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
         listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
         routes=routes, places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
     )  # fmt: skip
@@ -458,12 +458,13 @@ def _accounts(visit: Visit) -> list[tuple[str, str]]:
 def show_outbox(visit: Visit) -> PageResponse:
     """Mail that has not left, and why. Raises Invalid for a state that there is not."""
     state = visit.query.text("state", "")
-    if state and state not in waiting.FILTERS:
+    if state and state not in mail_queue.FILTERS:
         raise Invalid(
-            f"state: '{state[:60]}' is none{nearest(state, waiting.FILTERS)}; use one of {', '.join(waiting.FILTERS)}"
+            f"state: '{state[:60]}' is none{nearest(state, mail_queue.FILTERS)}; "
+            f"use one of {', '.join(mail_queue.FILTERS)}"
         )
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = waiting.listed(visit.ctx, state, PAGE_ROWS, number)
+    found, total = mail_queue.listed(visit.ctx, state, PAGE_ROWS, number)
     return render(
         visit, "outbox.html", tabs=_tabs(visit), found=found, total=total, page=number, state=state, states=SHOWN,
         badges=STATES,
@@ -473,7 +474,7 @@ def show_outbox(visit: Visit) -> PageResponse:
 @page("GET", f"{OUTBOX}/{{id}}", "admin")
 def show_letter(visit: Visit) -> PageResponse:
     """One mail that has not left."""
-    found = waiting.letter(visit.ctx, visit.id)
+    found = mail_queue.letter(visit.ctx, visit.id)
     return render(visit, "outbox_mail.html", tabs=_tabs(visit), found=found, badges=STATES)
 
 
@@ -481,7 +482,7 @@ def show_letter(visit: Visit) -> PageResponse:
 def send_again(visit: Visit) -> PageResponse:
     """Let a mail be tried at once."""
     try:
-        waiting.send_again(visit.ctx, visit.id)
+        mail_queue.send_again(visit.ctx, visit.id)
         visit.tell("The mail is tried now. Load this page again to see whether it left.")
     except NotFound as error:
         visit.tell(error.message)
@@ -492,7 +493,7 @@ def send_again(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Remove a mail: it is not sent."""
     try:
-        visit.tell(f"'{waiting.drop(visit.ctx, visit.id)[:200]}' is dropped and not sent.")
+        visit.tell(f"'{mail_queue.drop(visit.ctx, visit.id)[:200]}' is dropped and not sent.")
     except NotFound as error:
         visit.tell(error.message)
     return see(OUTBOX)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from console.forms import Form, sentence
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.context import Context
 from server.errors import HelpdeskError

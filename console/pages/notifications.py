@@ -1,8 +1,8 @@
 """The address of a notification: it counts as read, and leads on to what it is about. Source: Records, `url_markread`;
 where it leads when that is elsewhere is ours."""
 
+from console.page_response import PageResponse, see
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.records.shared import paths

@@ -12,16 +12,16 @@ from typing import Any
 
 from console import drafts, lists
 from console.forms import Form, sentence
+from console.page_response import INVALID, PageResponse, attachment, see
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, attachment, see
 from console.ui import Option
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
+from server.packages import bundle, exporting, importing, library, requirements
 from server.packages import document as documents
-from server.packages import exporting, importing, library, requirements, shipped
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
 from server.packages.importing import ImportResult
 from server.packages.library import PastImport
@@ -114,7 +114,7 @@ def show_list(visit: Visit) -> PageResponse:
 def show_shipped(visit: Visit) -> PageResponse:
     """A package that comes with the program. Raises NotFound."""
     name = visit.query.text("name", "")
-    return _open(visit, shipped.package(name), name, "")
+    return _open(visit, bundle.package(name), name, "")
 
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
@@ -139,7 +139,7 @@ def run(visit: Visit) -> PageResponse:
     """Import a package, or tell what it would make."""
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
     try:
-        tree = shipped.package(name) if name else _tree(text)
+        tree = bundle.package(name) if name else _tree(text)
         document = documents.read(tree)
         prompts = _prompts(visit, document)
     except HelpdeskError as error:
@@ -212,8 +212,8 @@ def _tree(text: str) -> Any:
 
 def _list(visit: Visit, form: Form) -> PageResponse:
     found = []
-    for name in shipped.names():
-        tree = shipped.package(name)["package"]
+    for name in bundle.names():
+        tree = bundle.package(name)["package"]
         found.append((name, tree.get("name") or name, (tree.get("library") or {}).get("description", "")))
     place = _LINE.search(form.errors.get("package_json", ""))
     mistakes = [(int(place[1]), form.errors["package_json"])] if place else []

@@ -4,9 +4,9 @@ from typing import Any
 
 from console import drafts, lists
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.errors import HelpdeskError, Invalid

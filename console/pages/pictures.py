@@ -1,7 +1,7 @@
 """Pictures of records, at the addresses that the API tells. Source: Records, `_image_url`; the initials are ours."""
 
+from console.page_response import PageResponse
 from console.routes import page
-from console.shown import PageResponse
 from console.visit import Visit
 from server.desk import pictures
 

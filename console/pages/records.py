@@ -6,11 +6,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from console import record_parts, sheet
+from console.page_response import PageResponse, see
 from console.pages.jump import KINDS
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest

@@ -5,10 +5,10 @@ from typing import Any
 
 from console import lists
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.access.rules import REASONS
 from server.desk import contexts, records

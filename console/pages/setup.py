@@ -6,10 +6,10 @@ The code in the address is the secret that allows it; it works once and is not l
 from urllib.parse import urlsplit
 
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.pages.mail import ENCRYPTIONS, PARAMS
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.first_start import address, demo, setup

@@ -2,9 +2,9 @@
 
 from console import lists, reports
 from console.forms import sentence
+from console.page_response import PageResponse, fragment, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, fragment, see
 from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do

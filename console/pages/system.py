@@ -12,9 +12,9 @@ import apsw
 import tornado
 
 from console import lists
+from console.page_response import PageResponse, again, see
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, again, see
 from console.ui import bytes_text
 from console.visit import Visit
 from server import log
@@ -22,7 +22,7 @@ from server import settings as table
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
-from server.upkeep import database_check, health, scheduled, verdict
+from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
 
@@ -77,7 +77,7 @@ def show(visit: Visit) -> PageResponse:
         visit, "system.html", tabs=TABS, judged=visit.verdict, facts=facts, started_at=watched.started_at,
         waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
-        job=scheduled.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
+        job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
         troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES,
     )  # fmt: skip
 

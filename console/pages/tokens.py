@@ -4,9 +4,9 @@ from urllib.parse import quote
 
 from console import lists
 from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import times

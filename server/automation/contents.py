@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from server.access.own import own_context
 from server.access.rules import Rules
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk import files
 from server.desk.files import OCTETS, StoredFile, require_kept

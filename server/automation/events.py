@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from server import log
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation import bindings
 from server.automation.host import LogEntry
 from server.automation.reading import holds_bytes

@@ -11,7 +11,7 @@ from server.context import Context
 from server.desk.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.digits import is_whole
 from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

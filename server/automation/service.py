@@ -17,7 +17,7 @@ from server.desk import metrics, records
 from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from server.store.transaction import Transaction
 
 MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed

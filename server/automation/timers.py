@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server import times
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation import bindings, continuations, recurrence
 from server.automation.engine import RunResult
 from server.automation.host import LogEntry, Script

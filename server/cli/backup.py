@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from server import app, log
-from server.access.own import command_context
+from server.access.service_actor import command_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.cli.progress import Progress

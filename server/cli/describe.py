@@ -18,7 +18,7 @@ from server.automation.command import COMMANDS, Command
 from server.cli import texts
 from server.cli.arguments import command
 from server.jobs import queue, scheduler
-from server.packages import shipped
+from server.packages import bundle
 from server.queries import frame
 from server.records import registry as record_types
 from server.store import schema
@@ -97,7 +97,7 @@ def description() -> dict[str, Any]:
         "scans": scheduler.names(),
         "tables": tables,
         "migrations": [name for name, _ in schema.all_migrations()],
-        "packages": shipped.names(),
+        "packages": bundle.names(),
         "files": {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in shipped_files().items()},
     }
 

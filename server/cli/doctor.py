@@ -21,7 +21,7 @@ from server.store import lock
 from server.upkeep import checkup, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.verdict import Verdict
-from server.web.watching import HEALTH, LOOK_NOW
+from server.web.monitoring import HEALTH, LOOK_NOW
 
 DONE, FAILED = 0, 1
 MOST_TOLD = 3

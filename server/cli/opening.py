@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from server import app, log
-from server.access.own import command_context
+from server.access.service_actor import command_context
 from server.context import Context
 from server.errors import Invalid
 from server.settings import Settings, load

@@ -11,7 +11,7 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.context import Context
 from server.errors import Invalid, Required, TooLarge
-from server.packages import exporting, importing, shipped
+from server.packages import bundle, exporting, importing
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
@@ -26,7 +26,7 @@ def declare(commands: Any) -> None:
         "Import a package: all of it or nothing.",
     )  # fmt: skip
     bring.add_argument(
-        "file", metavar="FILE", help=f"a package, - for standard input, or a shipped one: {', '.join(shipped.names())}"
+        "file", metavar="FILE", help=f"a package, - for standard input, or a shipped one: {', '.join(bundle.names())}"
     )
     bring.add_argument(
         "--answer", action="append", default=[], metavar="KEY=VALUE",
@@ -90,7 +90,7 @@ def _export(options: argparse.Namespace) -> None:
 
 def _package(file: str) -> Any:
     if file != "-" and not Path(file).exists():
-        return shipped.package(file)
+        return bundle.package(file)
     text = texts.read(file)
     if len(text.encode()) > MAX_PACKAGE_BYTES:
         raise TooLarge(f"the package {file} is larger than {MAX_PACKAGE_BYTES} bytes", limit=MAX_PACKAGE_BYTES)

@@ -9,7 +9,7 @@ from typing import Any
 
 from console import site
 from server import app, log
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.first_start import setup

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from server import app, log
-from server.access.own import command_context
+from server.access.service_actor import command_context
 from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 
 from server import times
-from server.counting.walls import LAST, WallClock
+from server.counting.wall_clock import LAST, WallClock
 
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import peewee
 
-from server.access.gone import NOBODY, Owner, may_know, owner_of
+from server.access.deleted_records import NOBODY, Owner, may_know, owner_of
 from server.context import Context, Service
 from server.desk.dictionary import Dictionaries
 from server.errors import Gone

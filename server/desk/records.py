@@ -10,7 +10,7 @@ from server import times
 from server.access.rules import Rules
 from server.context import Context
 from server.counting.subtotals import subtotals
-from server.desk import metrics, word_filling
+from server.desk import index_backfill, metrics
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.reading import RecordReader
@@ -183,7 +183,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
         return answer
 
     found = reading(ctx, read)
-    if told := word_filling.notes(ctx.service.store, ctx.service.registry, record_type):
+    if told := index_backfill.notes(ctx.service.store, ctx.service.registry, record_type):
         found["notes"] = told
     asked_by = {"record_type": record_type.uri, "worker_id": ctx.actor.worker_id}
     metrics.record(ctx.service, RECORD_SEARCH, 1, asked_by, ctx.now)

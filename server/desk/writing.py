@@ -15,7 +15,9 @@ from server.records.shared.tables import REMAINS
 from server.store import fulltext
 from server.store.transaction import Transaction
 
-PORTION = 50  # messages, comments and files that go with a record in one transaction; remains.py takes the rest
+PORTION = (
+    50  # messages, comments and files that go with a record in one transaction; deferred_deletion.py takes the rest
+)
 
 
 class RecordWriter(RecordReader):

@@ -10,7 +10,7 @@ import peewee
 
 from server import log
 from server.context import Context
-from server.desk.data_taken import log_export
+from server.desk.data_exports import log_export
 from server.errors import HelpdeskError
 from server.export import contents
 from server.export.lines import Lines, embedded, time_text

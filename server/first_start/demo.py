@@ -11,7 +11,7 @@ from typing import Any
 
 from server import mailroom, resources
 from server.access.actor import APP
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context
 from server.desk import records, service_settings
 from server.desk.writing import RecordWriter

@@ -13,7 +13,7 @@ from server.context import Context, Service
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
-from server.packages import importing, shipped
+from server.packages import bundle, importing
 from server.people import sign_in
 from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
@@ -44,7 +44,7 @@ def prepare(ctx: Context) -> None:
 def furnish(ctx: Context) -> None:
     """Import the starter package into a new database, once its built-in records are there. Source: ours."""
     if ctx.service.store.read(_is_bare):
-        starter = shipped.package(STARTER)
+        starter = bundle.package(STARTER)
 
         def write(tx: Transaction) -> None:
             if _is_bare(tx):

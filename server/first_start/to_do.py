@@ -9,7 +9,7 @@ from email.utils import formataddr, formatdate
 from typing import Any
 
 from server import mailroom
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.access.tokens import TOKEN
 from server.context import Context
 from server.desk import service_settings

@@ -25,7 +25,7 @@ from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
-from server.mailroom import Receipt, asking
+from server.mailroom import Receipt, mail_filter
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot
@@ -151,7 +151,7 @@ class _Import:
             mail.answer.get()
 
     def _submit(self, source: str, number: int, place: str, raw: bytes) -> None:
-        if any(events.is_bound(self._ctx, name) for name in (asking.FILTER, asking.ROUTE)):
+        if any(events.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
             self.settle()  # these automations are shown the ticket of a mail, which another one may be just making
         try:
             write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw)

@@ -15,7 +15,7 @@ from server.mail.compose import OutgoingMail, new_message_id
 from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
 from server.mailroom.mailboxes import checking, due
-from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
 from server.outbox.sender import TransportChoice, default_sender

@@ -8,11 +8,11 @@ from server.context import Context
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mailroom import asking, bounces, flood, repeats, routing, storing, threading
+from server.mailroom import bounces, flood, mail_filter, repeats, routing, storing, threading
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
-from server.mailroom.asking import FilteredMail
 from server.mailroom.incoming import IncomingMail
+from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.records.base import Record
@@ -60,7 +60,7 @@ def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt]:
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
     by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
-    found, sender = asking.asked(by, incoming), incoming.mail.sender
+    found, sender = mail_filter.asked(by, incoming), incoming.mail.sender
     return lambda tx: _take(by, tx, found, sender)
 
 
@@ -76,7 +76,7 @@ def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Rec
         return again
     sender = senders.address_of_sender(writing, known, email)
     if asked.org_id is not None:
-        asking.write_organization(writing, asked.org_id, sender)
+        mail_filter.write_organization(writing, asked.org_id, sender)
         sender = {**sender, "org_id": asked.org_id}
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
@@ -99,7 +99,7 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
-    asking.write_customs(writing, asked.customs, ticket["id"], message_id)
+    mail_filter.write_customs(writing, asked.customs, ticket["id"], message_id)
     events.tell(writing, "mail.received", {
         "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
     })  # fmt: skip
@@ -109,7 +109,7 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
 def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
     incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
-    place = asking.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
+    place = mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
     ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)

@@ -10,7 +10,7 @@ from server.desk.reading import RecordReader
 from server.mailroom.incoming import IncomingMail
 from server.records.base import Record
 from server.store.statements import in_list, slot
-from server.tickets.types.ticket_parts import merged
+from server.tickets.types.ticket_parts import merges
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
 
 def survivor(reading: RecordReader, ticket_id: int) -> Record | None:
     """The ticket, or the one that it was merged into in the end; None when there is none."""
-    return merged.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
+    return merges.survivor(lambda id: reading.record("ticket", id), reading.record("ticket", ticket_id))
 
 
 def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:

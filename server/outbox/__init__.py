@@ -3,7 +3,7 @@
     sender.py   From address, name, signature, template, transport       content.py  text and HTML of a mail
     rows.py     what a draft does not tell: claims, the mail itself
     deliver.py  one attempt to send one draft, and what follows          due.py      finds drafts that are due
-    sending.py  threads for each transport                      standing.py  the ticket of a reply that cannot leave
+    sending.py  threads for each transport                ticket_status.py  the ticket of a reply that cannot leave
 
 A draft that is queued is mail to send. Not for what a message does to its ticket: that is tickets/."""
 

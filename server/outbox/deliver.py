@@ -9,7 +9,7 @@ from typing import Any
 
 from server import log, times
 from server.access.actor import Actor
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
 from server.desk import events
@@ -24,7 +24,7 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, rows, signing, standing
+from server.outbox import causes, rows, signing, ticket_status
 from server.outbox.content import ImageUrl, Placeholders, in_template
 from server.outbox.sender import NO_TRANSPORT, TransportChoice, opened, way_of
 from server.people import late_links
@@ -167,7 +167,7 @@ def failed(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFa
     by_transport = RecordWriter(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
     by_transport.log("transport.delivery.error", DRAFT, draft_id, {"error": text}, also_notify=told)
     if draft["ticket_id"] and draft["type"].startswith("ticket.") and (fails == 1 or is_over):
-        standing.reopen(writing, draft_id, draft["ticket_id"])
+        ticket_status.reopen(writing, draft_id, draft["ticket_id"])
     if is_over:
         rows.wake_others(writing, draft["ticket_id"])
 
@@ -204,7 +204,7 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: DeliveryRe
             })  # fmt: skip
     if row["message_id"]:
         events.tell(writing, "mail.sent", events.record_values("message", "svc.contexts.message", row["message_id"]))
-    standing.restore(writing, draft["ticket_id"], row["reopened"])
+    ticket_status.restore(writing, draft["ticket_id"], row["reopened"])
     writing.delete("draft", draft_id)
     rows.wake_others(writing, draft["ticket_id"])
 

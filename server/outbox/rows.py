@@ -36,7 +36,7 @@ OUTGOING = Table(
     key=("draft_id",),
 )
 # is_parked: there is no transport for its sender. mail: JSON, see deliver.MailSpec; "" until ticket and message exist.
-# reopened: JSON, the ticket as it was before a failure opened it, see standing.py; "" for none.
+# reopened: JSON, the ticket as it was before a failure opened it, see ticket_status.py; "" for none.
 # checked: the digest of params that were checked when a worker sent them; other params are checked again.
 
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}

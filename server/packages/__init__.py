@@ -4,6 +4,6 @@
     prompts.py       answers to questions         placeholders.py  values that the package asks for itself
     substitution.py  {{{templates}}} in a package  sections.py     sections as records to make
     importing.py     all of it, in one transaction
-    exporting.py     records as a document         shipped.py      the packages that come with the program
+    exporting.py     records as a document         bundle.py       the packages that come with the program
 
 Source: Packages."""

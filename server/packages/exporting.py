@@ -10,7 +10,7 @@ import peewee
 
 from server.context import Context
 from server.desk import references
-from server.desk.data_taken import log_export
+from server.desk.data_exports import log_export
 from server.desk.dictionary import Dictionaries
 from server.errors import Invalid, Required, TooLarge
 from server.fields import ContextName, Field, Id

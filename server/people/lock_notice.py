@@ -4,7 +4,7 @@ whoever does that cannot fill a mailbox. Source: ours."""
 from typing import Any
 
 from server.access.lockout import WINDOW_SECONDS
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Service
 from server.desk.writing import RecordWriter
 from server.jobs.queue import job

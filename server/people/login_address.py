@@ -7,7 +7,7 @@ from typing import Any
 
 from server.access import password_links
 from server.access.actor import lent
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

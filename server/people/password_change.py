@@ -4,7 +4,7 @@ from typing import Any
 
 from server.access import actor as actors
 from server.access import known_devices, lockout, password_links, sessions
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
 from server.desk.writing import RecordWriter

@@ -1,5 +1,5 @@
 """Data queries: texts that ask for lists, counts and series of records. Source: Data queries.
 
-frame.py      a text becomes an answer       declared.py   what a type of query says about itself
-reading.py    text to values                 asked.py      the values, checked and typed, for a type to read
+frame.py      a text becomes an answer       query_type.py  what a type of query says about itself
+reading.py    text to values                 data_query.py  the values, checked and typed, for a type to read
 types/        one file for each type"""

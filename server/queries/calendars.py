@@ -1,9 +1,9 @@
 """What the data queries on calendars share: which calendars a search names, and what is on them in a range."""
 
 from server.errors import Invalid
-from server.queries.asked import DataQuery, KeyValues
+from server.queries.data_query import DataQuery, KeyValues
 from server.records.base import Record
-from server.records.calendars import stored
+from server.records.calendars import events
 from server.records.calendars.occurrences import Occurrence
 
 MAX_CALENDARS = 100  # of one data query
@@ -27,6 +27,6 @@ def on_them(asked: DataQuery, key: str, calendars: list[Record], start: int, end
     """{calendar id: what is on it from `start` until before `end`}. Raises BadDataQuery under `key` for a range that
     cannot be looked at."""
     try:
-        return stored.occurrences(asked.tx, calendars, start, end, asked.scope.tz)
+        return events.occurrences(asked.tx, calendars, start, end, asked.scope.tz)
     except Invalid as error:
         raise asked.values.bad(key, error.message) from error

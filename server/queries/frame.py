@@ -11,8 +11,8 @@ from server.context import Context
 from server.discovery import load_all
 from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
 from server.queries import kinds
-from server.queries.asked import DataQuery, KeyValues, zone_of
-from server.queries.declared import TIMEOUT, TIMEZONE, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues, zone_of
+from server.queries.query_type import TIMEOUT, TIMEZONE, QueryKey, QueryResult, QueryType
 from server.queries.reading import KeyValue, given, require, terms_of
 from server.search.ast import SearchValue, Term
 from server.search.compile import SearchScope

@@ -2,7 +2,7 @@
 
 from server import times
 from server.errors import Invalid
-from server.queries.asked import DataQuery
+from server.queries.data_query import DataQuery
 
 
 def edges(asked: DataQuery, key: str, default: str, now: int | None = None) -> times.Span:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from server.queries.asked import KeyValues
+from server.queries.data_query import KeyValues
 
 
 def labels(series: Sequence[KeyValues], *taken: str) -> list[str]:

@@ -12,7 +12,7 @@ from server.counting.dimensions.records import RecordDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function
 from server.errors import BadDataQuery
-from server.queries.asked import DataQuery, KeyValues
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of
 from server.records.base import RecordType
 

@@ -5,9 +5,9 @@ Not for records: searches find those."""
 from collections.abc import Sequence
 from typing import Any
 
-from server.queries.asked import KeyValues
-from server.queries.declared import FILTER, LIMIT, PAGE, QueryResult
+from server.queries.data_query import KeyValues
 from server.queries.paging import page_of
+from server.queries.query_type import FILTER, LIMIT, PAGE, QueryResult
 
 LISTED = (FILTER, LIMIT, PAGE)
 Item = dict[str, Any]

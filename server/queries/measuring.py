@@ -5,7 +5,7 @@ from server.counting.dimensions.options import options
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named, plain
 from server.errors import BadDataQuery
-from server.queries.asked import KeyValues
+from server.queries.data_query import KeyValues
 from server.queries.formula import formula
 from server.queries.subtotals.result import Metric
 

@@ -1,7 +1,7 @@
 """Numbers in data queries: with a fraction, and below zero, where whole ones of a declared range do not do."""
 
 from server.errors import Invalid
-from server.queries.asked import KeyValues
+from server.queries.data_query import KeyValues
 from server.search.filters.number import decimal
 
 MAX_MAGNITUDE = 10.0**15  # beyond it neighbouring floats are more than a fraction apart

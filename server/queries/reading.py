@@ -1,13 +1,13 @@
 """The text of a data query becomes values: every key against its declaration, each mistake with its position.
 
-Knows no type of query and no record type; what values mean is asked.py's and the types'."""
+Knows no type of query and no record type; what values mean is data_query.py's and the types'."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from server.errors import BadDataQuery, nearest
-from server.queries.declared import KINDS, QueryKey
+from server.queries.query_type import KINDS, QueryKey
 from server.search.ast import BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.lexer import TokenKind, tokens
 from server.search.parser import parse_group

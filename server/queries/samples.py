@@ -3,9 +3,9 @@
 import random
 
 from server.counting.measures import plain
-from server.queries.asked import KeyValues
-from server.queries.declared import QueryKey
+from server.queries.data_query import KeyValues
 from server.queries.numbers import number_of
+from server.queries.query_type import QueryKey
 
 MAX_SAMPLES = 1_000  # of one series
 DEFAULT_SAMPLES = 10

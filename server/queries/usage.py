@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from server.counting.bins import UNIT_BY_NAME, TimeScale
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult
+from server.queries.data_query import DataQuery
+from server.queries.query_type import QueryResult
 from server.times.reading import unix
 
 MONTHS = 13  # with the one that goes on

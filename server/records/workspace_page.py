@@ -3,7 +3,7 @@
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from server.records.workspaces import contents
 from server.records.workspaces.visits import VISIT
 from server.store.tables import Index

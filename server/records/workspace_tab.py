@@ -2,8 +2,8 @@
 
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
-from server.records.shared.noted import noted
 from server.records.shared.owners import WORKER
+from server.records.shared.usage_buffer import noted
 from server.records.workspaces import contents
 from server.search.filters import BelongsTo, ChooserFilter, DeepFilter
 from server.store.tables import Index

@@ -26,7 +26,7 @@ _PLAIN = str.maketrans({
 })  # fmt: skip
 
 
-# Indexes that came when there were rows already, and how far they are filled; see desk/word_filling.py.
+# Indexes that came when there were rows already, and how far they are filled; see desk/index_backfill.py.
 TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id")], key=("name",))
 
 

@@ -21,11 +21,11 @@ from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import COMPOSE
 from server.store.transaction import Transaction
-from server.tickets import asking, drafts, letter, requesters, spam
+from server.tickets import drafts, letter, requesters, send_filter, spam
 from server.tickets.letter import TICKET, MailFacts, Recipients
+from server.tickets.mail_loops import NOTE, is_unsent
 from server.tickets.parameters import ComposeRequest, compose_request
 from server.tickets.types.ticket_parts.status import WORDS
-from server.tickets.unsent import NOTE, is_unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if not request.dont_send:
         recipients = Recipients(request.to, request.cc, request.bcc)
-        changed = asking.asked(ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at)
+        changed = send_filter.asked(ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at)
         if changed is not None:
             prepared = prepare(ctx, drafts.compose_of(ctx, changed), ctx.actor.worker_id)
     if request.send_at:

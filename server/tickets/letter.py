@@ -28,9 +28,9 @@ from server.records.shared.tables import ATTACHED
 from server.records.traits.custom_fields import write_values
 from server.settings import VERSION
 from server.tickets import requesters
+from server.tickets.mail_loops import NOTE
 from server.tickets.parameters import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
-from server.tickets.unsent import NOTE
 
 TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 SENT = "ticket.message.outbound"

@@ -6,7 +6,7 @@ from server.context import Context
 from server.outbox.making import Save, makes
 from server.records.base import Record
 from server.records.shared.sending import COMPOSE, FORWARD, REPLY, TRANSACTIONAL
-from server.tickets import asking, drafts, letter, transactional
+from server.tickets import drafts, letter, send_filter, transactional
 from server.tickets.compose import prepare as prepare_compose
 from server.tickets.compose import save as save_compose
 from server.tickets.reply import prepare as prepare_reply
@@ -15,14 +15,14 @@ from server.tickets.reply import save as save_reply
 
 @makes(COMPOSE)
 def _ticket(by: Context, draft: Record, is_checked: bool) -> Save:
-    draft = asking.changed(by, draft) or draft
+    draft = send_filter.changed(by, draft) or draft
     prepared = prepare_compose(by, drafts.compose_of(by, draft), draft["worker_id"], is_checked)
     return lambda writing, id: save_compose(writing, prepared, id)[1]
 
 
 @makes(REPLY, FORWARD)
 def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
-    draft = asking.changed(by, draft) or draft
+    draft = send_filter.changed(by, draft) or draft
     request = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
     prepared = prepare_reply(by, request, is_checked)
     return lambda writing, id: save_reply(writing, prepared, id)[0]

@@ -4,7 +4,7 @@ from server.context import Context
 from server.desk import records
 from server.records.base import Record
 from server.store.transaction import Transaction
-from server.tickets.types.ticket_parts import merged
+from server.tickets.types.ticket_parts import merges
 
 
 def ticket_id(ctx: Context, mask: str) -> int | None:
@@ -18,7 +18,7 @@ def ticket_id(ctx: Context, mask: str) -> int | None:
             return tickets.record(row) if row is not None else None
 
         first = tx.first(tickets.table, mask=mask)
-        found = merged.survivor(record_of, tickets.record(first) if first is not None else None)
+        found = merges.survivor(record_of, tickets.record(first) if first is not None else None)
         return int(found["id"]) if found is not None else None
 
     return records.reading(ctx, read)

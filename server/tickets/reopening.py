@@ -6,7 +6,7 @@ from typing import Any
 
 import peewee
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic

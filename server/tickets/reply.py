@@ -22,13 +22,13 @@ from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
-from server.tickets import answers, asking, drafts, letter, requesters, spam
+from server.tickets import answers, drafts, letter, requesters, send_filter, spam
 from server.tickets.compose import SendResult
 from server.tickets.letter import MailFacts, Recipients
+from server.tickets.mail_loops import answers_machine, is_unsent
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
 from server.tickets.types.message_parts import headers
-from server.tickets.unsent import answers_machine, is_unsent
 
 MAX_QUOTED = 100_000  # characters of the message answered
 
@@ -68,7 +68,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
-        changed = asking.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
+        changed = send_filter.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
         if changed is not None:
             prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
     if request.send_at and prepared.is_mailed:

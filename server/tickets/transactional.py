@@ -11,8 +11,8 @@ from server.outbox.sender import NO_SENDER, Sender, TransportChoice, default_sen
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
+from server.tickets.mail_loops import NOTE, is_unsent
 from server.tickets.parameters import ComposeRequest
-from server.tickets.unsent import NOTE, is_unsent
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from server import log
 from server.access.actor import APP, WORKER
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk import activity, live_settings
 from server.desk.service_settings import get, put
@@ -21,7 +21,7 @@ from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs import clock_watch
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
-from server.mailroom.mailboxes.telling import MAX_ERROR_CHARACTERS, administrators
+from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS, administrators
 from server.outbox.sender import default_sender, way_of
 from server.people.password_change import send
 from server.records.shared.points import POINTS
@@ -32,7 +32,7 @@ from server.store.copying import PART, sync
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
-from server.upkeep import scheduled
+from server.upkeep import scheduled_jobs
 
 DOING = "look at backups"  # what administrators alone may
 
@@ -312,7 +312,7 @@ def start(ctx: Context) -> None:
     """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)
-    scheduled.begin(ctx, KIND, "backup.made")
+    scheduled_jobs.begin(ctx, KIND, "backup.made")
 
 
 # -- looking at them ---------------------------------------------------------------------------------------------------
@@ -393,8 +393,8 @@ def seen(service: Service) -> dict[str, BackupCheck]:
 
 def being_verified(ctx: Context) -> set[str]:
     """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
-    found, _ = scheduled.listed(ctx, kind=VERIFY)
-    return {scheduled.given(each).get("name", "") for each in found if each.state != "failed"}
+    found, _ = scheduled_jobs.listed(ctx, kind=VERIFY)
+    return {scheduled_jobs.given(each).get("name", "") for each in found if each.state != "failed"}
 
 
 def steps(ctx: Context) -> dict[str, str]:

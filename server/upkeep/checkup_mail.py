@@ -4,7 +4,7 @@ could be taken."""
 import hashlib
 from collections.abc import Iterator
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import HelpdeskError
 from server.mailroom import mail_listening

@@ -7,7 +7,7 @@ from typing import Any
 from server.context import Context, Service
 from server.desk.service_settings import get, put
 from server.jobs.queue import job
-from server.upkeep import scheduled
+from server.upkeep import scheduled_jobs
 
 KIND = "database.check"
 FOUND = "database_check"  # the service setting that keeps what the last look found
@@ -25,7 +25,7 @@ class DatabaseCheck:
 
 def start(ctx: Context) -> None:
     """Let the scheduler look at the database now. Raises AdminOnly."""
-    scheduled.begin(ctx, KIND)
+    scheduled_jobs.begin(ctx, KIND)
 
 
 def last(ctx: Context) -> DatabaseCheck | None:

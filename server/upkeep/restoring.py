@@ -16,7 +16,7 @@ from typing import Any
 
 from server import log
 from server.access.actor import APP
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, HelpdeskError, Invalid, Unavailable

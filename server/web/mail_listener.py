@@ -24,7 +24,7 @@ from aiosmtpd.smtp import SMTP
 from tornado import netutil
 
 from server import clock, log, mailroom
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
 from server.mailroom.mail_listening import State

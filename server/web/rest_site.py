@@ -10,7 +10,7 @@ from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter

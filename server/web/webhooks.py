@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from server import log
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.answer_headers import as_sent
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
-from server.automation.webhooks.place import NOWHERE, WebhookLocation
+from server.automation.webhooks.location import NOWHERE, WebhookLocation
 from server.automation.webhooks.responding import WebhookRequest, WebhookResponse
-from server.automation.webhooks.withheld import withheld
+from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes

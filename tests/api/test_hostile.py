@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from server import app
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.counting.subtotals import MAX_VALUES
 from server.desk.writing import RecordWriter
 from server.settings import load

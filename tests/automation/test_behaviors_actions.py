@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.automation.behaviors import actions as families
-from server.automation.behaviors import scheduled
+from server.automation.behaviors import schedule
 from server.automation.behaviors.action import ACTIONS
 from server.errors import BudgetSpent, Rejected
 from server.jobs.queue import JOB, JobQueue, body_of
@@ -535,7 +535,7 @@ def test_a_behavior_without_an_event_of_its_own_is_run_by_others_alone(bots: Bot
 @pytest.mark.parametrize(("event", "runs"), [(EVENT, True), (CALLED, True), (WEBHOOK, False)])
 def test_which_behaviors_run_later(bots: Bots, event, runs):
     id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Soon"}')), event_point=event)
-    body = body_of(scheduled.KIND)
+    body = body_of(schedule.KIND)
     assert body is not None
     before = len(bots.desk.found("task", 'title:"Soon"'))
     body(bots.desk.service, {"behavior_id": id, "values": {}, "zone": ""}, NOW)
@@ -551,24 +551,24 @@ def test_behaviors_run_later(bots: Bots):
     plan = {"action": "_schedule_behavior", "behavior_id": "later", "run_date": "+2 hours"}
     variables = {"var_name": public("S")}
 
-    def schedule(name, **more):
+    def run_later(name, **more):
         return bots.run(actions(plan | {"var_title": "Later {{var_name}}"} | more), variables=variables, var_name=name)
 
     def waiting():
-        return bots.desk.read(lambda tx: tx.find(JOB, kind=scheduled.KIND))
+        return bots.desk.read(lambda tx: tx.find(JOB, kind=schedule.KIND))
 
-    schedule("a")
-    schedule("a")
-    schedule("b", run_date="tomorrow 8am")
+    run_later("a")
+    run_later("a")
+    run_later("b", run_date="tomorrow 8am")
     assert sorted(row[JOB.position["due_at"]] for row in waiting()) == [
         NOW + 7200,
         instant("tomorrow 8am", NOW, bots.desk.context().tz),
     ]
     for wrong in ({"run_date": "no day"}, {"behavior_id": "nothing"}, {"var_title": "x" * 70_000}):
-        schedule("c", **wrong)
+        run_later("c", **wrong)
     bots.run(actions(plan))  # its variable is missing
     assert len(waiting()) == 2
-    queue, body = JobQueue(bots.desk.store), body_of(scheduled.KIND)
+    queue, body = JobQueue(bots.desk.store), body_of(schedule.KIND)
     assert body is not None and queue.claim_due(NOW + 7199) == []
     (due,) = queue.claim_due(NOW + 7200)
     body(bots.desk.service, due.payload, NOW + 7200)
@@ -580,7 +580,7 @@ def test_behaviors_run_later(bots: Bots):
 
 def test_what_cannot_run_any_more_is_dropped(bots: Bots):
     id = bots.keep(actions(record("create", context="task", changeset_json='{"title": "Never"}')), is_disabled=1)
-    body = body_of(scheduled.KIND)
+    body = body_of(schedule.KIND)
     assert body is not None
     for name in (id, 99):
         body(bots.desk.service, {"behavior_id": name, "values": {}, "zone": ""}, NOW)
@@ -588,9 +588,9 @@ def test_what_cannot_run_any_more_is_dropped(bots: Bots):
 
 
 def test_only_so_many_runs_wait(bots: Bots, monkeypatch):
-    monkeypatch.setattr(scheduled, "MAX_WAITING", 2)
+    monkeypatch.setattr(schedule, "MAX_WAITING", 2)
     bots.keep(uri="often", variables={"var_n": public("N")})
     plan = {"action": "_schedule_behavior", "behavior_id": "often", "run_date": "+1 day"}
     bots.run(actions(*[plan | {"var_n": str(number)} for number in range(5)]))
-    rows = bots.desk.read(lambda tx: tx.find(JOB, kind=scheduled.KIND))
+    rows = bots.desk.read(lambda tx: tx.find(JOB, kind=schedule.KIND))
     assert len(rows) == 2

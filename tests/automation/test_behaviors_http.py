@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk.metrics import builtin
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.queries import frame
 from tests.automation.bots import EVENT, Bots, actions, add, bots, node, private, public, put, when
 from tests.records.desk import NOW

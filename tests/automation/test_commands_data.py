@@ -13,7 +13,7 @@ from server.automation.host import Script, StandaloneHost
 from server.automation.service import ServiceHost
 from server.automation.types.queue_parts.messages import MAX_DELIVERIES, QUEUE_MESSAGE
 from server.desk.metrics import builtin
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.records.metrics.samples import METRIC_SAMPLE
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import Failed, done, ran, refused

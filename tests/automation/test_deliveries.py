@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from server.automation import automation_log
-from server.automation.webhooks import deliveries, responding, withheld
+from server.automation.webhooks import deliveries, responding, secret_requests
 from server.automation.webhooks.deliveries import (
     BATCH,
     DAY_SECONDS,
@@ -87,12 +87,12 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
 
 
 def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(withheld, "MAX_REMEMBERED", 2)
-    memory, secret = withheld.WithheldRequests(), [("Authorization", "dear")]
+    monkeypatch.setattr(secret_requests, "MAX_REMEMBERED", 2)
+    memory, secret = secret_requests.WithheldRequests(), [("Authorization", "dear")]
     for id in (1, 2, 3):
         memory.remember(id, secret, "", b"", b"")
     memory.remember(4, [("Accept", "x")], "a=1", b"", b"")
-    memory.remember(5, secret, "a=" + "x" * withheld.MAX_SECRET_CHARS, b"", b"")
+    memory.remember(5, secret, "a=" + "x" * secret_requests.MAX_SECRET_CHARS, b"", b"")
     assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "", b"")
     memory.remember(6, [], "token=x", b"", b"")
     assert memory.of(6) == ([], "token=x", b"") and memory.of(2) is None
@@ -117,7 +117,7 @@ def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
     received = WebhookRequest("POST", "", "token=dear", [], {}, b"", "127.0.0.1")
     answer, id = responding.deliver(desk.context(), desk.row("webhook_listener", 1), received)
     assert (answer.status, answer.body, id, kept(desk)) == (200, b"done", 0, [])
-    assert withheld.withheld(desk.store).of(0) is None
+    assert secret_requests.withheld(desk.store).of(0) is None
     assert [each["message"] for each in automation_log.entries(desk.context(), "", 9, 0)[0]] == ["going"]
 
 

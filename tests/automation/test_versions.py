@@ -8,7 +8,7 @@ from server.automation import automation_log, examples, history, overview, servi
 from server.automation import versions as keeping
 from server.automation.engine import RunResult
 from server.automation.versions import VERSION
-from server.desk import noted
+from server.desk import usage_flush
 from server.errors import AdminOnly, Conflict, NotFound, TooLarge
 from tests.records.desk import NOW, Desk
 
@@ -109,7 +109,7 @@ def test_the_last_run_is_known_before_and_after_it_is_written(desk: Desk) -> Non
     service.perform(ctx, automation, {})
     found = overview.of(ctx, [id])[id]
     assert (found.last_run_at, found.last_run_state, found.runs, found.failed) == (NOW, "return", 1, 0)
-    noted.write_notes(desk.service, NOW)
+    usage_flush.write_notes(desk.service, NOW)
     found = overview.of(ctx, [id])[id]
     assert (found.last_run_at, found.last_run_state) == (NOW, "return")
 

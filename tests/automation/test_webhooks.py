@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from server.automation.webhooks.answer_headers import SANDBOX, headers_of
-from server.automation.webhooks.place import NOWHERE, WebhookLocation, for_script, set_cookie
+from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script, set_cookie
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people

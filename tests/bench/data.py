@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from server import app
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Service
 from server.desk.writing import RecordWriter
 from server.records.shared.tables import CUSTOM_VALUE, REQUESTER

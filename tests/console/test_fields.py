@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from console.pages.fields import NOTES, PARAMS
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk import custom_fields, deleted_fields
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.tables import CUSTOM_VALUE, DELETED_FIELD

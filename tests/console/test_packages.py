@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from server.packages import shipped
+from server.packages import bundle
 from server.packages.requirements import SVC_VERSION
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import Visitor, place, text_of
@@ -54,8 +54,8 @@ def orgs(nora: Api, name: str) -> int:
 
 def test_shipped_packages_are_offered_and_imported(signed_in: Visitor, nora: Api) -> None:
     text = signed_in.get(BASE).text
-    assert all(f'open?name={name}"' in text for name in shipped.names())
-    for name in shipped.names():
+    assert all(f'open?name={name}"' in text for name in bundle.names())
+    for name in bundle.names():
         assert signed_in.get(f"{BASE}/open?name={name}").status_code == 200
     assert signed_in.get(f"{BASE}/open?name=../../etc").status_code == 404
     form = {"shipped": "webhook-responder", "do": "import", "p0": "Caller", "p1": "yes"}

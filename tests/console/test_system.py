@@ -18,7 +18,7 @@ from server.access import sessions
 from server.errors import AdminOnly
 from server.jobs.queue import JOB
 from server.store.backup import verify
-from server.upkeep import backups, checkup, database_check, health, scheduled
+from server.upkeep import backups, checkup, database_check, health, scheduled_jobs
 from server.upkeep.health import Health
 from server.web.server import Request
 from tests.console.browser import Browser, violations
@@ -216,7 +216,7 @@ def test_milo_may_look_at_none_of_it(visitor: Visitor, desk: Desk, nora: Api) ->
     for path in (f"{BASE}/database", BACKUPS):
         assert visitor.send(path, {}, page="/account").status_code == 403
     milo = desk.context(nora.ids["milo"])
-    for refused in (lambda: database_check.start(milo), lambda: scheduled.begin(milo, backups.KIND)):
+    for refused in (lambda: database_check.start(milo), lambda: scheduled_jobs.begin(milo, backups.KIND)):
         with pytest.raises(AdminOnly):
             refused()
     assert desk.read(lambda tx: tx.first(JOB, unique_key=backups.KIND)) is None

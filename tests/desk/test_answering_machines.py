@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from server import app, clock, mailroom, settings, tickets
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation.service import of_record, perform
 from server.desk import records
 from server.jobs.scheduler import Scheduler
 from server.mailroom import flood, mail_listening
-from server.outbox import waiting
+from server.outbox import mail_queue
 from server.records.base import Record
-from server.tickets.unsent import NOTE
+from server.tickets.mail_loops import NOTE
 from server.web.mail_listener import MailListener
 from tests.automation.told import MAY_ALL
 from tests.smtp_server import HOST
@@ -198,7 +198,7 @@ def test_what_a_person_sends_again_leaves(tmp_path: Path) -> None:
     with two(tmp_path, WAYS["mail without a ticket"], WAYS["compose"]) as (one, other):
         converse(one, other)
         (kept,) = one.all("draft")
-        waiting.send_again(own_context(one.service), kept["id"])
+        mail_queue.send_again(own_context(one.service), kept["id"])
         go_on(one, other)
         assert other.taken == 2 and kept["id"] not in [each["id"] for each in one.all("draft")]
 

@@ -10,7 +10,7 @@ from server.desk import records
 from server.mailroom import mail_setup
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
-from server.tickets.unsent import NOTE
+from server.tickets.mail_loops import NOTE
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.desk import records, remains, writing
+from server.desk import deferred_deletion, records, writing
 from server.records.shared.tables import ATTACHED, REMAINS
 from server.store.transaction import Transaction
 from tests.desk.conftest import Post
@@ -17,7 +17,7 @@ ORG = "svc.contexts.org"
 def org(desk: Post, monkeypatch: pytest.MonkeyPatch) -> int:
     """An organization with many comments and files; another one has a comment and one of the files as well."""
     monkeypatch.setattr(writing, "PORTION", PORTION)
-    monkeypatch.setattr(remains, "TURN_PORTIONS", 2)
+    monkeypatch.setattr(deferred_deletion, "TURN_PORTIONS", 2)
     ids = [desk.create("org", name=name) for name in ("Larch", "Kite")]
     for number in range(COMMENTS):
         desk.create("comment", target__context=ORG, target_id=ids[0], comment=f"Word{number}")
@@ -44,7 +44,7 @@ def test_much_goes_in_portions_and_the_record_at_once(desk: Post, org: int) -> N
     delete(desk, org)
     assert desk.all("org", id=org) == [] and counts(desk)[0] == before[0] - PORTION
     sizes = [sum(counts(desk))]
-    while remains.clear_remains(desk.service, desk.now) is not None:
+    while deferred_deletion.clear_remains(desk.service, desk.now) is not None:
         assert "results" in records.search(desk.context(desk.milo), "comment", records.SearchRequest(expand="target_"))
         sizes.append(sum(counts(desk)))
     assert len(sizes) > 3 and all(a - b <= 2 * PORTION * 2 for a, b in pairwise(sizes))
@@ -54,10 +54,10 @@ def test_much_goes_in_portions_and_the_record_at_once(desk: Post, org: int) -> N
 
 def test_after_a_kill_the_rest_goes(desk: Post, org: int) -> None:
     delete(desk, org)
-    remains.clear_remains(desk.service, desk.now)
+    deferred_deletion.clear_remains(desk.service, desk.now)
     left = desk.read(lambda tx: tx.find(REMAINS))
     assert left == [(ORG, org)]  # in the file: the next scan of whatever process finds it
-    while remains.clear_remains(desk.service, desk.now) is not None:
+    while deferred_deletion.clear_remains(desk.service, desk.now) is not None:
         pass
     assert counts(desk) == (1, 1, 1)
 
@@ -89,6 +89,6 @@ def test_a_ticket_that_is_purged_goes_before_its_many_messages(desk: Post, monke
     desk.write(lambda writer: writer.delete("ticket", ticket))
     assert [each["id"] for each in desk.all("ticket")] == [kept]
     assert len(desk.all("message", ticket_id=ticket)) == 2 * PORTION + 1
-    while remains.clear_remains(desk.service, desk.now) is not None:
+    while deferred_deletion.clear_remains(desk.service, desk.now) is not None:
         pass
     assert desk.all("message", ticket_id=ticket) == [] and len(desk.all("message")) == 1

@@ -13,7 +13,7 @@ from server.desk import records
 from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, Required
 from server.records.shared.tables import LINK
 from server.tickets import answers
-from server.tickets.unsent import NOTE
+from server.tickets.mail_loops import NOTE
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from server.desk import events
 from server.jobs.queue import JobQueue
-from server.upkeep import scheduled
+from server.upkeep import scheduled_jobs
 from tests.records.desk import NOW, Desk
 
 
@@ -15,10 +15,10 @@ def test_what_is_told_of_a_dropped_job_holds_nothing_of_records(tmp_path: Path) 
     task = desk.create("task", title="Merger talks")["id"]
     desk.update("task", task, title="Merger talks with Acme")
     backup = desk.store.write(lambda tx: JobQueue.add(tx, "backup.verify", NOW, {"name": "helpdesk-1.db"}))
-    told, _ = scheduled.listed(desk.context())
+    told, _ = scheduled_jobs.listed(desk.context())
     assert any("Merger" in each.payload for each in told)
     for each in told:
-        scheduled.drop(desk.context(), each.id)
+        scheduled_jobs.drop(desk.context(), each.id)
     entries = [each for each in desk.acts() if "dropped job" in each]
     assert len(entries) == len(told) and "Merger" not in str(entries)
     assert f"Helpdesk dropped job {backup} (backup.verify): helpdesk-1.db" in entries

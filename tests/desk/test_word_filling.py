@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from server import app
-from server.desk import records, word_filling
+from server.desk import index_backfill, records
 from server.desk.records import SearchRequest
 from server.records.registry import load as load_types
 from server.store import fulltext, schema
@@ -46,7 +46,7 @@ def _start(desk: Post) -> None:
     tables = [schema.META, schema.MIGRATION, schema.VERSION, fulltext.TEXT_FILL, *app.all_tables(registry)]
     schema.synchronize(store, tables, registry.texts())
     store.locals.clear()
-    word_filling.look(desk.service, desk.now)
+    index_backfill.look(desk.service, desk.now)
 
 
 def search(desk: Post, words: str) -> dict[str, Any]:
@@ -54,20 +54,20 @@ def search(desk: Post, words: str) -> dict[str, Any]:
 
 
 def fill(desk: Post) -> None:
-    while word_filling.fill(desk.service, desk.now) is not None:
+    while index_backfill.fill(desk.service, desk.now) is not None:
         pass
 
 
 def test_what_was_there_is_found_once_it_is_filled_the_newest_first(
     desk: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_filling, "PORTION", 1)
-    monkeypatch.setattr(word_filling, "TURN_PORTIONS", 2)
+    monkeypatch.setattr(index_backfill, "PORTION", 1)
+    monkeypatch.setattr(index_backfill, "TURN_PORTIONS", 2)
     answer = search(desk, "gondola")
     assert answer["total"] == 0 and any(note.startswith(SAYS) for note in answer["notes"])
     assert "notes" not in records.search(desk.context(desk.nora), "task", SearchRequest(q="gondola"))
     found = []
-    while word_filling.fill(desk.service, desk.now) is not None:
+    while index_backfill.fill(desk.service, desk.now) is not None:
         found.append([row["subject"] for row in search(desk, "gondola sort:id")["results"]])
         assert "notes" in search(desk, "")
     assert found[-1] == SUBJECTS and [SUBJECTS[len(SUBJECTS) - len(each) :] for each in found] == found
@@ -75,9 +75,9 @@ def test_what_was_there_is_found_once_it_is_filled_the_newest_first(
 
 
 def test_it_goes_on_where_it_was_killed(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_filling, "PORTION", 2)
-    monkeypatch.setattr(word_filling, "TURN_PORTIONS", 1)
-    word_filling.fill(desk.service, desk.now)
+    monkeypatch.setattr(index_backfill, "PORTION", 2)
+    monkeypatch.setattr(index_backfill, "TURN_PORTIONS", 1)
+    index_backfill.fill(desk.service, desk.now)
     before = desk.read(lambda tx: tx.find(fulltext.TEXT_FILL))
     _start(desk)
     assert desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == before != []

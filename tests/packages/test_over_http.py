@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from server import app, settings
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk import records
-from server.packages import shipped
+from server.packages import bundle
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from tests.packages.parcel import Tree, package, task
 from tests.service import ROOT, Api, Server, command
@@ -194,7 +194,7 @@ def test_records_go_out_and_come_in(api):
 
 
 def test_the_responder_answers_what_it_was_sent(api, server):
-    made = bring(api, shipped.package("webhook-responder"), **{"prompts[name]": "Echo", "prompts[answers]": "yes"}).ok()
+    made = bring(api, bundle.package("webhook-responder"), **{"prompts[name]": "Echo", "prompts[answers]": "yes"}).ok()
     hook = made["records_created"]["svc.contexts.webhook_listener"]["webhook"]["id"]
     guid = api.record("webhook_listener", hook).ok()["guid"]
     answer = requests.post(f"{server.url}/webhooks/{guid}/a/b?x=1", headers={"X-Own": "7"}, timeout=30)

@@ -7,7 +7,7 @@ import pytest
 
 from server.desk import records
 from server.errors import NotFound
-from server.packages import shipped
+from server.packages import bundle
 from server.queries import frame
 from server.tickets.snippets import paste
 from tests.packages.parcel import Tree, bring, counts
@@ -15,7 +15,7 @@ from tests.packages.test_import import ids_of, on
 from tests.records.desk import Desk
 
 RESPONDER = {"name": "Orders", "answers": "yes"}
-STARTER = shipped.package("starter")
+STARTER = bundle.package("starter")
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +37,11 @@ def worklists() -> Iterator[Tree]:
 
 
 def test_every_shipped_package_is_known_by_name():
-    assert shipped.names() == ["starter", "webhook-responder"]
+    assert bundle.names() == ["starter", "webhook-responder"]
     with pytest.raises(NotFound, match="did you mean 'starter'"):
-        shipped.package("startr")
+        bundle.package("startr")
     with pytest.raises(NotFound):
-        shipped.package("../packages/starter")
+        bundle.package("../packages/starter")
 
 
 def test_the_starter_asks_nothing_and_makes_a_little_of_all(desk, started):
@@ -84,7 +84,7 @@ def test_the_starter_has_snippets_that_fill_in(desk, started, ids):
 
 @pytest.mark.parametrize(("answers", "disabled"), [("yes", "no"), ("no", "yes")])
 def test_the_responder_is_bound_to_a_webhook_of_its_own(answers, disabled, desk):
-    made = ids_of(bring(desk, shipped.package("webhook-responder"), **(RESPONDER | {"answers": answers})))
+    made = ids_of(bring(desk, bundle.package("webhook-responder"), **(RESPONDER | {"answers": answers})))
     automation, hook = desk.row("automation", made["responder"]), desk.row("webhook_listener", made["webhook"])
     assert hook["name"] == "Orders" and len(hook["guid"]) >= 16
     assert f"uri: svc:automation:{automation['name']}\n  disabled@bool: {disabled}\n" in hook["automations_kata"]
@@ -94,5 +94,5 @@ def test_the_responder_is_bound_to_a_webhook_of_its_own(answers, disabled, desk)
 def test_the_responder_can_be_imported_again(desk):
     before = counts(desk)["automation"]
     for _ in range(2):
-        bring(desk, json.loads(json.dumps(shipped.package("webhook-responder"))), **RESPONDER)
+        bring(desk, json.loads(json.dumps(bundle.package("webhook-responder"))), **RESPONDER)
     assert counts(desk)["automation"] == before + 2

@@ -8,7 +8,7 @@ import pytest
 
 from server import times
 from server.counting.bins import UNITS, TimeScale
-from server.counting.walls import WallClock
+from server.counting.wall_clock import WallClock
 from tests.records.desk import NOW
 
 ZONES = [

@@ -7,9 +7,9 @@ import pytest
 
 from server.errors import BadDataQuery, BadQuery, HelpdeskError, Required, TimedOut
 from server.queries import frame
-from server.queries.asked import DataQuery
-from server.queries.declared import TIMEOUT, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.paging import page_of, paging
+from server.queries.query_type import TIMEOUT, QueryKey, QueryResult, QueryType
 from server.queries.reading import MAX_KEYS, given, source_of, terms_of
 from server.records.base import RecordType
 from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS

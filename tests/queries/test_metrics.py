@@ -3,10 +3,10 @@
 import pytest
 
 from server.desk.metrics import record
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.errors import BadDataQuery
 from server.queries.metrics import splitting
-from server.records.shared.noted import noted
+from server.records.shared.usage_buffer import noted
 from tests.records.desk import NOW
 
 DAY, HOUR = 86400, 3600

@@ -2,9 +2,9 @@
 
 import pytest
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk.metrics import builtin, record
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.tickets import snippets
 from tests.records.desk import NOW
 

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.desk.metrics import builtin, record, storing
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.errors import AdminOnly, HelpdeskError
 from server.records.metrics import dimensions
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
-from server.records.shared import noted as notes
-from server.records.shared.noted import noted
+from server.records.shared import usage_buffer as notes
+from server.records.shared.usage_buffer import noted
 from server.upkeep import gauges
 from tests.records.desk import NOW
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.desk.noted import write_notes
+from server.desk.usage_flush import write_notes
 from server.errors import Conflict, Forbidden, HelpdeskError
 from server.records.workspaces import contents
 from tests.records.desk import NOW

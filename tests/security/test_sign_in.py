@@ -9,7 +9,7 @@ import pytest
 
 from server import passwords
 from server.access.lockout import ATTEMPT
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.errors import NotAuthenticated
 from server.people import sign_in
 from server.people.sign_in import Peer

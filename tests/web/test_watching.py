@@ -17,7 +17,7 @@ from server.jobs import scheduler
 from server.jobs.scheduler import Scheduler
 from server.upkeep import health, verdict
 from server.upkeep.health import Health, Pulse
-from server.web import watching
+from server.web import monitoring
 from server.web.meter import BOUNDS, Meter
 from server.web.server import Pool, Request
 from tests.records.desk import Desk
@@ -216,10 +216,10 @@ def test_the_verdict_is_believed_for_a_moment_unless_a_check_fails(desk: Desk, m
     """Anybody may ask as often as they like, and what they are told fits together."""
     asked: list[int] = []
     moment, state = [1000.0], [Health(True, True, True, True, True, 0)]
-    monkeypatch.setattr(watching.time, "monotonic", lambda: moment[0])
+    monkeypatch.setattr(monitoring.time, "monotonic", lambda: moment[0])
     monkeypatch.setattr(verdict, "of", lambda service, now: asked.append(1) or verdict.Verdict(()))
-    site = watching.HealthSite(
-        Pool(1, 1, "watching"), watching.MetricsReaders(desk.service), desk.service, lambda: state[0]
+    site = monitoring.HealthSite(
+        Pool(1, 1, "watching"), monitoring.MetricsReaders(desk.service), desk.service, lambda: state[0]
     )
     request = Request(RequestStartLine("GET", "/health", "HTTP/1.1"), HTTPHeaders(), "192.0.2.7", "192.0.2.7")
     for after in (0, 0.5, 0.9, 1.1, 1.2):

@@ -4,10 +4,10 @@ from typing import Any
 
 from console import diffs, lists
 from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
 from console.pages.automation.automations import BASE, LABELS, URI
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
 from console.visit import Visit
 from server.automation import history, uses
 from server.automation.versions import MAX_VERSIONS, TEXTS

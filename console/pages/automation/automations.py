@@ -7,9 +7,9 @@ from typing import Any
 
 from console import drafts, lists
 from console.forms import Form, sentence
+from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
 from console.visit import Visit
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain

@@ -5,17 +5,17 @@ Source: ours."""
 import re
 
 from console import lists
+from console.page_response import PageResponse, again, see
 from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, again, see
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.jobs import queue, scheduler
-from server.upkeep import scheduled
+from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 TIMER = "automation_timer"
@@ -69,10 +69,11 @@ def show(visit: Visit) -> PageResponse:
     kinds = queue.kinds()
     state, kind = _choice(visit, "state", [value for value, _ in STATES if value]), _choice(visit, "kind", kinds)
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = scheduled.listed(visit.ctx, state, kind, PAGE_ROWS, number)
+    found, total = scheduled_jobs.listed(visit.ctx, state, kind, PAGE_ROWS, number)
     return render(
         visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
-        kinds=[("", "Every kind"), *((each, each) for each in kinds)], counts=scheduled.counts(visit.ctx), does=DOES,
+        kinds=[("", "Every kind"), *((each, each) for each in kinds)],
+        counts=scheduled_jobs.counts(visit.ctx), does=DOES,
         badges=BADGES, most=queue.MAX_ATTEMPTS,
     )  # fmt: skip
 
@@ -82,7 +83,7 @@ def show_runs(visit: Visit) -> PageResponse:
     """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
     kinds = queue.kinds()
     kind, number = _choice(visit, "kind", kinds), visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = scheduled.runs(visit.ctx, kind, PAGE_ROWS, number)
+    found, total = scheduled_jobs.runs(visit.ctx, kind, PAGE_ROWS, number)
     return render(
         visit, "job_runs.html", found=found, total=total, page=number, kind=kind, tabs=TABS, does=DOES,
         kinds=[("", "Every kind"), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
@@ -92,14 +93,14 @@ def show_runs(visit: Visit) -> PageResponse:
 @page("GET", SCANS, "admin")
 def show_scans(visit: Visit) -> PageResponse:
     """What runs from time to time: when it ran last and runs next."""
-    found = scheduled.scans(visit.ctx)
+    found = scheduled_jobs.scans(visit.ctx)
     return render(visit, "scans.html", found=found, tabs=TABS, seconds=scheduler.SCAN_SECONDS, does=SCANS_DO)
 
 
 @page("POST", SCANS, "admin")
 def look_now(visit: Visit) -> PageResponse:
     """Let all of it run at once."""
-    scheduled.look_now(visit.ctx)
+    scheduled_jobs.look_now(visit.ctx)
     visit.tell("All that is on runs now.")
     return see(SCANS)
 
@@ -108,7 +109,7 @@ def look_now(visit: Visit) -> PageResponse:
 def switch_scan(visit: Visit) -> PageResponse:
     """Switch one of them on or off."""
     name, is_off = visit.form.text("name", ""), visit.form.flag("off")
-    scheduled.switch_scan(visit.ctx, name, not is_off)
+    scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
     told = "off: it does not run, also after the next start" if is_off else "on"
     visit.tell(f"'{name}' is {told}.", f"{SCANS}/switch", name=name, off="0" if is_off else "1")
     return see(SCANS)
@@ -117,8 +118,8 @@ def switch_scan(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show_one(visit: Visit) -> PageResponse:
     """One job while it waits and runs, and how it went. Raises NotFound for one that left nothing behind."""
-    job = scheduled.one(visit.ctx, visit.id)
-    runs, total = scheduled.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
+    job = scheduled_jobs.one(visit.ctx, visit.id)
+    runs, total = scheduled_jobs.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
     if job is None and not runs:
         raise NotFound(f"There is no job {visit.id} any more: it was dropped, or its history is over.")
     kind = runs[0].kind if job is None else job.kind
@@ -134,14 +135,14 @@ def show_one(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/run", "admin")
 def run(visit: Visit) -> PageResponse:
     """Let a job be begun at once; its page tells how it goes."""
-    scheduled.run_now(visit.ctx, visit.id)
+    scheduled_jobs.run_now(visit.ctx, visit.id)
     return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/drop", "admin")
 def drop(visit: Visit) -> PageResponse:
     """Remove a job: what it was to do is not done."""
-    kind = scheduled.drop(visit.ctx, visit.id)
+    kind = scheduled_jobs.drop(visit.ctx, visit.id)
     visit.tell(f"Job {visit.id} ({kind}) is dropped; the audit log tells what it was to do.")
     return see(BASE)
 

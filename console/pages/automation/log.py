@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from console import exports, live
+from console.page_response import INVALID, PageResponse
 from console.pages.system import SETTINGS
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse
 from console.ui import PAGE_ROWS
 from console.visit import Visit
 from server.automation import automation_log
 from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
 from server.desk import records
-from server.desk.data_taken import log_export
+from server.desk.data_exports import log_export
 from server.errors import BadQuery, NotFound
 
 BASE = "/automations/log"

@@ -6,10 +6,10 @@ from typing import Any
 
 from console import lists
 from console.forms import Form
+from console.page_response import PageResponse, see
 from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
-from console.shown import PageResponse, see
 from console.visit import Visit
 from server.automation import timers
 from server.desk import records

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from console import asking, drafts, hook_samples, lists, live, overlaps
+from console import confirmation, drafts, hook_samples, lists, live, overlaps
 from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
 from console.pages.automation.log import KINDS
 from console.rendering import render
 from console.routes import page
-from console.shown import INVALID, PageResponse, see
 from console.ui import moment, shell
 from console.visit import Visit
 from server.automation import automation_log, bindings
@@ -23,7 +23,7 @@ from server.automation.types.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAS
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
-from server.automation.webhooks.withheld import HIDDEN
+from server.automation.webhooks.secret_requests import HIDDEN
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import checks
@@ -151,7 +151,7 @@ def try_it(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _webhook(visit, each, _form(visit, each, form.refuse(error)))
     pressed = visit.form.text("do", "call")
-    if pressed == "call" and visit.form.text(asking.ANSWER, "") != "1":
+    if pressed == "call" and visit.form.text(confirmation.ANSWER, "") != "1":
         return _ask(visit, form)
     if pressed == "call":
         tokens.log_call(visit.ctx, each["id"])
@@ -237,7 +237,7 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
     return render(
-        visit, "sure.html", INVALID, question=REAL, fields=fields, answer=asking.ANSWER, target=visit.path,
+        visit, "sure.html", INVALID, question=REAL, fields=fields, answer=confirmation.ANSWER, target=visit.path,
         back=f"{BASE}/{visit.id}",
     )  # fmt: skip
 
@@ -287,7 +287,7 @@ def _webhook(
         curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
                    received.body.decode("utf-8", "replace")),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
-        methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=asking.ANSWER,
+        methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=confirmation.ANSWER,
         verdict=verdict,
         simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS, most_days=MAX_KEPT_DAYS,
         most_last=MAX_KEPT_LAST, kept_failures=deliveries.KEPT_FAILURES,

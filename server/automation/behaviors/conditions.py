@@ -12,7 +12,7 @@ from server.automation.behaviors.action import RISING
 from server.automation.behaviors.tree import LIST_PREFIX
 from server.errors import HelpdeskError, Invalid
 from server.records.calendars.availability import covers, free
-from server.records.calendars.stored import occurrences
+from server.records.calendars.events import occurrences
 from server.store.transaction import Transaction
 from server.template import patterns
 from server.template.values import items, printed, truthy, whole

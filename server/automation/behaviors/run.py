@@ -14,7 +14,7 @@ from server import log, template
 from server.automation.behaviors import actions, conditions
 from server.automation.behaviors.action import ACTIONS, RISING, Action, ActionCall
 from server.automation.behaviors.actions.setting import set_variable
-from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
+from server.automation.behaviors.loading import BehaviorOwner, BehaviorProgram
 from server.automation.behaviors.tree import BehaviorNode
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost

@@ -9,9 +9,9 @@ from typing import Any
 
 from server.access.actor import Actor
 from server.access.rules import BOT, Rules
-from server.automation.behaviors import stored, variables
+from server.automation.behaviors import loading, variables
+from server.automation.behaviors.loading import BehaviorOwner, BehaviorProgram
 from server.automation.behaviors.run import BehaviorBudget, BehaviorRun, fresh
-from server.automation.behaviors.stored import BehaviorOwner, BehaviorProgram
 from server.automation.behaviors.variables import RequestParameters
 from server.automation.dictionary import Dictionary, plain
 from server.automation.service import ServiceHost
@@ -73,10 +73,10 @@ def enabled(ctx: Context, name: str, events: tuple[str, ...] = (API_REQUEST,)) -
 def _checked(
     ctx: Context, tx: Transaction, name: str, events: tuple[str, ...]
 ) -> tuple[BehaviorProgram, BehaviorOwner]:
-    behavior = stored.find(ctx, tx, name)
+    behavior = loading.find(ctx, tx, name)
     if behavior is None:
         raise NotFound(f"there is no behavior '{name[:80]}'; name it by its id or its uri")
-    bot = stored.bot_of(ctx, tx, behavior)
+    bot = loading.bot_of(ctx, tx, behavior)
     if bot is None:
         raise NotFound(f"the bot of behavior {behavior.id} is gone")
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, ctx.service.registry.type("bot"), bot.id):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from server import times
-from server.automation.behaviors.stored import BehaviorProgram
+from server.automation.behaviors.loading import BehaviorProgram
 from server.automation.behaviors.tree import LIST_PREFIX, Variable
 from server.context import Context
 from server.desk.dictionary import Dictionaries

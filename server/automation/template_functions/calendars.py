@@ -7,7 +7,7 @@ from server import times
 from server.automation.template_functions import template_function
 from server.errors import NotFound
 from server.records.calendars.availability import free, seconds
-from server.records.calendars.stored import occurrences
+from server.records.calendars.events import occurrences
 from server.store.transaction import Transaction
 from server.template.values import whole
 

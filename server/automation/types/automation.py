@@ -75,7 +75,7 @@ class Automation(RecordType):
         "script": Text("What it does, as KATA.", 16777215, shown=False),
         "updated_at": UpdatedAt(),
     }
-    # version: of what is kept of its past. last_run_*: written some time after the run, by desk/noted.py.
+    # version: of what is kept of its past. last_run_*: written some time after the run, by desk/usage_flush.py.
     columns = (Column("version"), Column("last_run_at"), Column("last_run_state", "TEXT"))
     tables = (versions.VERSION,)
     indexes = (Index(("name",), "an automation by the name that others call it by", unique=True),)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.automation.webhooks.place import WebhookLocation, set_cookie
+from server.automation.webhooks.location import WebhookLocation, set_cookie
 from server.errors import Invalid
 from server.template.values import printed
 

@@ -1,6 +1,7 @@
 """What webhooks received and answered, as rows: to look at, and to run again. Source: ours.
 
-Headers, parameters and values in bodies whose names tell of a secret are not written; see withheld.py, redacting.py."""
+Headers, parameters and values in bodies whose names tell of a secret are not written; see secret_requests.py and
+redacting.py."""
 
 import json
 from collections import Counter
@@ -14,8 +15,8 @@ from server.automation.engine import RunResult
 from server.automation.types.webhook_listener import KEPT_DAYS
 from server.automation.webhooks import tokens
 from server.automation.webhooks.redacting import redacted
+from server.automation.webhooks.secret_requests import hidden, hidden_headers, hidden_query, withheld
 from server.automation.webhooks.tokens import note_use
-from server.automation.webhooks.withheld import hidden, hidden_headers, hidden_query, withheld
 from server.context import Context, Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic

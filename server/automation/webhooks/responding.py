@@ -16,9 +16,9 @@ from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
 from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDelivery, keep, note_run
-from server.automation.webhooks.place import NOWHERE, WebhookLocation, for_script
+from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script
+from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.tokens import listener_of
-from server.automation.webhooks.withheld import withheld
 from server.context import Context
 from server.desk import metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS

@@ -3,13 +3,13 @@
     builtin.py   the metrics that are there from the start      gauges.py   what is measured from time to time
     storing.py   samples into bins
 
-Samples are noted in memory (records/shared/noted.py) and written by desk/noted.py."""
+Samples are noted in memory (records/shared/usage_buffer.py) and written by desk/usage_flush.py."""
 
 from collections.abc import Iterable, Mapping
 
 from server.context import Service
 from server.desk.metrics import storing
-from server.records.shared.noted import UsageBuffer, noted
+from server.records.shared.usage_buffer import UsageBuffer, noted
 
 
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT, METRIC_SAMPLE
-from server.records.shared.noted import Samples, Totals
+from server.records.shared.usage_buffer import Samples, Totals
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

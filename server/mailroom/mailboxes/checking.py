@@ -7,15 +7,15 @@ import re
 from dataclasses import replace
 
 from server import clock, log, mailroom
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
 from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import Inbox, Login, LoginRefused, WaitingMail
-from server.mailroom.mailboxes import dead_letters, telling
-from server.mailroom.mailboxes.taken import FetchState, is_stored
+from server.mailroom.mailboxes import dead_letters, problems
+from server.mailroom.mailboxes.fetch_state import FetchState, is_stored
 from server.records.base import Record
 from server.settings import KiB
 
@@ -38,13 +38,13 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         has_more = look.take_all()
     except HelpdeskError as error:
         _log.warning("mailbox.failed", mailbox=mailbox_id, error=error.message)
-        telling.failed(ctx, mailbox_id, error.message)
+        problems.failed(ctx, mailbox_id, error.message)
     except Exception:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
-        telling.failed(ctx, mailbox_id, "an internal error; the log tells more")
+        problems.failed(ctx, mailbox_id, "an internal error; the log tells more")
     else:
-        telling.succeeded(ctx, mailbox_id, has_more, look.mails)
-    telling.kept_apart(ctx, mailbox_id, look.letters)
+        problems.succeeded(ctx, mailbox_id, has_more, look.mails)
+    problems.kept_apart(ctx, mailbox_id, look.letters)
     if look.mails:
         _log.info("mailbox.read", mailbox=mailbox_id, mails=look.mails, kept_apart=len(look.letters))
     return look.mails

@@ -10,7 +10,7 @@ from server.context import Service
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.mailroom.mailboxes.checking import check
-from server.mailroom.types.mailbox_parts.taken import MAILBOX_STATE
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_STATE
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from server import log, mailroom
 from server.access.actor import APP
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Rejected, Unavailable

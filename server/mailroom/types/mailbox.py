@@ -3,7 +3,7 @@
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Name, Text, Timestamp, Uint, UpdatedAt
 from server.mail.inboxes import PROTOCOLS
-from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 
 SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.errors import AdminOnly
 from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
-from server.people import identity, login_following, newest
+from server.people import identity, login_following, newest_messages
 from server.records.base import (
     Access,
     Change,
@@ -128,7 +128,7 @@ class Address(RecordType):
         Expand("full_name", "text", "Name of the contact; `first_name` and `last_name` come along.", _load_names),
         Expand("first_name", "text", "First name of the contact; the other names come along.", _load_names),
         Expand("last_name", "text", "Last name of the contact; the other names come along.", _load_names),
-        *newest.expands("address", "the address"),
+        *newest_messages.expands("address", "the address"),
     )
     filters = (
         WordsFilter("text", "Words of the address, its contact's name, its organization.", ADDRESS_TEXT, default=True),

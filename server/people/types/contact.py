@@ -5,7 +5,7 @@ from typing import Any
 
 from server.errors import Conflict
 from server.fields import Id, Text, Timestamp
-from server.people import identity, newest
+from server.people import identity, newest_messages
 from server.records.base import (
     Access,
     Change,
@@ -111,7 +111,7 @@ class Contact(RecordType):
     )
     expands = (
         Expand("emails", "map", "{address id: email} of every address of the contact.", _load_emails),
-        *newest.expands("contact", "the contact", lambda own, address: address.c.contact_id == own.c.id),
+        *newest_messages.expands("contact", "the contact", lambda own, address: address.c.contact_id == own.c.id),
     )
     filters = (
         WordsFilter("text", "Words of the names, the organization and the addresses.", CONTACT_TEXT, default=True),

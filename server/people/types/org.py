@@ -1,7 +1,7 @@
 """Organizations: whom contacts, addresses and tickets belong to."""
 
 from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
-from server.people import newest
+from server.people import newest_messages
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
 from server.records.shared.references import redirect
@@ -46,7 +46,7 @@ class Org(RecordType):
         Index(("updated",), "organizations by their last change"),
     )
     text = ORG_TEXT
-    expands = newest.expands("org", "the organization", lambda own, address: address.c.org_id == own.c.id)
+    expands = newest_messages.expands("org", "the organization", lambda own, address: address.c.org_id == own.c.id)
     filters = (
         WordsFilter("text", "Words of the name and the postal address.", ORG_TEXT, default=True),
         TextFilter("alias", "The whole name.", "name", "exact", sortable=False),

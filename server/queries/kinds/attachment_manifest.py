@@ -9,8 +9,8 @@ import re2
 
 from server.errors import Invalid, TooLarge
 from server.queries import archives
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.store import blobs
 
 MAX_LISTED = 1_000

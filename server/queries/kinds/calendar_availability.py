@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from server.queries.asked import DataQuery
 from server.queries.calendars import calendars_of, on_them
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.instants import span
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.records.calendars.availability import free, hours, minutes
 
 

@@ -1,12 +1,12 @@
 """`calendar.events`: what is on calendars between two dates, by day. Source: Data queries, calendar.events."""
 
 from server.errors import Invalid
-from server.queries.asked import DataQuery
 from server.queries.calendars import calendars_of, on_them
-from server.queries.declared import EXPAND, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.expanding import expanded
 from server.queries.instants import edges
-from server.records.calendars.shown import by_day
+from server.queries.query_type import EXPAND, QueryKey, QueryResult, QueryType
+from server.records.calendars.agenda import by_day
 
 
 class CalendarEvents(QueryType):

@@ -1,9 +1,9 @@
 """`data.query.types`: what can be asked. Source: Data queries, data.query.types."""
 
 from server.queries import frame
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult, QueryType
-from server.queries.refused import UnsupportedQuery
+from server.queries.data_query import DataQuery
+from server.queries.query_type import QueryResult, QueryType
+from server.queries.unsupported import UnsupportedQuery
 
 
 class DataQueryTypes(QueryType):

@@ -1,7 +1,7 @@
 """`gpg.keyinfo`: needs a key ring, which this program does not have. Source: Data queries, Others."""
 
-from server.queries.declared import QueryKey
-from server.queries.refused import UnsupportedQuery
+from server.queries.query_type import QueryKey
+from server.queries.unsupported import UnsupportedQuery
 
 
 class GpgKeyinfo(UnsupportedQuery):

@@ -3,13 +3,13 @@
 from typing import Any
 
 from server.counting.measures import plain
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.labels import labels
 from server.queries.metrics.choosing import chooser, known
 from server.queries.metrics.samples import Cell, cells
 from server.queries.metrics.splitting import BY_KEYS, largest, names
 from server.queries.metrics.ticks import PERIODS, Ticks, ticks
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.records.metric import GAUGE
 from server.records.metrics import dimensions
 

@@ -1,9 +1,9 @@
 """`platform.extension.points`: where the program can be told apart by parts. Source: Data queries, platform.*."""
 
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS
 from server.queries.listing import LISTED, listed
+from server.queries.query_type import QueryResult, QueryType
 
 
 class PlatformExtensionPoints(QueryType):

@@ -1,10 +1,10 @@
 """`platform.extensions`: the parts of one extension point. Source: Data queries, platform.extensions."""
 
 from server.errors import nearest
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS
 from server.queries.listing import LISTED, listed
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 
 
 class PlatformExtensions(QueryType):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from server.queries.asked import DataQuery
-from server.queries.declared import OF, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.listing import LISTED, by_key, listed
+from server.queries.query_type import OF, QueryResult, QueryType
 from server.records import describe
 from server.records.base import RecordType
 from server.records.shared import custom

@@ -1,9 +1,9 @@
 """`record.types`: the record types that there are. Source: Data queries, record.types."""
 
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.listing import LISTED, listed
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.records.base import RecordType
 
 

@@ -1,9 +1,9 @@
 """`sample.geo.points`: points that the query itself holds, for trying out maps. Source: Data queries, Others."""
 
 from server.errors import Invalid
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 
 POINT = QueryKey(
     "<name>", "group", "One point.",

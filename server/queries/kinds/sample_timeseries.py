@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 
 from server.counting.bins import UNIT_BY_NAME, Unit, Wall
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.labels import labels
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 DAY = timedelta(days=1)

@@ -1,8 +1,8 @@
 """`sample.xy`: made-up points for trying out scatter charts. Source: Data queries, Others."""
 
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.labels import labels
+from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 SERIES = QueryKey(

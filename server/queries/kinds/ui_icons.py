@@ -1,9 +1,9 @@
 """`ui.icons`: the names of icons. Source: Data queries, Others."""
 
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.icons import ICONS
 from server.queries.listing import LISTED, listed
+from server.queries.query_type import QueryResult, QueryType
 
 
 class UiIcons(QueryType):

@@ -9,8 +9,8 @@ from server.counting.measures import plain
 from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.digits import id_in
 from server.errors import BadDataQuery
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult, QueryType
+from server.queries.data_query import DataQuery
+from server.queries.query_type import QueryResult, QueryType
 from server.queries.usage import MAX_ITEMS, MAX_USES, Uses, months, table
 from server.records.metrics.samples import DAY, METRIC_SAMPLE
 from server.records.shared.behavior_events import event_name

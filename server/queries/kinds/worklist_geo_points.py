@@ -9,10 +9,10 @@ from server.counting.dimensions.plain import FlagDimension, NumberDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.points import MAX_POINTS, points, raw_field
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
 from server.queries.labels import labels
+from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.records.base import RecordType
 from server.records.shared.custom import GEO, CustomFilter, definitions
 from server.search.ast import SearchValue, Term

@@ -7,10 +7,10 @@ from server.counting.counting import count
 from server.counting.dimensions.base import Dimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function, Tally
-from server.queries.asked import DataQuery, KeyValues, QuerySearch
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues, QuerySearch
 from server.queries.labels import labels
 from server.queries.measuring import COUNT, functions_of, measured_of, metric_of
+from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 
 VALUES = QueryKey(
     "values.<id>", "group", "One number, or one for each of its functions.", required=True,

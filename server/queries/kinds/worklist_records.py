@@ -1,9 +1,9 @@
 """`worklist.records`: a page of records that a search finds. Source: Data queries, worklist.records."""
 
-from server.queries.asked import DataQuery
-from server.queries.declared import EXPAND, PAGE, SEARCHED, QueryResult, QueryType
+from server.queries.data_query import DataQuery
 from server.queries.expanding import paths_of
 from server.queries.paging import paging
+from server.queries.query_type import EXPAND, PAGE, SEARCHED, QueryResult, QueryType
 
 DEFAULT_LIMIT = 25
 # Types whose worklists are shorter or longer.

@@ -10,10 +10,10 @@ from server.counting.dimensions.options import MAX_BINS, options
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS, Function, function_named
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import EXPAND, SEARCHED, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.expanding import expanded
 from server.queries.measuring import metric_of
+from server.queries.query_type import EXPAND, SEARCHED, QueryKey, QueryResult, QueryType
 from server.queries.reading import KeyValue
 from server.queries.subtotals.charts import categories, pie, timeseries
 from server.queries.subtotals.lists import dictionaries, table

@@ -12,10 +12,10 @@ from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
 from server.counting.points import RAW_DATE, DataPoint, points, raw_field
-from server.queries.asked import DataQuery, KeyValues, QuerySearch
-from server.queries.declared import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
+from server.queries.data_query import DataQuery, KeyValues, QuerySearch
 from server.queries.labels import labels
 from server.queries.measuring import metric_of
+from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.queries.subtotals.result import Metric
 
 DEFAULT_LIMIT = 10

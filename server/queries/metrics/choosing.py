@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.errors import BadDataQuery, nearest
-from server.queries.asked import DataQuery
+from server.queries.data_query import DataQuery
 from server.queries.reading import KeyValue
 from server.search.ast import BooleanGroup, Items, Subquery, Term
 from server.search.conditions import slots_from

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.errors import nearest
-from server.queries.asked import DataQuery, KeyValues
-from server.queries.declared import QueryKey
+from server.queries.data_query import DataQuery, KeyValues
 from server.queries.metrics.choosing import Declared, known
 from server.queries.metrics.samples import Cell, Cells, Split
+from server.queries.query_type import QueryKey
 
 MAX_SPLIT = 50  # series that one is split into; what has fewer samples is put together
 NONE, OTHER = "(none)", "(other)"

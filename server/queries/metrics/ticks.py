@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
-from server.queries.asked import DataQuery
+from server.queries.data_query import DataQuery
 from server.queries.instants import span
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from server import times
+from server.records.calendars.agenda import Days, by_day
+from server.records.calendars.events import occurrences
 from server.records.calendars.month import Month, month_of
 from server.records.calendars.occurrences import occluded
-from server.records.calendars.shown import Days, by_day
-from server.records.calendars.stored import occurrences
 from server.records.parts import DictionaryContext, Expand, Loader, Record
 
 Loaded = dict[int, dict[str, Any]]

@@ -6,9 +6,9 @@ import peewee
 
 from server import times
 from server.records.calendars.availability import covers, free
+from server.records.calendars.events import occurrences
 from server.records.calendars.occurrences import too_many
 from server.records.calendars.parts_of_range import parts_of
-from server.records.calendars.stored import occurrences
 from server.records.parts import Record
 from server.search.ast import Items, Subquery, Term
 from server.search.conditions import ALWAYS, NEVER, Condition, any_of, one_of, slots_from

@@ -6,7 +6,7 @@ from typing import Any
 from server import kata
 from server.errors import Invalid
 from server.kata.parser import plain
-from server.records.shared.noted import MAX_DIMENSIONS
+from server.records.shared.usage_buffer import MAX_DIMENSIONS
 
 TYPES = ("extension", "number", "record", "text")
 _KEY = re.compile(r"([a-z]+)/([A-Za-z0-9_]{1,64})\Z")

@@ -12,9 +12,7 @@ from server.search.filters.fulltext import WordsFilter
 from server.search.filters.hidden import HiddenFilter
 from server.search.filters.links import LinksFilter, TypeFilter
 from server.search.filters.number import BytesFilter, ChooserFilter, DecimalFilter, DurationFilter, NumberFilter
-from server.search.filters.text import AllWords, Match, TextFilter
-from server.search.filters.usable import UsableByFilter, UsableRecords
-from server.search.filters.ways import (
+from server.search.filters.relations import (
     BelongsTo,
     BelongsToContext,
     HasMany,
@@ -23,6 +21,8 @@ from server.search.filters.ways import (
     Relation,
     SameRecord,
 )
+from server.search.filters.text import AllWords, Match, TextFilter
+from server.search.filters.usable import UsableByFilter, UsableRecords
 from server.search.filters.worker import WatchersFilter, WorkerFilter
 
 __all__ = [

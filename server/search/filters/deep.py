@@ -7,7 +7,7 @@ import peewee
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, all_of, any_of, equals, negated
 from server.search.filters.base import Filter, is_null
-from server.search.filters.ways import BelongsTo, Relation
+from server.search.filters.relations import BelongsTo, Relation
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, Condition, all_of, any_of, negated
 from server.search.filters.base import Filter
-from server.search.filters.ways import Relation, SameRecord
+from server.search.filters.relations import Relation, SameRecord
 from server.store import fulltext
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.search.filters.app import APP
-from server.search.filters.ways import Relation, select_between
+from server.search.filters.relations import Relation, select_between
 from server.search.filters.worker import WorkerFilter
 from server.store.tables import table_named
 

@@ -8,7 +8,7 @@ from server.errors import Invalid
 from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import At, Condition, any_of, compared, equals, negated, one_of
 from server.search.filters.base import Filter, is_null
-from server.search.filters.ways import HasManyThrough, Relation
+from server.search.filters.relations import HasManyThrough, Relation
 from server.search.values import integer, like_pattern, split_comparison
 from server.store.tables import table_named
 

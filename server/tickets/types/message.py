@@ -36,7 +36,7 @@ from server.search.filters import (
 )
 from server.store import blobs
 from server.store.tables import Column, Index
-from server.tickets.types.message_parts import authorship, counters, former, headers
+from server.tickets.types.message_parts import authorship, counters, headers, revisions
 from server.tickets.types.message_parts.expands import EXPANDS
 from server.tickets.types.message_parts.filters import (
     MESSAGE_TEXT,
@@ -45,7 +45,7 @@ from server.tickets.types.message_parts.filters import (
     TicketColumnFilter,
     id_hash,
 )
-from server.tickets.types.ticket_parts import merged
+from server.tickets.types.ticket_parts import merges
 
 CONTEXT = "svc.contexts.message"
 TOKEN_CHARS = 10
@@ -154,8 +154,8 @@ class Message(RecordType):
             lambda record, shown: shown.address(
                 paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
     )  # fmt: skip
-    expands = (*EXPANDS, former.FORMER)
-    tables = (former.MESSAGE_FORMER,)
+    expands = (*EXPANDS, revisions.FORMER)
+    tables = (revisions.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
         DeepFilter(
@@ -237,7 +237,7 @@ class Message(RecordType):
         if file_id:
             writing.tx.add(ATTACHED, {"attachment_id": file_id, "context": CONTEXT, "record_id": change.id})
         if change.sent and not change.is_create:
-            former.keep(change, writing)
+            revisions.keep(change, writing)
         if change.is_create:
             counters.add(change, writing)
         elif any(change.changes(column) for column in counters.WATCHED):
@@ -246,7 +246,7 @@ class Message(RecordType):
 
     def check_delete(self, record: Record, writing: Writing) -> None:
         """What it said before goes first: it points to the row."""
-        former.forget(writing.tx, record["id"])
+        revisions.forget(writing.tx, record["id"])
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         if record["raw_blob_id"]:
@@ -278,7 +278,7 @@ def _labels(shown: DictionaryContext, uri: str, ids: set[int]) -> dict[int, str]
 def _ticket_with_mask(writing: Writing, mask: str) -> int:
     """The ticket of a mask; for a merged one the ticket that took over. Raises Invalid."""
     ticket = writing.find("ticket", mask=mask.strip()) if mask.strip() else None
-    ticket = merged.survivor(lambda id: writing.record("ticket", id), ticket)
+    ticket = merges.survivor(lambda id: writing.record("ticket", id), ticket)
     if ticket is None:
         raise Invalid(f"ticket_mask: there is no ticket '{mask[:80]}'", field="ticket_mask")
     return int(ticket["id"])

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from server.automation.behaviors import scheduled, stored, variables
+from server.automation.behaviors import loading, schedule, variables
 from server.automation.behaviors.action import ActionCall, action
+from server.automation.behaviors.loading import BehaviorProgram
 from server.automation.behaviors.run import Exit
 from server.automation.behaviors.service import go
-from server.automation.behaviors.stored import BehaviorProgram
 from server.automation.dictionary import plain
 from server.errors import Invalid
 from server.template.values import printed
@@ -42,18 +42,18 @@ def schedule_behavior(call: ActionCall) -> None:
     run, behavior = call.run, _other(call)
     values = _values(call)
     variables.of_values(run.ctx, behavior, values)
-    scheduled.add(run.ctx, behavior.id, call.text("run_date"), values)
+    schedule.add(run.ctx, behavior.id, call.text("run_date"), values)
 
 
 @action("_unschedule_behavior", "Take back the runs of a behavior that wait.", effects=True)
 def unschedule_behavior(call: ActionCall) -> None:
-    scheduled.remove(call.run.ctx, _other(call).id)
+    schedule.remove(call.run.ctx, _other(call).id)
 
 
 def _other(call: ActionCall) -> BehaviorProgram:
     """The behavior that `behavior_id` names by id, uri or template. Raises Invalid for none, and for one of others."""
     run, name = call.run, call.text("behavior_id")
-    found = run.ctx.service.store.read(lambda tx: stored.find(run.ctx, tx, name))
+    found = run.ctx.service.store.read(lambda tx: loading.find(run.ctx, tx, name))
     if found is None or found.bot_id != run.behavior.bot_id:
         raise Invalid(f"behavior_id: this bot has no behavior '{name[:80]}'", field="behavior_id")
     if found.is_disabled:

@@ -11,10 +11,10 @@ from server.records.shared.custom.definitions import (
     definitions,
     deleted_fields_of,
 )
+from server.records.shared.custom.filters import CustomFilter, countable, filter_named, org_filter_named
 from server.records.shared.custom.intake import ValueSetChange, coerce, take, write
-from server.records.shared.custom.searched import CustomFilter, countable, filter_named, org_filter_named
-from server.records.shared.custom.shown import load_by_id, load_by_uri, shown_text, shown_value, values_of
-from server.records.shared.custom.told import told_workers
+from server.records.shared.custom.keys import load_by_id, load_by_uri, shown_text, shown_value, values_of
+from server.records.shared.custom.notifications import told_workers
 
 __all__ = [
     "ValueSetChange",

@@ -11,7 +11,7 @@ from server.search.ast import SearchValue, Term
 from server.search.conditions import NEVER, Condition, negated
 from server.search.filters import Filter, Relation, WorkerFilter
 from server.search.filters.base import is_null
-from server.search.filters.ways import select_between
+from server.search.filters.relations import select_between
 from server.search.values import integer, split_comparison, split_range
 from server.store.tables import table_named
 

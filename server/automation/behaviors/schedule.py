@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from server import log, times
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.automation.behaviors import service, variables
 from server.context import Context, Service
 from server.errors import HelpdeskError, Invalid, Unavailable

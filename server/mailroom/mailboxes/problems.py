@@ -4,7 +4,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk.writing import RecordWriter
-from server.mailroom.types.mailbox_parts.taken import MAILBOX_LOOK, MAILBOX_STATE
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -6,7 +6,7 @@ from typing import Any
 
 from server.context import Service
 from server.mail.inboxes import Inbox, Login
-from server.mailroom.types.mailbox_parts.taken import MAILBOX_STATE, MAILBOX_TAKEN
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_STATE, MAILBOX_TAKEN
 from server.records.base import Record
 from server.store import blobs
 from server.store.statements import slot

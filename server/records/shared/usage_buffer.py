@@ -1,7 +1,7 @@
 """What is noted in memory and written some time later: samples of metrics, who was active with which token, who opened
 which page, how automations ended.
 
-For what happens on hot paths and may be lost when the process ends. desk/noted.py writes it."""
+For what happens on hot paths and may be lost when the process ends. desk/usage_flush.py writes it."""
 
 import threading
 from collections.abc import Mapping

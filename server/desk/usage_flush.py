@@ -8,7 +8,7 @@ from server.access import tokens
 from server.context import Service
 from server.desk.metrics import storing
 from server.jobs.scheduler import periodic
-from server.records.shared.noted import UsageBuffer, noted
+from server.records.shared.usage_buffer import UsageBuffer, noted
 from server.records.workspaces.visits import VISIT, VISIT_SECONDS
 from server.store.statements import slot
 from server.store.tables import table_named

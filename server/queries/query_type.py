@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
-    from server.queries.asked import DataQuery
+    from server.queries.data_query import DataQuery
 
 Kind = Literal["text", "list", "number", "group", "query", "any"]
 KINDS = {

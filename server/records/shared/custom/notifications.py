@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from server.records.shared.custom.definitions import definitions
-from server.records.shared.custom.shown import values_of
+from server.records.shared.custom.keys import values_of
 
 if TYPE_CHECKING:
     from server.store.transaction import Transaction

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from server.errors import BadDataQuery
-from server.queries.asked import DataQuery
-from server.queries.declared import QueryResult, QueryType
+from server.queries.data_query import DataQuery
+from server.queries.query_type import QueryResult, QueryType
 
 
 class UnsupportedQuery(QueryType):

@@ -3,7 +3,7 @@ done is known after a kill. Meanwhile searches say that words of older records m
 
 import time
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import at_start, periodic

@@ -4,7 +4,7 @@ start. Source: ours."""
 
 from functools import partial
 
-from server.access.own import own_context
+from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
