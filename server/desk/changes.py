@@ -7,7 +7,7 @@ Its ids rise by one with each row, so that one of them says up to where somebody
 Source: ours."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,6 +31,7 @@ Event = Literal["created", "updated", "deleted"]
 CHANNEL = "changes"
 DAY_SECONDS = 86400
 MAX_KEPT = 2_000_000  # changes; the oldest go first, about
+LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
 BATCH = 1000  # removed in one transaction
 _LOG: Any = CHANGE.sql
 
@@ -49,11 +50,13 @@ def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return
     tx.memo[key] = True
-    tx.insert(CHANGE, {
-        "at": writing.now, "context": record_type.context, "record_id": id, "event": event,
-        "owner__context": owner[0], "owner_id": owner[1],
-    })  # fmt: skip
+    tx.run(_row, (writing.now, record_type.context, id, event, *owner))
     writing.ctx.service.tell_after(tx, CHANNEL)
+
+
+def _row() -> Any:
+    columns = (_LOG.at, _LOG.context, _LOG.record_id, _LOG.event, _LOG.owner__context, _LOG.owner_id)
+    return _LOG.insert({column: slot(place) for place, column in enumerate(columns)})
 
 
 def note_deleted(writing: "RecordWriter", record_type: RecordType, record: Record) -> None:
@@ -103,16 +106,14 @@ class ChangePage:
     has_more: bool
 
 
-Wanted = Callable[[RecordType], bool]
-
-
 def now(tx: Transaction) -> int:
     """The cursor behind all changes so far."""
     return tx.next_ids(CHANGE, 1).start - 1
 
 
-def require_kept(tx: Transaction, cursor: int) -> None:
-    """Raises Gone for a cursor behind which something is kept no longer, or that this database has not given yet."""
+def require_kept(tx: Transaction, cursor: int) -> int:
+    """The cursor of now. Raises Gone for one behind which something is kept no longer, or that this database has not
+    given yet."""
     last = now(tx)
     first = tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id)))
     if not (last if first is None else first - 1) <= cursor <= last:
@@ -121,35 +122,39 @@ def require_kept(tx: Transaction, cursor: int) -> None:
             "of a request without since",
             cursor=last,
         )
+    return last
 
 
-def page(ctx: Context, tx: Transaction, cursor: int, limit: int, wanted: Wanted) -> ChangePage:
-    """Up to `limit` changes after a cursor, of the types that are wanted, without those that the caller may not read.
-    Raises Gone."""
-    require_kept(tx, cursor)
-    seeing, end = Dictionaries(ctx, tx), now(tx)
-    types = _types(seeing, wanted)
-    rows = [] if cursor == end else _after(tx, cursor, types, limit)
+def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
+    """Up to `limit` changes after a cursor, of these record types, without those that the caller may not read. Raises
+    Gone."""
+    last = require_kept(tx, cursor)
+    end, seeing = min(cursor + LOOKED_AT, last), Dictionaries(ctx, tx)
+    types = _types(seeing, uris)
+    rows = [] if cursor == end else _between(tx, cursor, end, types, limit)
     if len(rows) == limit:
         end = rows[-1][0]
-    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < now(tx))
+    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < last)
 
 
-def _types(seeing: Dictionaries, wanted: Wanted) -> dict[str, RecordType]:
-    """By context: the types that are wanted, but those of which the caller may read nothing."""
-    may_be_read = (each for each in seeing.registry if is_kept(each) and seeing.rules.readable(each) is not NEVER)
-    return {each.context: each for each in may_be_read if wanted(each)}
+def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:
+    """By context: those of these types that are kept and of which the caller may read anything."""
+    return {
+        each.context: each
+        for each in seeing.registry
+        if each.uri in uris and is_kept(each) and seeing.rules.readable(each) is not NEVER
+    }
 
 
-def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> list[Row]:
+def _between(tx: Transaction, cursor: int, end: int, contexts: Iterable[str], limit: int) -> list[Row]:
     return tx.rows(
         lambda: (
             _LOG.select(*CHANGE.all_columns)
-            .where(_LOG.id > slot(0), in_list(_LOG.context, slot(1)))
+            .where(_LOG.id > slot(0), _LOG.id <= slot(1), in_list(_LOG.context, slot(2)))
             .order_by(_LOG.id)
-            .limit(slot(2))
+            .limit(slot(3))
         ),
-        (cursor, json.dumps(sorted(contexts)), limit),
+        (cursor, end, json.dumps(sorted(contexts)), limit),
     )
 
 

@@ -31,7 +31,7 @@ MEDIA_TYPE, LAST_ID = "text/event-stream", "Last-Event-ID"
 RETRY_MS = 3000  # that clients wait before they connect again
 BEAT_SECONDS = 20  # between two rounds for all streams: proxies close what is silent, and logins end
 PAUSE_SECONDS = 0.05  # before a round: what is written in the meantime is told with it
-REST = 9  # times as long as a round took, nothing is done
+REST, LONGEST_REST = 9, 2.0  # times as long as a round took, nothing is done, up to so many seconds
 SLICE = 50  # streams that are written to before requests get their turn
 MAX_PENDING_BYTES = 256 * 1024  # that a client may not have taken yet; beyond it is cut off
 RETRY_SECONDS, STOPPING_SECONDS = 10, 1  # until somebody who was refused tries again
@@ -124,6 +124,8 @@ class Streams:
 
     def add(self, stream: Stream) -> None:
         """Tell a stream from now on; its answer has begun."""
+        if stream.connection.stream.closed():
+            return
         self._open.add(stream)
         self._of_worker[stream.follower.worker_id] += 1
         stream.connection.set_close_callback(lambda: self._drop(stream, "closed"))
@@ -231,12 +233,14 @@ class Streams:
                 if written % SLICE == 0:
                     await asyncio.sleep(0)
         ended = self._loop.time()
-        self._rests_until = ended + (ended - began) * REST
+        self._rests_until = ended + min((ended - began) * REST, LONGEST_REST)
 
     def _deliver(self, stream: Stream, told: GroupNews) -> None:
         if stream not in self._open:
             return
-        if told.error is not None:
+        if stream.connection.stream.closed():
+            self._drop(stream, "closed")
+        elif told.error is not None:
             self._end(stream, told.error)
         elif stream.pending_bytes > MAX_PENDING_BYTES:
             self._cut(stream)

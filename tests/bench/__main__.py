@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from urllib.request import urlopen
 
-from tests.bench import data, pages, report, signing, usable
+from tests.bench import data, pages, report, signing, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
@@ -30,6 +30,7 @@ BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alon
 PAGES = "pages"  # not measured beside the bare handler, but beside the requests that pages rest on
 USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhile
 SIGNING = "signing"  # the same: others' answers while many sign in
+STREAMING = "streams"  # the same: requests beside streams
 OTHERS = 4  # clients whose answers are measured then
 
 
@@ -53,6 +54,9 @@ def main() -> None:
                 print(report.hold_line(tickets, longest_write_ms(server)), flush=True)
             if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
                 measure_pages(desk, asked.scenarios, asked.seconds)
+            if STREAMING in asked.scenarios:
+                for line in streaming.lines(desk, half_of(server, asked.seconds)):
+                    print(line, flush=True)
             loaded_mib = server.memory_kib() / 1024
             processes.append(report.Process(tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server)))
         shutil.rmtree(folder)
@@ -62,7 +66,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING]
+    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join(names))
@@ -93,7 +97,8 @@ def make_token(program: list[str], folder: Path) -> str:
 
 def serve(program: list[str], folder: Path) -> Server:
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
-    return Server(command, data.FOLDER / "serve.log", HELPDESK_OUTBOUND_ALLOW=HOST)
+    more = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS)}
+    return Server(command, data.FOLDER / "serve.log", **more)
 
 
 def first_answer(program: list[str], folder: Path, token: str) -> float:
@@ -157,6 +162,17 @@ def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
         me_again = [desk.get("/rest/workers/me.json")]
         for line in signing.lines(url, BENCH_WORKER, BENCH_PASSWORD, lambda: run(desk.port, me_again, OTHERS, seconds)):
             print(line, flush=True)
+
+
+def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.Half]:
+    """Runs half a round beside streams, or without."""
+
+    def half(requests: list[str]) -> streaming.Half:
+        before = server.cpu_seconds()
+        found = run(server.port, requests, streaming.CLIENTS, seconds)
+        return streaming.Half(found.per_second, (server.cpu_seconds() - before) / found.sent * 1e6)
+
+    return half
 
 
 @contextmanager

@@ -48,6 +48,11 @@ class Server:
         found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
         return int(found[1]) if found else 0
 
+    def cpu_seconds(self) -> float:
+        """Processor time so far. Linux only."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def _port(self, command: list[str]) -> int:
         assert self.process.stdout is not None
         for line in self.process.stdout:

@@ -11,7 +11,7 @@ DAY = 86400
 
 def page(desk: Post, cursor: int, limit: int = 100) -> changes.ChangePage:
     ctx = desk.context()
-    return desk.read(lambda tx: changes.page(ctx, tx, cursor, limit, lambda record_type: True))
+    return desk.read(lambda tx: changes.page(ctx, tx, cursor, limit, desk.service.registry.uris()))
 
 
 def orgs(desk: Post, number: int) -> list[int]:
@@ -54,3 +54,17 @@ def test_who_follows_is_told_once_for_a_transaction_and_not_of_one_that_fails(de
     with pytest.raises(Exception, match="name"):
         records.create(desk.context(), "org", {"name": ""})
     assert told == [changes.CHANNEL]
+
+
+def test_who_looks_for_few_among_many_is_not_made_to_wait(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page looks through so many changes and no further; the next one goes on behind them."""
+    monkeypatch.setattr(changes, "LOOKED_AT", 3)
+    before = desk.read(changes.now)
+    orgs(desk, 7)
+    task = int(records.create(desk.context(), "task", {"title": "Order a valve"})["id"])
+    ctx, cursor, pages = desk.context(), before, []
+    for _ in range(3):
+        found = desk.read(lambda tx, cursor=cursor: changes.page(ctx, tx, cursor, 100, {"task"}))
+        cursor = found.cursor
+        pages.append(([each.id for each in found.changes], found.cursor - before, found.has_more))
+    assert pages == [([], 3, True), ([], 6, True), ([task], 8, False)]

@@ -32,10 +32,11 @@ class WantedTypes:
     registry: Registry
     scopes: tuple[Scope, ...]
 
-    def fits(self, record_type: RecordType) -> bool:
-        if self.asked and record_type.uri not in self.asked:
-            return False
-        return record_type.uri in covered(self.registry, self.scopes)
+    @property
+    def uris(self) -> frozenset[str]:
+        """As the types are now: administrators make further ones."""
+        seen = covered(self.registry, self.scopes)
+        return seen & self.asked if self.asked else seen
 
 
 @endpoint(
@@ -61,7 +62,7 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
     if cursor is None:
         found = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
-        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.fits))
+        found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.uris))
     return {
         "results": [each.shown() for each in found.changes], "count": len(found.changes), "limit": limit,
         "cursor": found.cursor, "more": found.has_more,
@@ -78,7 +79,7 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
         reading(call.ctx, lambda tx: changes.require_kept(tx, cursor))
 
     def news(ctx: Context, cursor: int) -> News:
-        found = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.fits))
+        found = reading(ctx, lambda tx: changes.page(ctx, tx, cursor, MOST, wanted.uris))
         return News([(each.cursor, each.shown()) for each in found.changes], found.cursor, found.has_more)
 
     return Answer(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
