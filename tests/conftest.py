@@ -1,5 +1,6 @@
 """Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+from server.app import GC_THRESHOLDS
 from tests.cheap import cheap_hashes
 from tests.composed_anew import composed_anew
 from tests.records.desk import Desk
@@ -28,6 +30,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
     order, which ends with hundreds of small ones."""
     config.option.loadscopereorder = False
     return LoadFileScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
+    objects has it done, would take an eighth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @pytest.fixture(scope="session")
