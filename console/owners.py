@@ -6,11 +6,12 @@ import re
 from console import lists
 from console.ui import ChooserOptions, Option
 from console.visit import Visit
+from server.contexts import APP
 from server.errors import Invalid
 
 NAME = "owner"  # under which they are looked up, in place of a record type
 TYPES = ("group", "role", "worker")
-EVERYBODY = "svc.contexts.app:0"
+EVERYBODY = f"{APP}:0"
 EVERYBODY_LABEL = "Everybody: the service"
 _STORED = re.compile(r"([a-z._]{1,80}):([0-9]{1,18})\Z")
 _NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from server import contexts
 from server.records import registry
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors",
         (
             "passwords clock settings log context events markup memory resources discovery times wildcards digits "
-            "cells file_names"
+            "cells file_names contexts"
         ),
         "store mail kata template outbound",
         "search",
@@ -53,6 +54,7 @@ ANY_RECORD_HAS = {
     "svc.contexts.activity_log", "svc.contexts.attachment", "svc.contexts.comment", "svc.contexts.worker",
 }  # fmt: skip
 COUNTED = {"builtin.py", "storing.py", "usage_flush.py"}  # metrics are named after what they count
+OF_NO_TYPE = ("APP", "BEHAVIOR_NODE", "GPG_PRIVATE_KEY")  # no records are behind these contexts
 ROW = {unit: number for number, row in enumerate(LAYERS) for unit in row}
 
 
@@ -278,13 +280,43 @@ def test_the_desk_knows_no_record_type_but_those_of_what_any_record_has():
     types = registry.load()
     names = {name for each in types for name in (each.uri, each.context)} - {""} - ANY_RECORD_HAS
     found = {
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}: {name}"
         for path in (ROOT / "server/desk").rglob("*.py")
         if path.name not in COUNTED
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+        if (name := _type_named_by(node)) in names
     }
     assert found == set()
+
+
+def _type_named_by(node: ast.AST) -> str:
+    """The text of a literal, or the context behind `contexts.TICKET` and `from server.contexts import TICKET`."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Attribute(value=ast.Name(id="contexts"), attr=name) | ast.alias(name=name):
+            return str(getattr(contexts, name, ""))
+    return ""
+
+
+def test_a_context_is_written_down_once():
+    """Who looks for all that is done with tickets finds it by contexts.TICKET. Examples in sentences are no names."""
+    found = {
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in modules(ROOT).values()
+        if path != ROOT / "server/contexts.py"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if contexts.PREFIX in node.value and " " not in node.value
+    }
+    assert found == set()
+
+
+def test_every_context_is_that_of_a_type():
+    named = {name: value for name, value in vars(contexts).items() if name.isupper()}
+    named = {name: value for name, value in named.items() if name not in ("PREFIX", *OF_NO_TYPE)}
+    types = {each.uri.upper(): each.context for each in registry.load()}
+    assert named == {name: types.get(name) for name in named}
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ An actor is read anew whenever something it rests on has changed, in this proces
 import json
 from dataclasses import dataclass, replace
 
+from server.contexts import APP, WORKER
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
-
-WORKER = "svc.contexts.worker"
-APP = "svc.contexts.app"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import peewee
 
 from server.access.actor import APP, WORKER, Actor
 from server.access.parents import PARENTS, Parent
+from server.contexts import BOT, GROUP, ROLE
 from server.errors import AdminOnly, Forbidden
 from server.records.base import Change, Record, RecordType
 from server.records.registry import Registry
@@ -23,7 +24,6 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-GROUP, ROLE, BOT = "svc.contexts.group", "svc.contexts.role", "svc.contexts.bot"
 NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
 MAX_KEPT = 32  # workers whose conditions are kept; those of one take up to a megabyte

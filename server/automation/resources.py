@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from server import times
+from server import contexts, times
 from server.automation import bindings, contents
 from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform
@@ -40,7 +40,7 @@ def refresh(ctx: Context, resource: Record) -> None:
 def _made(ctx: Context, host: ServiceHost, resource: Record) -> dict[str, Any] | None:
     """The `file` that the automation returns."""
     values = {
-        **record_values("resource", "svc.contexts.resource", resource["id"]),
+        **record_values("resource", contexts.RESOURCE, resource["id"]),
         **record_values("actor", ctx.actor.context, ctx.actor.id),
     }
     try:

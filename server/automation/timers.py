@@ -7,7 +7,7 @@ from typing import Any
 
 import peewee
 
-from server import times
+from server import contexts, times
 from server.access.service_actor import own_context
 from server.automation import bindings, continuations, recurrence
 from server.automation.engine import RunResult
@@ -108,7 +108,7 @@ def _what_runs(ctx: Context, host: ServiceHost, timer: Record) -> tuple[Script |
             return automation, state
         gone = f"timer '{timer['name']}': the automation '{name}', whose run was to go on, is gone; it begins anew"
         store.write(lambda tx: host.log(tx, "", [LogEntry(4, "", gone)]))
-    values = record_values("timer", "svc.contexts.automation.timer", timer["id"])
+    values = record_values("timer", contexts.AUTOMATION_TIMER, timer["id"])
     try:
         handler = next(bindings.handlers(timer["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from server import contexts
 from server.access.rules import Rules
 from server.context import Context
 from server.records.base import Expand, NestedRecord, Record, RecordType
@@ -240,7 +241,7 @@ class _Shape:
                 self.plain.append((f"{nested.prefix}__context", f"{nested.prefix}__context"))
             else:
                 target = registry.find(nested.target)
-                absent = _ABSENT.get(nested.target, f"svc.contexts.{nested.target}")
+                absent = _ABSENT.get(nested.target, contexts.context_of(nested.target))
                 self.constants[f"{nested.prefix}__context"] = target.context if target else absent
         for key in record_type.keys:
             if key.column and not key.on_expand:
@@ -266,7 +267,7 @@ def _or_null(column: str) -> Callable[[Record, Dictionaries], Any]:
 
 
 # Contexts of types that other types point to already and that come later.
-_ABSENT = {"gpg_private_key": "svc.contexts.gpg.private.key"}
+_ABSENT = {"gpg_private_key": contexts.GPG_PRIVATE_KEY}
 
 
 def _shape(record_type: RecordType, registry: Registry) -> _Shape:

@@ -2,6 +2,7 @@
 
 A record that the caller may not read is not there: an error that differs would tell of it."""
 
+from server import contexts
 from server.access.rules import Rules
 from server.digits import id_in
 from server.errors import NotFound
@@ -36,7 +37,7 @@ class RecordLookup:
         self._known[record_type.uri, id] = self._known[record_type.context, id] = True
 
     def _exists(self, target: str, id: int) -> bool:
-        if target in ("app", "svc.contexts.app"):
+        if target in ("app", contexts.APP):
             return id == 0
         record_type = self._registry.find(target)
         if record_type is None:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
+from server.contexts import APP, short_context
 from server.digits import id_in
 from server.fields.base import Field, Intake, as_text, beginning, camel_case
 from server.search.filters import BelongsTo, ChooserFilter, ContextFilter, DeepFilter, Filter
-
-APP = "svc.contexts.app"
 
 
 class Id(Field):
@@ -136,7 +135,7 @@ class ContextName(Field):
         if context is None:
             raise self.bad(f"'{name[:80]}' is not a record type")
         if self.allowed and context not in self.allowed:
-            short = ", ".join(each.removeprefix("svc.contexts.") for each in self.allowed)
+            short = ", ".join(short_context(each) for each in self.allowed)
             raise self.bad(f"'{name[:80]}' must be one of {short}")
         return context
 

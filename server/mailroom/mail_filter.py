@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server import log
+from server import contexts, log
 from server.context import Context
 from server.desk import events
 from server.desk.reading import RecordReader
@@ -49,7 +49,7 @@ def asked(ctx: Context, incoming: IncomingMail) -> FilteredMail:
 def _filtered(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     def values() -> dict[str, Any]:
         ticket = _thread(ctx, incoming).ticket
-        parent = events.record_values("parent_ticket", "svc.contexts.ticket", ticket["id"] if ticket else 0)
+        parent = events.record_values("parent_ticket", contexts.TICKET, ticket["id"] if ticket else 0)
         return _values(ctx, incoming) | parent
 
     found = FilteredMail(incoming)
@@ -101,7 +101,7 @@ def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     for name, value in mail.headers:
         fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
     return {
-        **events.record_values("email_sender", "svc.contexts.address", sender["id"] if sender else 0),
+        **events.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
         "email_sender_email": mail.sender,
         "email_subject": mail.subject,
         "email_headers": fields,

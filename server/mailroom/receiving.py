@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from server.context import Context
+from server.contexts import MESSAGE, TICKET
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
@@ -20,7 +21,6 @@ from server.store.transaction import Transaction
 from server.tickets import requesters
 
 NAMED = 3  # messages with the same id that are named
-TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from server.access.actor import Actor
+from server.contexts import ADDRESS
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
@@ -15,7 +16,6 @@ from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.tickets import requesters
 
-ADDRESS = "svc.contexts.address"
 MAX_ADDED = 100  # recipients of one mail that become requesters, where the service is set so
 MAX_SENT_LOOKED_AT = 20  # messages sent on a ticket whose recipients are known there, the newest first
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 
+from server.contexts import MESSAGE
 from server.desk.writing import RecordWriter
 from server.mail import charsets
 from server.mailroom.incoming import IncomingMail
@@ -14,7 +15,6 @@ from server.store import blobs
 from server.tickets import spam
 from server.tickets.types.ticket_parts.status import OPEN
 
-MESSAGE = "svc.contexts.message"
 OCTETS = "application/octet-stream"
 HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from server import log, times
+from server import contexts, log, times
 from server.access.actor import Actor
 from server.access.service_actor import own_context
 from server.connections import accounts
@@ -33,7 +33,7 @@ from server.settings import VERSION
 from server.store import blobs
 from server.store.transaction import Transaction
 
-APP, DRAFT, TRANSPORT = "svc.contexts.app", "svc.contexts.mail.draft", "svc.contexts.mail.transport"
+APP, DRAFT, TRANSPORT = contexts.APP, contexts.DRAFT, contexts.MAIL_TRANSPORT
 MAX_RECIPIENTS = 500
 MAX_ERROR_CHARACTERS = 500
 _log = log.get("mail")
@@ -194,16 +194,16 @@ def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: DeliveryRe
         return
     if delivery.refused:
         named = "; ".join(f"{address}: {answer}" for address, answer in delivery.refused.items())
-        target = ("svc.contexts.message", row["message_id"])
+        target = (contexts.MESSAGE, row["message_id"])
         if not row["message_id"]:
-            target = ("svc.contexts.ticket", draft["ticket_id"])
+            target = (contexts.TICKET, draft["ticket_id"])
         if target[1]:
             writing.as_service().create("comment", {
                 "author__context": APP, "author_id": 0, "target__context": target[0], "target_id": target[1],
                 "comment": f"Not delivered to {named}",
             })  # fmt: skip
     if row["message_id"]:
-        events.tell(writing, "mail.sent", events.record_values("message", "svc.contexts.message", row["message_id"]))
+        events.tell(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
     ticket_status.restore(writing, draft["ticket_id"], row["reopened"])
     writing.delete("draft", draft_id)
     rows.wake_others(writing, draft["ticket_id"])

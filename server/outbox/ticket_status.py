@@ -6,13 +6,13 @@ from typing import Any
 
 import peewee
 
+from server.contexts import TICKET
 from server.desk.writing import RecordWriter
 from server.outbox import rows
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-TICKET = "svc.contexts.ticket"
 WAITING, CLOSED = 1, 2
 # What decides anew how a ticket stands: somebody set it, or wrote on it.
 _DECIDES = (

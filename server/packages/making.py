@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from server import contexts
 from server.access.actor import APP, lent
 from server.desk import custom_fields, service_settings
 from server.desk.writing import RecordWriter
@@ -22,7 +23,7 @@ from server.records.custom_record import MAX_CUSTOM_TYPES
 from server.records.shared import custom_types
 from server.store.transaction import Transaction
 
-NODE_CONTEXT = "svc.contexts.behavior.node"  # behavior nodes are no records; answers name them all the same
+NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them all the same
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
 MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from server import times
+from server import contexts, times
 from server.access import families, tokens
 from server.access.actor import WORKER
 from server.context import Context
@@ -12,7 +12,7 @@ from server.records.parts import Record
 from server.records.shared.scopes import parse
 from server.store.transaction import Transaction
 
-APP = "svc.contexts.oauth.app"
+APP = contexts.OAUTH_APP
 REFRESH_EXTRA = "1 month"  # the refresh token outlives the access token by this
 
 

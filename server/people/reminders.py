@@ -6,6 +6,7 @@ from typing import Any
 
 import peewee
 
+from server import contexts
 from server.access.service_actor import own_context
 from server.context import Context, Service
 from server.desk import activity, events
@@ -16,7 +17,7 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-CONTEXT = "svc.contexts.reminder"
+CONTEXT = contexts.REMINDER
 POINT = "custom.other"
 BATCH = 100  # reminders told in one transaction; between two of them others get their turn
 MAX_BATCHES = 50  # of one scan; more are left to the next

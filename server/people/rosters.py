@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server.contexts import GROUP
 from server.errors import BadQuery, Invalid
 from server.records.parts import Record, Writing
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER
@@ -9,7 +10,6 @@ from server.store.tables import table_named
 
 MANAGER, MEMBER, REMOVE = "manager", "member", "remove"
 GROUP_PARTS = (MANAGER, MEMBER, REMOVE)
-GROUP = "svc.contexts.group"
 MAX_TOLD = 50  # workers, in an entry about a roster
 ROLE_QUERIES = {"member": "member_query_worker", "editor": "editor_query_worker", "reader": "reader_query_worker"}
 

@@ -11,6 +11,7 @@ from server.access import known_devices, lockout, second_factor, sessions
 from server.access.logins import WORKER_LOGIN
 from server.access.sessions import Lifetime, Session
 from server.context import Context, Service
+from server.contexts import WORKER
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
@@ -20,7 +21,6 @@ from server.people import login_changes
 from server.store.transaction import Transaction
 from server.template.filters.browsers import browser_of
 
-WORKER = "svc.contexts.worker"
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
 WRONG = "The mail address or the password is not right."
 WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."

@@ -1,5 +1,6 @@
 """Assets: things that are kept track of, such as devices and vehicles. What is special about them is custom fields."""
 
+from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.records.base import Access, Change, NestedRecord, RecordType, Subtotals, Writing
 from server.records.shared import owners
@@ -45,7 +46,7 @@ class Asset(RecordType):
         Index(("owner__context", "owner_id"), "what somebody owns"),
     )
     nested = (NestedRecord("owner", "*", "Owner."),)  # also of custom types whose records nobody owns
-    filters = filters("svc.contexts.asset")
+    filters = filters(contexts.ASSET)
     subtotals = Subtotals(search=("fieldset", "links", "name", "owner", "watchers"), virtual=("owner",))
 
     def privileged(self, change: Change, writing: Writing) -> None:

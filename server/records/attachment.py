@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.contexts import FILE_BUNDLE, WORKER
 from server.errors import Invalid
 from server.fields import Bytes, Name, References, Text, UpdatedAt
 from server.records.base import (
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 MAX_SHOWN = 250  # records that a file hangs on, in the form without a number
 COPIED = "application/vnd.svc.uri"  # the content names a resource to copy
 STORAGE = "svc.storage.database"
-WORKER = "svc.contexts.worker"
-FILE_BUNDLE = "svc.contexts.file_bundle"
 
 
 class AttachedFilter(Filter):

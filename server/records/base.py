@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
+from server.contexts import context_of
 from server.errors import nearest
 from server.fields import Field, Id, Structure
 from server.records import describe as as_data
@@ -109,7 +110,7 @@ class RecordType:
         own = vars(cls)
         if own.get("uri"):
             name = cls.uri.replace("_", " ")
-            cls.context = own.get("context", f"svc.contexts.{cls.uri}")
+            cls.context = own.get("context", context_of(cls.uri))
             cls.label_names = own.get("label_names", (name.title(), f"{name.title()}s"))
             cls.aliases = own.get("aliases", (name, f"{name}s") if name != cls.uri else (f"{name}s",))
 

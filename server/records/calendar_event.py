@@ -1,6 +1,7 @@
 """Calendar events: one thing on a calendar, from one instant to another. Those that come again are
 calendar_event_recurring."""
 
+from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Timestamp
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
@@ -49,4 +50,4 @@ class CalendarEvent(RecordType):
         if change.is_create:
             calendar_id = change.value("calendar_id")
             names = {"event": change.value("name"), "target": writing.label("calendar", calendar_id)}
-            writing.log("calendar_event.created", "svc.contexts.calendar", calendar_id, names)
+            writing.log("calendar_event.created", contexts.CALENDAR, calendar_id, names)

@@ -1,5 +1,6 @@
 """Recurring calendar events: what comes again on the days that its patterns name, such as weekdays from 9am to 5pm."""
 
+from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, Id, Name, Text, Timestamp
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
@@ -13,7 +14,7 @@ MAX_TEXT_CHARS = 16384  # of all patterns together
 class CalendarEventRecurring(RecordType):
     """An event on each of the days that its patterns name, from one time of day to another. Source: Ours."""
 
-    uri, context = "calendar_event_recurring", "svc.contexts.calendar_event.recurring"
+    uri, context = "calendar_event_recurring", contexts.CALENDAR_EVENT_RECURRING
     aliases = (
         "calendar_recurring_event", "calendar_recurring_events", "calendar_events_recurring",
         "calendar recurring event", "recurring event", "recurring events",
@@ -80,4 +81,4 @@ class CalendarEventRecurring(RecordType):
         if change.is_create:
             calendar_id = change.value("calendar_id")
             names = {"event": change.value("name"), "target": writing.label("calendar", calendar_id)}
-            writing.log("calendar_event_recurring.created", "svc.contexts.calendar", calendar_id, names)
+            writing.log("calendar_event_recurring.created", contexts.CALENDAR, calendar_id, names)

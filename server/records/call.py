@@ -1,5 +1,6 @@
 """Calls: telephone calls that were received or made."""
 
+from server import contexts
 from server.fields import Bit, CreatedAt, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
@@ -25,7 +26,7 @@ class Call(RecordType):
         Index(("created",), "the newest calls"),
         Index(("phone",), "the calls of a number"),
     )
-    filters = (comment_words("svc.contexts.call", "Words in the comments on the call."),)
+    filters = (comment_words(contexts.CALL, "Words in the comments on the call."),)
     subtotals = Subtotals(search=("fieldset", "isClosed", "isOutgoing", "links", "watchers"))
     events = (Event("call_entry.created", "created"),)
     label_column = "subject"

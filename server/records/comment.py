@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from server import contexts
+from server.contexts import WORKER
 from server.errors import Invalid
 from server.fields import Bit, ContextName, CreatedAt, Id, Text
 from server.records.base import (
@@ -28,8 +30,7 @@ from server.store.tables import Index
 if TYPE_CHECKING:
     from server.records.registry import Registry
 
-CONTEXT = "svc.contexts.comment"
-WORKER = "svc.contexts.worker"
+CONTEXT = contexts.COMMENT
 MAX_LABEL_CHARS = 128
 APP_NAME = "Helpdesk"
 _SPACES = re.compile(r"\s+")

@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING, Any
 
+from server import contexts
 from server.digits import is_whole
 from server.errors import AdminOnly, Conflict, Invalid
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
@@ -88,7 +89,7 @@ class CustomField(RecordType):
     expands = (Expand("search_filter", "text", "Name of the field in searches.", load_search_filter),)
     filters = (
         AllWords("Bare words are looked for in the label.", "name", "partial"),
-        LinksFilter("links", "Linked to a record of these types; any or none.", "svc.contexts.custom_field"),
+        LinksFilter("links", "Linked to a record of these types; any or none.", contexts.CUSTOM_FIELD),
     )
     subtotals = Subtotals(search=("context", "fieldset.id", "links", "type"), aliases={"fieldset": "fieldset.id"})
 

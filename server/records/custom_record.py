@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from server.contexts import short_context
 from server.errors import Conflict, Invalid, nearest
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.fields.link import APP
@@ -132,7 +133,7 @@ def _owners(given: Any, registry: "Registry") -> list[str]:
         target = registry.find(word)
         context = APP if word in ("app", APP) else target.context if target else ""
         if context not in owners.OWNERS:
-            known = ", ".join(each.removeprefix("svc.contexts.") for each in owners.OWNERS)
+            known = ", ".join(short_context(each) for each in owners.OWNERS)
             raise Invalid(f"params: owners[contexts]: '{name[:50]}' must be one of {known}", field="params")
         found.append(context)
     return [each for each in owners.OWNERS if each in found]

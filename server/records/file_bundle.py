@@ -1,5 +1,6 @@
 """File bundles: files that belong together, to be attached to replies at once. The files are attachments of theirs."""
 
+from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import owners
@@ -7,7 +8,7 @@ from server.records.shared.comment_text import comment_words
 from server.search.filters import UsableByFilter
 from server.store.tables import Index
 
-CONTEXT = "svc.contexts.file_bundle"
+CONTEXT = contexts.FILE_BUNDLE
 
 
 class FileBundle(RecordType):

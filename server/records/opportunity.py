@@ -1,5 +1,6 @@
 """Opportunities: what may become a sale, what it is worth, and how it ended."""
 
+from server import contexts
 from server.fields import CreatedAt, Id, Name, Number, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, Event, Key, RecordType, Subtotals, Writing
 from server.records.shared import custom
@@ -66,7 +67,7 @@ class Opportunity(RecordType):
         ),
     )  # fmt: skip
     filters = (
-        comment_words("svc.contexts.opportunity", "Words in the comments on the opportunity."),
+        comment_words(contexts.OPPORTUNITY, "Words in the comments on the opportunity."),
         ChoiceFilter(
             "status",
             "First letter or number; lists and negation are fine.",

@@ -1,5 +1,6 @@
 """Saved searches: queries that are kept under a name, for oneself or for others. Nothing runs them by itself."""
 
+from server import contexts
 from server.errors import BadQuery, Invalid
 from server.fields import ContextName, Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
@@ -12,7 +13,7 @@ from server.store.tables import Index
 class SavedSearch(RecordType):
     """A query on one record type, owned by the service, a group, a role or a worker. Source: Ours."""
 
-    uri, context = "saved_search", "svc.contexts.context.saved.search"
+    uri, context = "saved_search", contexts.SAVED_SEARCH
     aliases = ("saved search", "saved searches")
     label_names = ("Saved Search", "Saved Searches")
     tier = 3

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from server import contexts
 from server.fields import CreatedAt, Fieldsets, Id, Name, Timestamp, Uint, UpdatedAt, Word
 from server.records.base import Access, Change, Event, Key, RecordType, Reopening, Subtotals, Writing
 from server.records.shared.comment_text import comment_words
@@ -85,7 +86,7 @@ class Task(RecordType):
         ),
     )
     filters = (
-        comment_words("svc.contexts.task", "Words in the comments on the task."),
+        comment_words(contexts.TASK, "Words in the comments on the task."),
         WorkerFilter("owner.id", "The owner: me, ids, names, any, none.", "owner_id"),
         TaskStatusFilter(
             "status",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from server import contexts
 from server.fields import Bit, Id, Timestamp, Uint
 from server.fields.number import MAX_UINT
 from server.records.base import Access, Change, DictionaryContext, Event, Key, Record, RecordType, Subtotals, Writing
@@ -9,7 +10,7 @@ from server.records.shared.comment_text import comment_words
 from server.search.filters import DurationFilter, WorkerFilter
 from server.store.tables import Index
 
-CONTEXT = "svc.contexts.timetracking"
+CONTEXT = contexts.TIME_ENTRY
 SECONDS = 60  # of a minute
 
 

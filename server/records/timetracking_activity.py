@@ -1,5 +1,6 @@
 """Time tracking activities: the kinds of work that time is tracked on, such as support or travel."""
 
+from server import contexts
 from server.fields import Name, UpdatedAt
 from server.records.base import Access, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import redirect
@@ -8,7 +9,7 @@ from server.records.shared.references import redirect
 class TimetrackingActivity(RecordType):
     """A kind of work, named by time entries. Source: Ours."""
 
-    uri, context = "timetracking_activity", "svc.contexts.timetracking.activity"
+    uri, context = "timetracking_activity", contexts.TIMETRACKING_ACTIVITY
     plugin = "svc.timetracking"
     aliases = ("time tracking activity", "time tracking activities")
     label_names = ("Time Tracking Activity", "Time Tracking Activities")

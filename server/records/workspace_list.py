@@ -1,5 +1,6 @@
 """Workspace worklists: saved lists of records of one type on a tab, with their filters, columns and order."""
 
+from server import contexts
 from server.fields import ContextName, Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.workspaces import contents
@@ -10,7 +11,7 @@ from server.store.tables import Index
 class WorkspaceList(RecordType):
     """A list of records on a tab. Source: Ours."""
 
-    uri, context = "workspace_list", "svc.contexts.workspace.list"
+    uri, context = "workspace_list", contexts.WORKSPACE_LIST
     aliases = ("workspace worklist", "workspace worklists", "worklist", "worklists")
     label_names = ("Workspace Worklist", "Workspace Worklists")
     tier = 3

@@ -1,5 +1,6 @@
 """Workspace pages: pages of tabs that somebody put together for themself or for others."""
 
+from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
@@ -14,7 +15,7 @@ KINDS = {"core.workspace.page.workspace": "Workspace"}
 class WorkspacePage(RecordType):
     """A page of tabs, owned by the service, a group, a role or a worker. Source: Records; its fields are ours."""
 
-    uri, context = "workspace_page", "svc.contexts.workspace.page"
+    uri, context = "workspace_page", contexts.WORKSPACE_PAGE
     aliases = ("workspace page", "workspace pages", "page", "pages", "workspace_pages")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))

@@ -1,5 +1,6 @@
 """Workspace tabs: what a workspace page is made of, either a dashboard of widgets or worklists."""
 
+from server import contexts
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.owners import WORKER
@@ -14,7 +15,7 @@ KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.workli
 class WorkspaceTab(RecordType):
     """A tab of a page; its widgets and worklists go with it. Source: Ours."""
 
-    uri, context = "workspace_tab", "svc.contexts.workspace.tab"
+    uri, context = "workspace_tab", contexts.WORKSPACE_TAB
     aliases = ("workspace tab", "workspace tabs", "tab", "tabs")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))

@@ -1,5 +1,6 @@
 """Workspace widgets: what stands on the dashboards of workspaces, such as a counter or a chart."""
 
+from server import contexts
 from server.fields import Id, Name, Number, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, Expand, RecordType, Subtotals, Writing
 from server.records.workspaces import contents
@@ -10,7 +11,7 @@ from server.store.tables import Index
 class WorkspaceWidget(RecordType):
     """A widget of a tab: its kind, its settings and its place. Source: Ours."""
 
-    uri, context = "workspace_widget", "svc.contexts.workspace.widget"
+    uri, context = "workspace_widget", contexts.WORKSPACE_WIDGET
     aliases = ("workspace widget", "workspace widgets", "widget", "widgets")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search"))

@@ -12,6 +12,7 @@ from typing import Any
 
 from server import times
 from server.context import Context
+from server.contexts import MESSAGE, TICKET
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
@@ -32,7 +33,6 @@ from server.tickets.mail_loops import NOTE
 from server.tickets.parameters import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
 
-TICKET, MESSAGE = "svc.contexts.ticket", "svc.contexts.message"
 SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
 MAX_NAME = 255

@@ -5,6 +5,7 @@ from typing import Any
 
 from server.access.actor import WORKER
 from server.context import Context
+from server.contexts import TICKET
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound
@@ -17,7 +18,6 @@ from server.tickets import requesters
 from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
 
-TICKET = "svc.contexts.ticket"
 MAX_MERGED = 100
 
 

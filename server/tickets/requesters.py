@@ -4,14 +4,13 @@ For mail in and mail out alike. The rows themselves are kept by tickets/types/ti
 
 from collections.abc import Iterable
 
+from server.contexts import TICKET
 from server.desk.writing import RecordWriter
 from server.mail import addresses
 from server.records.base import Record
 from server.records.shared.tables import REQUESTER
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts import participants
-
-TICKET = "svc.contexts.ticket"
 
 
 def address_of(writing: RecordWriter, email: str) -> Record:

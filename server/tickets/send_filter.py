@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from server import log
+from server import contexts, log
 from server.context import Context
+from server.contexts import DRAFT
 from server.desk import events
 from server.errors import Forbidden
 from server.records.base import Record
@@ -17,7 +18,6 @@ from server.template.values import items, printed
 
 SEND = "mail.send"
 VALIDATE = {True: "mail.reply.validate", False: "mail.draft.validate"}
-DRAFT = "svc.contexts.mail.draft"
 # What an automation may set; anything else in `params` stays as it was written.
 PARAMS = frozenset(("to", "cc", "bcc", "subject", "content", "format", "group_id", "bucket_id", "owner_id", "status_id",
                     "status", "ticket_reopen", "file_ids", "html_template_id", "custom_fields"))  # fmt: skip
@@ -44,7 +44,7 @@ def _require_assent(ctx: Context, draft: Record) -> None:
 
     def values() -> dict[str, Any]:
         caller: dict[str, Any] = {"caller_name": "svc.reply" if is_reply else "svc.compose", "caller_params": {}}
-        worker = events.record_values("worker", "svc.contexts.worker", draft.get("worker_id") or 0)
+        worker = events.record_values("worker", contexts.WORKER, draft.get("worker_id") or 0)
         return _values(draft) | caller | worker
 
     for answer in events.ask(ctx, VALIDATE[is_reply], values):

@@ -1,13 +1,12 @@
 """Split: a message that is about something else gets a ticket of its own. Source: Ours."""
 
 from server.context import Context
+from server.contexts import TICKET
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.tickets import requesters
-
-TICKET = "svc.contexts.ticket"
 
 
 def split(ctx: Context, message_id: int) -> int:

@@ -1,5 +1,6 @@
 """Automation events: what happens in the service that automations may answer to. A fixed set; nothing is run here."""
 
+from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
@@ -13,7 +14,7 @@ class AutomationEvent(RecordType):
     """One kind of happening and the automations that answer to it. All are there from the first start, none is added or
     removed. Source: Events and background behavior; the names are ours."""
 
-    uri, context = "automation_event", "svc.contexts.automation.event"
+    uri, context = "automation_event", contexts.AUTOMATION_EVENT
     tier = 2
     lookup = "name"
     checked = {"automations_kata": "event"}

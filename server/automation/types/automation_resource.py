@@ -3,6 +3,7 @@
 import secrets
 import uuid
 
+from server import contexts
 from server.fields import Text, Timestamp, Uint, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared.file_content import take_name
@@ -13,7 +14,7 @@ from server.store.tables import Column, Index
 class AutomationResource(RecordType):
     """A file that an automation keeps for a while, such as a picture to answer a webhook with. Source: ours."""
 
-    uri, context = "automation_resource", "svc.contexts.automation.resource"
+    uri, context = "automation_resource", contexts.AUTOMATION_RESOURCE
     tier = 3
     lookup = "token"
     features = frozenset(("custom_fields",))

@@ -1,6 +1,6 @@
 """Automation timers: automations that run at a time, once or again and again. Run by automation/timers.py."""
 
-from server import times
+from server import contexts, times
 from server.automation import recurrence
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
@@ -10,7 +10,7 @@ from server.store.tables import Column, Index
 class AutomationTimer(RecordType):
     """A time at which an automation runs, and the patterns by which it runs again. Source: ours."""
 
-    uri, context = "automation_timer", "svc.contexts.automation.timer"
+    uri, context = "automation_timer", contexts.AUTOMATION_TIMER
     aliases = ("automation timer", "automation timers", "timer", "timers")
     tier = 3
     checked = {"automations_kata": "event"}

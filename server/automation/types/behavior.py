@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.automation.behaviors import tree
+from server.contexts import APP
 from server.fields import Bit, Id, Intake, Name, Structure, Text, Timestamp, Uint
 from server.fields.base import as_text
 from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
@@ -15,8 +16,6 @@ from server.store.tables import Index, table_named
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
-
-APP = "svc.contexts.app"
 
 
 def _event_name(record: Record, shown: DictionaryContext) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from server import contexts
 from server.automation import bindings, contents
 from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
@@ -177,7 +178,7 @@ def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
         "request_params": received.params,
         "request_body": text_of_bytes(received.body),
         "request_client_ip": received.client,
-        "webhook__context": "svc.contexts.webhook_listener",
+        "webhook__context": contexts.WEBHOOK_LISTENER,
         "webhook_id": listener["id"],
     }
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from server.context import Context
+from server.contexts import MAILBOX
 from server.desk.writing import RecordWriter
 from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-MAILBOX = "svc.contexts.mailbox"
 TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by itself
 MAX_ERROR_CHARACTERS = 500
 

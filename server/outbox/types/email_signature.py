@@ -1,5 +1,6 @@
 """Signatures: the lines under the mail that a group or bucket sends."""
 
+from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.fields.link import APP
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
@@ -13,7 +14,7 @@ REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"),
 class EmailSignature(RecordType):
     """A template of closing lines, as plain text and as HTML, owned by the service or a group. Source: Ours."""
 
-    uri, context = "email_signature", "svc.contexts.email.signature"
+    uri, context = "email_signature", contexts.EMAIL_SIGNATURE
     aliases = ("email signature", "email signatures", "signature", "signatures")
     tier = 2
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))

@@ -1,5 +1,6 @@
 """Mail templates: the HTML around the messages that a group or bucket sends."""
 
+from server import contexts
 from server.fields import Id, Name, Text, UpdatedAt
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
@@ -12,7 +13,7 @@ class HtmlTemplate(RecordType):
 
     Source: Tickets, html_template_id; its fields are ours."""
 
-    uri, context = "html_template", "svc.contexts.mail.html_template"
+    uri, context = "html_template", contexts.HTML_TEMPLATE
     aliases = (
         "email template", "email templates", "mail template", "mail templates", "html template", "html templates",
     )  # fmt: skip
@@ -33,7 +34,7 @@ class HtmlTemplate(RecordType):
         ),
         "updated_at": UpdatedAt(),
     }
-    filters = (comment_words("svc.contexts.mail.html_template", "Words in the comments on the template."),)
+    filters = (comment_words(contexts.HTML_TEMPLATE, "Words in the comments on the template."),)
     subtotals = Subtotals(search=("fieldset", "links"))
 
     def privileged(self, change: Change, writing: Writing) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server import contexts
 from server.errors import Invalid
 from server.fields import CreatedAt, Name, Structure, Text, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
@@ -21,7 +22,7 @@ class MailTransport(RecordType):
 
     Source: Ours."""
 
-    uri, context = "mail_transport", "svc.contexts.mail.transport"
+    uri, context = "mail_transport", contexts.MAIL_TRANSPORT
     aliases = (
         "email transport", "email transports", "mail transport", "mail transports", "transport", "transports",
     )  # fmt: skip

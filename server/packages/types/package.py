@@ -1,5 +1,6 @@
 """Packages in the library: sets of records that can be imported. Importing is not done here."""
 
+from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters import DeepFilter, HasManyThrough
@@ -11,7 +12,7 @@ class Package(RecordType):
 
     Source: Package; its fields are ours."""
 
-    uri, context = "package", "svc.contexts.package.library"
+    uri, context = "package", contexts.PACKAGE
     tier = 3
     features = frozenset(("comments", "links", "search"))
     operations = {"retrieve": True, "search": True, "create": False, "update": True, "delete": True}
@@ -39,7 +40,7 @@ class Package(RecordType):
     filters = (
         DeepFilter(
             "fieldset", "Has a matching custom fieldset.", "custom_fieldset",
-            HasManyThrough("fieldset_use", "record_id", "fieldset_id", (("context", "svc.contexts.package.library"),)),
+            HasManyThrough("fieldset_use", "record_id", "fieldset_id", (("context", contexts.PACKAGE),)),
         ),
     )  # fmt: skip
     subtotals = Subtotals(search=("fieldset", "links", "point"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from server import contexts
 from server.errors import AdminOnly
 from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
 from server.people import identity, login_following, newest_messages
@@ -27,7 +28,7 @@ from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Index, table_named
 
-CONTEXT = "svc.contexts.address"
+CONTEXT = contexts.ADDRESS
 ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
 TICKETS = HasManyThrough("requester", "address_id", "ticket_id")
 

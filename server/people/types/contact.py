@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from server import contexts
 from server.errors import Conflict
 from server.fields import Id, Text, Timestamp
 from server.people import identity, newest_messages
@@ -26,7 +27,7 @@ from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
 
-CONTEXT = "svc.contexts.contact"
+CONTEXT = contexts.CONTACT
 CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
 GENDERS = {"male": "M", "female": "F", "unknown": ""}
 

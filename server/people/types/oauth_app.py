@@ -3,6 +3,7 @@
 from contextlib import suppress
 from typing import Any
 
+from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, Name, Text, Timestamp, UpdatedAt, Url
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
@@ -20,7 +21,7 @@ class OAuthApp(RecordType):
     present one goes on working, for as long as it is given, so that it can be changed without a gap. Source:
     Authentication, Creating an OAuth app."""
 
-    uri, context = "oauth_app", "svc.contexts.oauth.app"
+    uri, context = "oauth_app", contexts.OAUTH_APP
     label_names = ("OAuth App", "OAuth Apps")
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="admins", write=("admins",))

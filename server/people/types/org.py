@@ -1,5 +1,6 @@
 """Organizations: whom contacts, addresses and tickets belong to."""
 
+from server import contexts
 from server.fields import CreatedAt, Id, Name, Text, UpdatedAt, Url
 from server.people import newest_messages
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
@@ -10,7 +11,7 @@ from server.search.filters import ByIdFilter, DeepFilter, HasMany, TextFilter, W
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.tables import Index
 
-CONTEXT = "svc.contexts.org"
+CONTEXT = contexts.ORG
 ORG_TEXT = TextIndex("org_text", ("name", "place"), "org")
 TICKETS = HasMany("ticket", "org_id")
 MEMBERS = ("address", "contact", "ticket")  # types whose records have an organization

@@ -5,6 +5,7 @@ from typing import Any
 
 import peewee
 
+from server import contexts
 from server.counting.measures import plain
 from server.desk.metrics.builtin import BEHAVIOR_DURATION, BEHAVIOR_INVOCATIONS
 from server.digits import id_in
@@ -35,7 +36,7 @@ class UsageSnippets(QueryType):
         rows = [
             {"snippet_id": id, "snippet_title": title, "snippet_uses": uses} for id, title, uses in _snippets(asked)
         ]
-        shown_by = {"context": "svc.contexts.snippet", "context_id_key": "snippet_id"}
+        shown_by = {"context": contexts.SNIPPET, "context_id_key": "snippet_id"}
         return table({
             "snippet_title": {"label": "Snippet", "type": "context", "type_options": shown_by},
             "snippet_uses": {"label": "Uses", **NUMBER},
@@ -105,8 +106,8 @@ def _behavior_table(
         }
         for id in most
     ]  # fmt: skip
-    bot = {"context": "svc.contexts.bot", "context_id_key": "bot_id"}
-    behavior = {"context": "svc.contexts.behavior", "context_id_key": "behavior_id"}
+    bot = {"context": contexts.BOT, "context_id_key": "bot_id"}
+    behavior = {"context": contexts.BEHAVIOR, "context_id_key": "behavior_id"}
     return table({
         "bot_name": {"label": "Bot", "type": "context", "type_options": bot},
         "behavior_name": {"label": "Behavior", "type": "context", "type_options": behavior},

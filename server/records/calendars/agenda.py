@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
+from server.contexts import CALENDAR
 from server.records.calendars.availability import midnight, next_midnight
 from server.records.calendars.occurrences import Occurrence, too_many
 
 MAX_SHOWN = 20_000  # pieces of days in one answer
-CALENDAR = "svc.contexts.calendar"
 COLOR_AVAILABLE, COLOR_BUSY = "#A0D95B", "#C8C8C8"
 
 Days = dict[str, list[dict[str, Any]]]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Any
 
-from server import times
+from server import contexts, times
 from server.records.calendars import patterns
 from server.records.calendars.clock import DAY_SECONDS, MAX_LENGTH_DAYS
 from server.records.calendars.occurrences import (
@@ -24,7 +24,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 MAX_RECURRING = 1000  # recurring events looked at in one search or query
-EVENT, RECURRING = "svc.contexts.calendar_event", "svc.contexts.calendar_event.recurring"
+EVENT, RECURRING = contexts.CALENDAR_EVENT, contexts.CALENDAR_EVENT_RECURRING
 
 
 def occurrences(

@@ -4,6 +4,7 @@ They have the shape of assets. Each has a table of its own, which comes and goes
 
 from typing import TYPE_CHECKING, Any
 
+from server import contexts
 from server.fields import CreatedAt, Name, UpdatedAt
 from server.fields.link import APP
 from server.records.asset import Asset, filters
@@ -39,7 +40,7 @@ class CustomType(Asset):
 
 def context_of(id: int) -> str:
     """The full context of the type that this row declares."""
-    return f"svc.contexts.custom_record.{id}"
+    return contexts.context_of(f"custom_record.{id}")
 
 
 def record_type(row: Record) -> RecordType:
@@ -76,7 +77,7 @@ def _fields(name: str, owned_by: tuple[str, ...]) -> dict[str, Any]:
     }
     if owned_by:
         is_required = owned_by != (APP,)
-        kinds = ", ".join(each.removeprefix("svc.contexts.") for each in owned_by)
+        kinds = ", ".join(contexts.short_context(each) for each in owned_by)
         found["owner__context"] = owners.context_field(
             f"Record type of the owner: {kinds}.", owned_by, required=is_required
         )

@@ -4,6 +4,7 @@ Who may read and change what is owned is said once for all types in access/rules
 
 from typing import Any
 
+from server.contexts import BOT, GROUP, ROLE, WORKER, context_of, short_context
 from server.errors import Forbidden, Invalid, Required
 from server.fields import ContextName, Field, Id
 from server.fields.link import APP
@@ -14,8 +15,6 @@ from server.store.statements import slot
 from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
 
-GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
-BOT = "svc.contexts.bot"
 OWNERS = (APP, GROUP, ROLE, WORKER)
 OWNERS_AND_BOTS = (*OWNERS, BOT)
 
@@ -54,7 +53,7 @@ def filters(*deep: str) -> tuple[Filter, ...]:
 def _deep(uri: str) -> Filter:
     if uri == "app":
         return AppFilter("owner.app", "Owned by the service; any word.", "owner")
-    way = BelongsToContext("owner", f"svc.contexts.{uri}")
+    way = BelongsToContext("owner", context_of(uri))
     return DeepFilter(f"owner.{uri}", f"Owned by a matching {uri}.", uri, way)
 
 
@@ -68,7 +67,7 @@ def check(change: Change, writing: Writing) -> None:
             owner = "the service" if context else "no owner"
             raise Invalid(f"owner_id: must be 0 for {owner}; name the type in owner__context", field="owner_id")
         return
-    uri = context.removeprefix("svc.contexts.")
+    uri = short_context(context)
     if not id:
         raise Required(f"owner_id is required: the id of a {uri}", field="owner_id")
     if writing.record(uri, id) is None:

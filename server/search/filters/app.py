@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING
 
 import peewee
 
+from server.contexts import APP
 from server.search.ast import Term
 from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
-
-APP = "svc.contexts.app"
 
 
 class AppFilter(Filter):

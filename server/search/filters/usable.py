@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.contexts import GROUP, ROLE, WORKER
 from server.search.filters.app import APP
 from server.search.filters.relations import Relation, select_between
 from server.search.filters.worker import WorkerFilter
@@ -12,8 +13,6 @@ from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.store.tables import Table
-
-GROUP, ROLE, WORKER = "svc.contexts.group", "svc.contexts.role", "svc.contexts.worker"
 
 
 @dataclass(frozen=True)

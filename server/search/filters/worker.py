@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server import contexts
 from server.errors import Invalid
 from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import At, Condition, any_of, compared, equals, negated, one_of
@@ -109,6 +110,4 @@ class WatchersFilter(WorkerFilter):
 
 def watched(context: str) -> Relation:
     """The way from workers to the records of a context that they watch: watchers are links to workers."""
-    return HasManyThrough(
-        "link", "from_id", "to_id", (("from_context", context), ("to_context", "svc.contexts.worker"))
-    )
+    return HasManyThrough("link", "from_id", "to_id", (("from_context", context), ("to_context", contexts.WORKER)))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server import contexts
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
 from server.outbox import causes
@@ -29,7 +30,7 @@ def _ticket_url(record: Record, shown: DictionaryContext) -> str:
 class Draft(RecordType):
     """A mail of one worker that is being written or waits to be sent. Source: Records, draft; Mail, Queue."""
 
-    uri, context = "draft", "svc.contexts.mail.draft"
+    uri, context = "draft", contexts.DRAFT
     lookup = "token"
     features = frozenset(("comments", "custom_fields", "search"))
     access = Access(read="worker", write=("privilege", "worker"), update=("worker",))

@@ -6,6 +6,7 @@ sends nothing."""
 import json
 from collections.abc import Sequence
 
+from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
 from server.records.base import (
@@ -47,7 +48,7 @@ from server.tickets.types.message_parts.filters import (
 )
 from server.tickets.types.ticket_parts import merges
 
-CONTEXT = "svc.contexts.message"
+CONTEXT = contexts.MESSAGE
 TOKEN_CHARS = 10
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import peewee
 
+from server import contexts
 from server.desk import events
 from server.errors import Conflict
 from server.fields import CreatedAt, Fieldsets, Float, Id, Name, Number, Seconds, Text, Timestamp, TimeText, Word
@@ -52,10 +53,10 @@ from server.tickets.types.ticket_parts.expands import EXPANDS
 from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
 from server.tickets.types.ticket_parts.words import TICKET_TEXT, TicketWords
 
-CONTEXT = "svc.contexts.ticket"
+CONTEXT = contexts.TICKET
 MAX_DRAWS = 100  # masks drawn for one ticket before giving up
 ON_TICKET = (("target__context", CONTEXT),)
-BY_WORKER = (("target__context", CONTEXT), ("author__context", "svc.contexts.worker"))
+BY_WORKER = (("target__context", CONTEXT), ("author__context", contexts.WORKER))
 REQUESTERS = HasManyThrough("requester", "ticket_id", "address_id")
 STATUSES = {word: number for number, word in enumerate(status.WORDS)}
 _LINE_ENDS = re.compile(r"[\r\n]+")

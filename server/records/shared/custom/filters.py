@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server import contexts
 from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
 from server.search.ast import SearchValue, Subquery, Term
@@ -39,7 +40,7 @@ def org_filter_named(record_type: "RecordType", name: str, scope: "SearchScope")
     """The filter of a custom field of the organization that a record has: as filter_named, with `org.` before it."""
     if not name.startswith("org."):
         return None
-    return _of_type(record_type, "svc.contexts.org", record_type.org_column, name.removeprefix("org."), scope, name)
+    return _of_type(record_type, contexts.ORG, record_type.org_column, name.removeprefix("org."), scope, name)
 
 
 def _of_type(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from server import contexts
 from server.records.shared.collections import ids_text
 from server.records.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE
@@ -84,7 +85,7 @@ def _flat(shown: "DictionaryContext", field: FieldDefinition, values: list[Any])
         keys[f"{name}_decimal_at"] = field.decimals
     elif field.kind == "Y":
         keys[f"{name}_currency_id"] = field.currency.id
-        keys[f"{name}_currency__context"] = "svc.contexts.currency"
+        keys[f"{name}_currency__context"] = contexts.CURRENCY
         keys[f"{name}_label"] = field.currency.label(values[0]) if values else ""
         keys[f"{name}_decimal"] = field.currency.decimal(values[0]) if values else ""
     elif field.kind == LINKS and field.target:

@@ -3,11 +3,11 @@ they wrote themselves, as a reply would, and correct words. Source: ours, after 
 
 from typing import Any
 
+from server.contexts import WORKER
 from server.errors import AdminOnly, Conflict
 from server.records.parts import Change, Writing
 from server.tickets.types.message_parts import headers
 
-WORKER = "svc.contexts.worker"
 # What tells who said what to whom and when, or leads replies to a ticket.
 FIXED = (
     "sender_id", "worker_id", "is_outgoing", "created", "headers", "html_attachment_id", "hash_header_message_id",

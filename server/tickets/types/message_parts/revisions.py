@@ -4,12 +4,12 @@ may read it. Source: ours."""
 import json
 from typing import Any
 
+from server.contexts import TICKET
 from server.records.parts import Change, DictionaryContext, Expand, Record, Writing
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-TICKET = "svc.contexts.ticket"
 # Columns whose former values are kept, and how an entry names them.
 TOLD = {
     "content": "the words", "html_attachment_id": "the HTML part", "headers": "the headers", "sender_id": "the sender",

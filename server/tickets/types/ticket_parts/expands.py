@@ -7,6 +7,7 @@ from typing import Any
 
 import peewee
 
+from server.contexts import WORKER
 from server.markup import markdown_to_html
 from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared.collections import ids_text
@@ -16,7 +17,6 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 
 MAX_MESSAGES = 250  # shown of each ticket, the newest ones
-WORKER = "svc.contexts.worker"
 _TEXTS = (str, int, float)
 
 Loaded = dict[int, dict[str, Any]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server import contexts
 from server.search.ast import SearchValue, Term
 from server.search.conditions import NEVER, Condition, negated
 from server.search.filters import Filter, Relation, WorkerFilter
@@ -113,7 +114,7 @@ class WatcherCountFilter(Filter):
             holds = asked.expression(peewee.fn.COUNT(link.c.to_id), at)
             return own.in_(
                 link.select(link.c.from_id)
-                .where(link.c.from_context == "svc.contexts.ticket", link.c.to_context == "svc.contexts.worker")
+                .where(link.c.from_context == contexts.TICKET, link.c.to_context == contexts.WORKER)
                 .group_by(link.c.from_id)
                 .having(~holds if opposite else holds)
             )

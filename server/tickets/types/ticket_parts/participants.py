@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sized
 from typing import Any
 
+from server import contexts
 from server.digits import is_whole
 from server.errors import Invalid
 from server.mail import addresses
@@ -16,7 +17,7 @@ from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-CONTEXT = "svc.contexts.ticket"
+CONTEXT = contexts.TICKET
 MAX_PARTICIPANTS = 500  # changed in one request
 WANTED = "requester_changes"  # where a change keeps them between its hooks
 

@@ -1,10 +1,9 @@
 """Where a ticket lies: its group and bucket, and whether its owner belongs there."""
 
+from server.contexts import WORKER
 from server.errors import Conflict, Invalid, Required
 from server.records.parts import Change, Writing
 from server.records.shared.tables import GROUP_MEMBER
-
-WORKER = "svc.contexts.worker"
 
 
 def resolve(change: Change, writing: Writing) -> None:

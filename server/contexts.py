@@ -1,0 +1,68 @@
+"""The contexts by which rows, links, dictionaries and privileges name record types. Each that is written down stands
+here once; a type that declares none has the one of its uri. Source: Record addressing, contexts."""
+
+PREFIX = "svc.contexts."
+
+ADDRESS = "svc.contexts.address"
+APP = "svc.contexts.app"
+ASSET = "svc.contexts.asset"
+AUTOMATION_EVENT = "svc.contexts.automation.event"
+AUTOMATION_RESOURCE = "svc.contexts.automation.resource"
+AUTOMATION_TIMER = "svc.contexts.automation.timer"
+BEHAVIOR = "svc.contexts.behavior"
+BEHAVIOR_NODE = "svc.contexts.behavior.node"
+BOT = "svc.contexts.bot"
+CALENDAR = "svc.contexts.calendar"
+CALENDAR_EVENT = "svc.contexts.calendar_event"
+CALENDAR_EVENT_RECURRING = "svc.contexts.calendar_event.recurring"
+CALL = "svc.contexts.call"
+COMMENT = "svc.contexts.comment"
+CONTACT = "svc.contexts.contact"
+CURRENCY = "svc.contexts.currency"
+CUSTOM_FIELD = "svc.contexts.custom_field"
+DRAFT = "svc.contexts.mail.draft"
+EMAIL_SIGNATURE = "svc.contexts.email.signature"
+FILE_BUNDLE = "svc.contexts.file_bundle"
+GPG_PRIVATE_KEY = "svc.contexts.gpg.private.key"
+GROUP = "svc.contexts.group"
+HTML_TEMPLATE = "svc.contexts.mail.html_template"
+MAILBOX = "svc.contexts.mailbox"
+MAIL_TRANSPORT = "svc.contexts.mail.transport"
+MESSAGE = "svc.contexts.message"
+OAUTH_APP = "svc.contexts.oauth.app"
+OPPORTUNITY = "svc.contexts.opportunity"
+ORG = "svc.contexts.org"
+PACKAGE = "svc.contexts.package.library"
+REMINDER = "svc.contexts.reminder"
+RESOURCE = "svc.contexts.resource"
+ROLE = "svc.contexts.role"
+SAVED_SEARCH = "svc.contexts.context.saved.search"
+SNIPPET = "svc.contexts.snippet"
+TASK = "svc.contexts.task"
+TICKET = "svc.contexts.ticket"
+TIMETRACKING_ACTIVITY = "svc.contexts.timetracking.activity"
+TIME_ENTRY = "svc.contexts.timetracking"
+WEBHOOK_LISTENER = "svc.contexts.webhook_listener"
+WORKER = "svc.contexts.worker"
+WORKSPACE_LIST = "svc.contexts.workspace.list"
+WORKSPACE_PAGE = "svc.contexts.workspace.page"
+WORKSPACE_TAB = "svc.contexts.workspace.tab"
+WORKSPACE_WIDGET = "svc.contexts.workspace.widget"
+
+
+def context_of(uri: str) -> str:
+    """The context of a type that declares no other one.
+
+    >>> context_of("task")
+    'svc.contexts.task'
+    """
+    return PREFIX + uri
+
+
+def short_context(context: str) -> str:
+    """A context as people may write it.
+
+    >>> short_context("svc.contexts.mail.draft"), short_context("task")
+    ('mail.draft', 'task')
+    """
+    return context.removeprefix(PREFIX)
