@@ -62,7 +62,7 @@ def context_of(uri: str) -> str:
 def short_context(context: str) -> str:
     """A context as people may write it.
 
-    >>> short_context("svc.contexts.mail.draft"), short_context("task")
-    ('mail.draft', 'task')
+    >>> short_context("svc.contexts.workspace.tab"), short_context("task")
+    ('workspace.tab', 'task')
     """
     return context.removeprefix(PREFIX)
