@@ -4,6 +4,7 @@ from console.visit import Visit
 
 # Fields of such a form: what is asked, and `1` once it was answered.
 QUESTION, ANSWER = "_ask", "_sure"
+VERB = "_verb"  # what the button says that the form was sent with: the one that answers says it again
 
 
 def is_open(visit: Visit) -> bool:

@@ -59,11 +59,9 @@ PLACES = (
         icon="mail",
         is_first=True,
     ),
+    NavigationItem("/admin/mail/dns", "Sender DNS", "Administration", "admin", words="spf dkim dmarc mx", is_part=True),
     NavigationItem(
-        "/admin/mail/dns", "DNS of sender domains", "Administration", "admin", words="spf dkim dmarc mx", is_part=True
-    ),
-    NavigationItem(
-        "/admin/mail/signing", "Signing of mail", "Administration", "admin", words="dkim keys domains", is_part=True
+        "/admin/mail/signing", "Mail signing", "Administration", "admin", words="dkim keys domains", is_part=True
     ),
     NavigationItem("/admin/mail/outbox", "Outbox", "Administration", "admin", words="mail queue", is_part=True),
     NavigationItem("/admin/mail/failed", "Failed mail", "Administration", "admin", words="dead letters", is_part=True),
@@ -76,12 +74,10 @@ PLACES = (
         is_part=True,
     ),
     NavigationItem("/admin/jobs", "Scheduler", "Administration", "admin", "j", "jobs", icon="clock"),
-    NavigationItem(
-        "/admin/jobs/runs", "History of jobs", "Administration", "admin", words="runs scheduler", is_part=True
-    ),
+    NavigationItem("/admin/jobs/runs", "Job history", "Administration", "admin", words="runs scheduler", is_part=True),
     NavigationItem(
         "/admin/jobs/scans",
-        "From time to time",
+        "Maintenance tasks",
         "Administration",
         "admin",
         words="scans periodic scheduler",
@@ -99,7 +95,7 @@ PLACES = (
         "/admin/system/settings", "Settings", "Administration", "admin", words="configuration options", is_part=True
     ),
     NavigationItem(
-        "/admin/system/log", "Log of the service", "Administration", "admin", words="warnings process", is_part=True
+        "/admin/system/log", "Service log", "Administration", "admin", words="warnings process", is_part=True
     ),
     NavigationItem("/setup", "Set-up", "Administration", "admin", words="wizard address demo", is_part=True),
     NavigationItem("/admin/system/audit", "Audit log", "Administration", "admin", words="who did what", is_part=True),
@@ -107,12 +103,12 @@ PLACES = (
     NavigationItem(
         "/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api", is_first=True
     ),
-    NavigationItem("/api/errors", "Errors of the API", "Help and API", is_part=True),
+    NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
     NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
     NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
     NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
-    NavigationItem("/account#sessions", "Where you are signed in", "You", words="sessions devices", is_part=True),
-    NavigationItem("/account/apps", "Apps that act in your name", "You", words="consent authorized", is_part=True),
+    NavigationItem("/account#sessions", "Active sessions", "You", words="sessions devices", is_part=True),
+    NavigationItem("/account/apps", "Authorized apps", "You", words="consent authorized", is_part=True),
     NavigationItem("/account/second-factor", "Second factor", "You", words="totp authenticator", is_part=True),
 )
 

@@ -9,6 +9,9 @@ from console.visit import Visit
 from server.errors import HelpdeskError
 from server.web import errors
 
+TITLES = {403: "No access", 404: "Not found", 500: "Something went wrong", 503: "Try again in a moment"}
+OTHER_TITLE = "This did not work"
+
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:
     """A page. Templates know `visit`, the components of console/ui.py as `ui`, and the addresses of static files."""
@@ -40,7 +43,7 @@ def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageRe
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""
     return render(
-        visit, "problem.html", status, is_missing=status == 404, message=message, request_id=request_id,
+        visit, "problem.html", status, title=TITLES.get(status, OTHER_TITLE), message=message, request_id=request_id,
         can_retry=can_retry, query=query,
     )  # fmt: skip
 

@@ -46,10 +46,11 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
 
 def ask(visit: Visit) -> PageResponse:
     """The question before what cannot be undone, as a page: the form goes on from there."""
-    asked = (confirmation.QUESTION, confirmation.ANSWER)
+    asked = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
     return render(
         visit, "sure.html", INVALID, question=visit.form.text(confirmation.QUESTION, ""), fields=fields,
+        verb=visit.form.text(confirmation.VERB, "")[:60] or "Continue",
         answer=confirmation.ANSWER, target=visit.shown_path, back=visit.referring_path,
     )  # fmt: skip
 

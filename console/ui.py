@@ -282,9 +282,17 @@ def undo(visit: Visit, path: str, fields: Sequence[tuple[str, str]]) -> str:
     return _button(visit, path, "Undo", "link", "", fields)
 
 
-def asks(text: str) -> str:
-    """What a form with data-confirm carries, asked where no scripts run, too; see console/confirmation.py."""
-    return fragment("parts/asks.html", question=confirmation.QUESTION, answer=confirmation.ANSWER, text=text)
+def asks(text: str, verb: str) -> str:
+    """What a form with data-confirm carries, so that it is asked where no scripts run, too; see console/confirmation.py.
+    verb: what its button says."""
+    return fragment(
+        "parts/asks.html",
+        question=confirmation.QUESTION,
+        answer=confirmation.ANSWER,
+        text=text,
+        verb_field=confirmation.VERB,
+        verb=verb,
+    )
 
 
 def when(visit: Visit, at: int) -> str:
@@ -402,7 +410,7 @@ def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: d
 def _button(visit: Visit, path: str, label: str, kind: str, confirm: str, fields: Iterable[tuple[str, str]]) -> str:
     return fragment(
         "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields,
-        asks=asks(confirm),
+        asks=asks(confirm, label),
     )  # fmt: skip
 
 

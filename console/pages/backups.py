@@ -58,7 +58,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", BASE, "proven admin")
 def make(visit: Visit) -> PageResponse:
-    """Make one now; the scheduler does it, while the service goes on."""
+    """Back up now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
     visit.tell("A backup is being made.")
     return see(BASE)

@@ -157,7 +157,7 @@ def move(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/rename", "admin")
 def rename(visit: Visit) -> PageResponse:
-    """Give an option another name, also on the records that have it."""
+    """Rename an option, also on the records that have it."""
     field, renaming = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("option", "new_name"))
     try:
         count = custom_fields.rename_option(visit.ctx, visit.id, renaming.get("option"), renaming.get("new_name"))

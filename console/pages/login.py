@@ -113,7 +113,7 @@ def show_reset(visit: Visit) -> PageResponse:
 
 @page("POST", "/reset/{code}", "anyone", hashes=True)
 def reset(visit: Visit) -> PageResponse:
-    """Set the password, use the link up, end all sessions."""
+    """Set the password, use up the link, end all sessions."""
     form, code = Form(), visit.arguments["code"]
     password_change.worker_of_link(visit.service, code, visit.now)
     try:

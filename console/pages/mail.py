@@ -231,7 +231,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
         visit.tell(error.message)
         return see(FAILED)
     except HelpdeskError as error:
-        visit.tell(f"It could not be taken: {error.message}")
+        visit.tell(f"It could not be processed: {error.message}")
         return see(f"{FAILED}/{name}")
     visit.tell(f"The mail is on ticket {received.mask}." if received.mask else "The mail was taken, and ignored.")
     return see(FAILED)

@@ -24,7 +24,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", BASE, "proven admin")
 def make(visit: Visit) -> PageResponse:
-    """Make a key for a domain; it is used once DNS shows it."""
+    """Create a key for a domain; it is used once DNS shows it."""
     form = Form.sent(visit.form, ("domain",))
     try:
         made = dkim.make(visit.ctx, form.get("domain"))

@@ -246,5 +246,5 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
         ways=TICKETS, takers=takers, path=_path(visit.id),
-        title=f"{'Hand over the tickets of' if worker['is_disabled'] else 'Disable'} {worker['_label']}",
+        title=f"{'Hand over the tickets of' if worker['is_disabled'] else 'Deactivate'} {worker['_label']}",
     )  # fmt: skip

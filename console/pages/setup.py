@@ -193,7 +193,7 @@ def show_start(visit: Visit) -> PageResponse:
 def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)
-    visit.tell("The demo data is there. Remove it when you have seen enough.", f"{BASE}/demo/remove")
+    visit.tell("Demo data added. Remove it when you have seen enough.", f"{BASE}/demo/remove")
     return _next(visit, "start")
 
 

@@ -30,7 +30,7 @@ BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
     "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
 )  # fmt: skip
 TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log"), (LOG, "Log")]
-# What waits: (name of the number, label, where it is looked at).
+# Waiting: (name of the number, label, where it is looked at).
 WAITING = (
     ("jobs_due", "Jobs that are due", "/admin/jobs?state=due"),
     ("jobs_later", "Jobs for later", "/admin/jobs?state=waiting"),

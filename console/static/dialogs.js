@@ -13,6 +13,8 @@ addEventListener("submit", (event) => {
   if (!asked || form.dataset.sure) return;
   event.preventDefault();
   document.getElementById("confirm-text").textContent = asked;
+  const verb = event.submitter?.textContent.replace("…", "").trim() || "Continue";
+  question.querySelector("[value=yes]").textContent = verb;
   question.returnValue = "";
   question.showModal();
   question.onclose = () => {

@@ -173,7 +173,7 @@ def turn_on_code(ctx: Context, secret: str, given: str) -> list[str]:
     def write(tx: Transaction) -> list[str]:
         codes = second_factor.turn_on(tx, worker_id, secret, given, ctx.now)
         if codes is None:
-            raise Invalid("The code is not right. Is the clock of your phone?", field="code")
+            raise Invalid("Wrong code. Check the clock on your phone.", field="code")
         lockout.forgive(tx, keys, ctx.now)
         _log_own(ctx, tx, worker_id, "worker.second_factor.on")
         return codes

@@ -73,7 +73,7 @@ def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, serv
     asked = other.post(path, late, **ours).text
     proof = {**late, "_xsrf": value(asked, "_xsrf"), "_email": ines, "_proof": PASSWORD}
     asked = other.post(path, proof, **ours).text
-    assert "Enter your code and go on" in asked and not other.is_in and value(asked, "theme") == "dark"
+    assert "Enter your code to continue" in asked and not other.is_in and value(asked, "theme") == "dark"
     wrong = other.post(path, {**late, "_xsrf": value(asked, "_xsrf"), "_proof": "000000"}, **ours)
     assert wrong.status_code == 422 and "The code is not right" in wrong.text
     done = other.post(path, {**late, "_xsrf": value(wrong.text, "_xsrf"), "_proof": codes[1]}, **ours)
@@ -95,7 +95,7 @@ def test_who_must_have_a_second_factor_sets_it_up_before_anything_else(visitor: 
     assert back == "/oauth/authorize?client_id=x"
     assert value(visitor.get("/account/second-factor?next=//evil.example").text, "next") == "/account#second-factor"
     sent = {"shared_key": secret, "code": totp.code(secret, clock.now() // totp.STEP_SECONDS), "next": back}
-    assert f'href="{back}">I kept them' in visitor.send("/account/second-factor", sent, page=asked).text
+    assert f'href="{back}">I saved them' in visitor.send("/account/second-factor", sent, page=asked).text
 
 
 def test_a_new_password_leaves_no_other_device_in(visitor: Visitor, ines: str, server: Server) -> None:

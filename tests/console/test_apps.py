@@ -94,7 +94,7 @@ def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora
     question = text(signed_in.get(f"{page}/delete").text)
     assert "2 tokens of Milo Test end now; none was used yet" in question
     row = re.findall(rf'<a href="{page}">.*?</tr>', signed_in.get("/admin/apps?q=Stock").text, re.DOTALL)[0]
-    assert 'data-label="Workers">1<' in row and 'data-label="Live tokens">2<' in row
+    assert 'data-label="Workers">1<' in row and 'data-label="Active tokens">2<' in row
     assert place(signed_in.send(f"{page}/delete")) == "/admin/apps" and nora.record("oauth_app", app.id).status == 404
 
 
@@ -232,7 +232,7 @@ def test_mistakes_are_found_by_keyboard_alone(phone: Page, signed_in: Visitor, a
     expect(phone.locator("#summary")).to_be_focused()
     expect(phone.locator("#callback_url-error")).to_contain_text("Line 2 must begin with https:")
     assert violations(phone) == [] and not is_sideways(phone)
-    phone.get_by_role("button", name="Save all the same").focus()
+    phone.get_by_role("button", name="Save anyway").focus()
     phone.keyboard.press("Enter")
     phone.wait_for_url("**/admin/apps")
     for path in ("rotate", "delete"):
@@ -245,11 +245,11 @@ def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server,
         plain.goto(f"/admin/apps/{app.id}")
         plain.get_by_role("link", name="New secret").click()
         plain.select_option("#overlap", "604800")
-        plain.get_by_role("button", name="Make a new secret").click()
+        plain.get_by_role("button", name="Create new secret").click()
         secret = plain.locator("#client-secret").inner_text()
         assert known(server.url, App(app.id, app.client_id, secret)) == (200, "")
-        plain.get_by_role("link", name="Go on").click()
+        plain.get_by_role("link", name="Done").click()
         plain.get_by_role("button", name="End it now").click()
-        plain.get_by_role("button", name="Go on").click()
+        plain.get_by_role("button", name="End it now").click()
         expect(plain.locator("#toasts")).to_contain_text("The old secret works no more.")
         assert secret not in plain.content() and known(server.url, app) == (401, "invalid_client")

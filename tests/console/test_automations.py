@@ -117,7 +117,7 @@ def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mo
     page.get_by_role("button", name="Run for real…").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("as the service itself, not as you")
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Run for real").click()
     expect(result).to_contain_text("Run for real")
     page.locator("#description").fill("Says a number.")
     page.locator("#script").fill("start:\n  return:\n    n: 2\n")

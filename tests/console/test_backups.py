@@ -272,7 +272,7 @@ def test_a_backup_is_fetched_sent_read_and_removed_in_a_browser(
         assert violations(page) == [] and not is_sideways(page)
         page.goto(BASE)
         page.locator("#file").set_input_files(tmp_path / "mine.db")
-        page.get_by_role("button", name="Send it").click()
+        page.get_by_role("button", name="Upload").click()
         expect(page.get_by_text("It is sound, and kept as uploaded-")).to_be_visible()
         page.get_by_label("Name of the backup").fill("not this")
         page.get_by_role("button", name="Restore").click()

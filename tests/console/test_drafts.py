@@ -146,7 +146,7 @@ def test_typed_words_outlive_the_page_and_the_line(
         page.goto(path)
         expect(note).to_contain_text("You have an unsaved draft from")
         expect(page.locator("#name")).to_have_value("Typed")
-        page.get_by_role("link", name="Take it up").click()
+        page.get_by_role("link", name="Restore draft").click()
         expect(page.locator("#name")).to_have_value("Typed and left")
         page.locator("form[data-guard] button[type=submit]").click()
         expect(page.locator("#toasts")).to_contain_text("is saved")
@@ -158,7 +158,7 @@ def test_typed_words_outlive_the_page_and_the_line(
         page.reload()
         expect(note).to_be_visible()
         assert page.evaluate("localStorage.length") == 0
-        page.get_by_role("button", name="Drop it").click()
+        page.get_by_role("button", name="Discard").click()
         expect(page.locator("#toasts")).to_contain_text("dropped")
         expect(note).to_be_hidden()
         page.route("**/-/draft", lambda route: route.fulfill(status=403))

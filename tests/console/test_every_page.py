@@ -190,7 +190,7 @@ def test_one_of_many_is_chosen_by_name_number_or_looking_it_up(
         expect(opened.get_by_role("listbox", name="Worker")).to_contain_text("Number 7 of a crowd")
         opened.get_by_role("option", name="Number 77 of").click()
         expect(box).to_have_value(re.compile("Number 77 of a crowd #[0-9]+"))
-        opened.get_by_role("button", name="Make token").click()
+        opened.get_by_role("button", name="Create token").click()
         expect(opened.locator("body")).to_contain_text("svc_at_")
 
 

@@ -161,7 +161,7 @@ def test_changes_need_the_password_again(visitor: Visitor, nora: Api, desk: Desk
     assert 'href="/confirm?next=%2Fapi%2Frecords_org_create"' in page and ">Send<" not in page
     before = nora.search("org", "").ok()["total"]
     answer = tried(visitor, desk, "records_org_create", {"fields[name]": "Not made"})
-    assert answer.status_code == 403 and "Confirm that it is you" in answer.text and "Not made" in answer.text
+    assert answer.status_code == 403 and "Confirm your identity" in answer.text and "Not made" in answer.text
     answer = visitor.send(f"{BASE}/records_org_create", sent(desk, "records_org_create", **{"fields[name]": "x"}))
     assert answer.status_code == 422 and "changes something" in answer.text
     assert nora.search("org", "").ok()["total"] == before

@@ -342,7 +342,7 @@ def test_secrets_are_asked_for_the_password_again(visitor: Visitor, desk: Desk, 
             assert place(visitor.get(path)).startswith("/confirm?next="), path
             continue
         answer = visitor.post(path, {"_xsrf": token})
-        assert answer.status_code == 403 and "Confirm that it is you" in answer.text, path
+        assert answer.status_code == 403 and "Confirm your identity" in answer.text, path
     assert visitor.send("/confirm?next=/admin/tokens", {"password": "wrong"}).status_code == 422
     before = visitor.cookies["sid"]
     answer = visitor.send("/confirm", {"password": PASSWORD, "next": "/admin/tokens"})

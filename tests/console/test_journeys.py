@@ -31,9 +31,9 @@ LAST = ("/drop", "/discard", "/revoke", "/remove", "/disable", "/delete", "/sess
 # Pages that are pictured as they are: name of the picture, address, what stands there, what stands at the top.
 PICTURED = (
     ("start", "/", "Hello, Nora Berg", "body"),
-    ("mail", "/admin/mail", "Ways in", "body"),
+    ("mail", "/admin/mail", "Receiving", "body"),
     ("webhook", "/automations/webhooks/{webhook}", "Deliveries", "body"),
-    ("app", "/admin/apps/{app}", "What the scopes let through", ".field.editor"),
+    ("app", "/admin/apps/{app}", "Allowed requests", ".field.editor"),
 )
 MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
     .filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length"""

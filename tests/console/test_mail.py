@@ -304,7 +304,7 @@ def test_mail_that_could_not_be_taken_is_read_taken_and_discarded(signed_in: Vis
     assert source.content == raw and source.headers["Content-Type"] == "message/rfc822"
     assert source.headers["Content-Disposition"].startswith("attachment")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == path
-    assert "It could not be taken: the mail names no sender" in text_of(signed_in.get(path).text)
+    assert "It could not be processed: the mail names no sender" in text_of(signed_in.get(path).text)
     dead_letters.keep(settings, f"mailbox-1-{HOSTILE}", b"From: ann@kite.example\nSubject: Mended\n\nHello")
     assert place(signed_in.send(f"{path}/take", {}, page=path)) == FAILED
     assert "The mail is on ticket" in text_of(signed_in.get(FAILED).text) and nora.found("ticket", "subject:Mended")

@@ -144,7 +144,7 @@ def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api
     }  # fmt: skip
     name = '{{{7 * 7}}} "quoted" inc red+blue Milo 2'
     dry = run(signed_in, text, "try", **answers)
-    assert dry.status_code == 200 and "It would make 1 record" in dry.text and html.escape(name) in dry.text
+    assert dry.status_code == 200 and "It would create 1 record" in dry.text and html.escape(name) in dry.text
     assert nora.search("org", "name:*quoted*")["total"] == 0
     assert 'value="inc" selected' in dry.text and dry.text.count(" checked>") == 4
     answer = run(signed_in, text, "import", **answers)

@@ -45,7 +45,7 @@ def test_a_form_that_needs_the_password_is_done_once_it_is_given(visitor: Visito
     form = {**APP, "_xsrf": visitor.token("/account")}
     proven(desk, visitor, clock.now() - sessions.STEP_UP_SECONDS)
     asked = visitor.post("/admin/apps/new", {**form, "client_secret": "hush"})
-    assert asked.status_code == 403 and "Confirm that it is you" in asked.text and "hush" not in asked.text
+    assert asked.status_code == 403 and "Confirm your identity" in asked.text and "hush" not in asked.text
     assert re.search(r'<input(?=[^>]*type="password")[^>]*name="client_secret"', asked.text)
     before, carried = visitor.cookies["sid"], again(asked.text)
     wrong = visitor.post("/admin/apps/new", {**carried, "_proof": "wrong"})
@@ -210,8 +210,8 @@ def test_a_form_that_comes_too_late_is_done_in_the_browser(page: Page, desk: Des
     page.fill("#callback_url", "https://kept.example/back")
     table = sessions.SESSION.sql
     desk.store.write(lambda tx: tx.run(lambda: table.update({table.stepped_up_at: 0}), ()))
-    page.get_by_role("button", name="Make app").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Confirm that it is you")
+    page.get_by_role("button", name="Create app").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Confirm your identity")
     assert violations(page) == []
     page.keyboard.type("wrong")
     page.keyboard.press("Enter")
@@ -227,7 +227,7 @@ def test_a_form_that_comes_too_late_is_done_in_the_browser(page: Page, desk: Des
     page.fill("#url", "https://kept.example")
     page.context.clear_cookies()
     page.locator("[data-save]").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in and go on")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to continue")
     assert violations(page) == []
     page.fill("#_email", "nora@desk.example")
     page.fill("#_proof", PASSWORD)

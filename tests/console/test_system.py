@@ -160,7 +160,7 @@ def test_the_audit_log_is_searched_as_the_api_does(signed_in: Visitor, nora: Api
     total = nora.search("activity_log", "activity:record.deleted").ok()["total"]
     assert f"of {total}<" in page
     empty = signed_in.get(f"{AUDIT}?q=activity%3Anothing.like.it")
-    assert "Nothing fits." in empty.text and "Clear the filter" in empty.text
+    assert "No matches." in empty.text and "Clear the filter" in empty.text
     assert signed_in.get(f"{AUDIT}?q=colour%3Ared").status_code == 422
 
 
@@ -190,7 +190,7 @@ def test_a_backup_is_made_by_hand_and_is_sound(other: Visitor) -> None:
 
 def test_without_a_folder_the_page_says_what_to_do(signed_in: Visitor) -> None:
     page = signed_in.get(BACKUPS).text
-    assert "Set up backups" in page and "Make one now" not in page and "helpdesk restore" in page
+    assert "Set up backups" in page and "Back up now" not in page and "helpdesk restore" in page
     assert "backup_folder = " in page
     answer = signed_in.send(BACKUPS, {})
     assert answer.status_code == 503 and "no folder for backups" in answer.text

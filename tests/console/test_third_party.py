@@ -42,9 +42,9 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         page.fill("#email", "milo@desk.example")
         page.fill("#password", PASSWORD)
         page.press("#password", "Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Let Stock in?")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Allow Stock to access your account?")
         expect(page.locator("main")).to_contain_text(f"You will be sent to {stock.url}")
-        page.get_by_text("Which requests").click()
+        page.get_by_text("Show requests").click()
         expect(page.locator("main")).to_contain_text("workers/me GET")
         assert page.evaluate("document.activeElement.textContent.trim()") != "Allow"
         page.get_by_role("button", name="Allow").dblclick()  # in haste
@@ -61,7 +61,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         expect(row).to_contain_text("Know who you are")
         assert violations(tab) == [] and not is_sideways(tab)
         row.get_by_role("button", name="Revoke").click()
-        tab.get_by_role("dialog").get_by_role("button", name="Go on").click()
+        tab.get_by_role("dialog").get_by_role("button", name="Revoke").click()
         expect(tab.locator("#toasts")).to_contain_text("can do nothing in your name")
         expect(row).to_have_count(0)
         page.get_by_role("link", name="call").click()
@@ -72,7 +72,7 @@ def test_a_worker_signs_in_refreshes_and_revokes_in_a_second_tab(
         page.keyboard.press("Enter")
         told(page, "Not signed in: access_denied")
         page.get_by_role("link", name="sign-in").click()
-        page.get_by_role("button", name="Sign in as somebody else").click()
+        page.get_by_role("button", name="Use another account").click()
         page.fill("#email", "olga@desk.example")
         page.fill("#password", PASSWORD)
         page.press("#password", "Enter")
@@ -98,13 +98,13 @@ def test_a_new_scope_is_marked_and_without_scripts_it_is_all_the_same(
         page.get_by_role("button", name="Allow").click()
         told(page, HELLO)
         page.goto(stock.address(["me"]))
-        expect(page.locator("main")).to_contain_text("You let it in before; it asks once more.")
+        expect(page.locator("main")).to_contain_text("You allowed it before; it is asking again.")
     with chromium.page(server.url, (390, 844), elsewhere=stock.url, color_scheme="dark") as page:
         page.goto(stock.address(["me", "orgs"]))
         page.fill("#email", "milo@desk.example")
         page.fill("#password", PASSWORD)
         page.press("#password", "Enter")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Let Stock in?")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Allow Stock to access your account?")
         assert violations(page) == [] and not is_sideways(page)
 
 

@@ -117,7 +117,7 @@ def test_many_tokens_are_counted_and_shown_page_by_page(signed_in: Visitor, nora
     assert "510 tokens end now" in signed_in.get(f"/admin/tokens/revoke?app={app.id}").text
     shown = Visitor(signed_in.url)
     shown.sign_in("olga@desk.example")
-    assert "510" in re.findall(r'data-label="Live tokens">(\d+)<', shown.get("/account/apps").text)
+    assert "510" in re.findall(r'data-label="Active tokens">(\d+)<', shown.get("/account/apps").text)
     nora.remove("oauth_app", app.id).ok()
 
 
@@ -178,7 +178,7 @@ def test_a_token_is_made_by_keyboard_alone_and_leaving_it_asks_once(phone: Page,
     phone.keyboard.press("Control+Enter")
     expect(phone.get_by_text("for more than a year")).to_be_visible()
     assert violations(phone) == [] and not is_sideways(phone)
-    phone.get_by_role("button", name="Make it all the same").focus()
+    phone.get_by_role("button", name="Create it anyway").focus()
     phone.keyboard.press("Enter")
     expect(phone.get_by_role("heading", level=1)).to_have_text("Here is the token")
     assert violations(phone) == [] and not is_sideways(phone)
@@ -202,7 +202,7 @@ def test_the_tokens_are_downloaded_without_scripts(
     with chromium.page(server.url, cookies=signed_in.cookies, java_script_enabled=False) as plain:
         plain.goto("/admin/tokens")
         plain.fill("#label", "from a file")
-        plain.get_by_role("button", name="Make token").click()
+        plain.get_by_role("button", name="Create token").click()
         with plain.expect_download() as coming:
             plain.get_by_role("link", name="Download as .env").click()
         coming.value.save_as(tmp_path / "helpdesk.env")

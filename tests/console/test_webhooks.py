@@ -364,7 +364,7 @@ def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
         plain.get_by_role("button", name="Simulate").click()
         expect(plain.get_by_label("Simulated answer")).to_contain_text("hello name=Ana")
         plain.get_by_role("button", name="Call it for real").click()
-        plain.get_by_role("button", name="Go on").click()
+        plain.get_by_role("button", name="Call for real").click()
         expect(plain.get_by_role("heading", level=1)).to_contain_text("Delivery")
         plain.get_by_role("link", name="Open in the simulator").click()
         expect(plain.locator("#values")).to_have_value(re.compile(r'"request_body": "name=Ana'))

@@ -102,7 +102,9 @@ def test_who_was_asked_before_is_asked_again_or_sent_on_as_it_is_set(api: Api, n
     browser.open("/oauth/authorize", **plain)
     assert browser.sign_in() == ""
     first = answer_of(browser.send(answer="allow"))
-    assert browser.open("/oauth/authorize", **plain) == "" and "Let Again in?" in browser.page.text
+    assert (
+        browser.open("/oauth/authorize", **plain) == "" and "Allow Again to access your account?" in browser.page.text
+    )
     browser.open(setting)
     browser.send(oauth_remember_consent="1")
     second = answer_of(browser.open("/oauth/authorize", **plain))
@@ -131,7 +133,9 @@ def test_a_worker_takes_it_back(nora: Api) -> None:
     assert browser.post(f"/account/apps/{app.id}/revoke", fields | {"_sure": "1"}) == ""
     assert ">Abacus<" not in browser.page.text
     assert Api(nora.url, found["access_token"]).get("/rest/workers/me.json").status == 401
-    assert browser.open("/oauth/authorize", **plain) == "" and "Let Abacus in?" in browser.page.text
+    assert (
+        browser.open("/oauth/authorize", **plain) == "" and "Allow Abacus to access your account?" in browser.page.text
+    )
 
 
 # -- the page
@@ -221,7 +225,7 @@ def test_an_app_may_ask_by_a_form(api: Api, app: App, signed_in: Browser) -> Non
     other = Browser(api.url)
     foreign = {"Origin": "https://stock.example", "Sec-Fetch-Site": "cross-site"}
     assert other.post(f"{api.url}/oauth/authorize", request_of(app), **foreign) == ""
-    assert "/login?" in other.url and other.sign_in() == "" and "Let Stock in?" in other.page.text
+    assert "/login?" in other.url and other.sign_in() == "" and "Allow Stock to access your account?" in other.page.text
     assert other.post(f"{api.url}/oauth/authorize", request_of(app, client_id="nobody"), **foreign) == ""
     assert other.page.status_code == 400
     assert other.post(f"{api.url}/oauth/authorize", {"answer": "allow"}, **foreign) == ""

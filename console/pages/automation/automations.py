@@ -101,7 +101,7 @@ def show_new(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
 def create(visit: Visit) -> PageResponse:
-    """Make an automation, or simulate what is not made yet."""
+    """Create an automation, or simulate what is not made yet."""
     return _do(visit, 0)
 
 

@@ -19,7 +19,7 @@ from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 TIMER = "automation_timer"
-TABS = [(BASE, "Jobs"), (RUNS, "History"), (SCANS, "From time to time"), (TIMERS, "Timers")]
+TABS = [(BASE, "Jobs"), (RUNS, "History"), (SCANS, "Maintenance tasks"), (TIMERS, "Timers")]
 BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
 STATES = [("", "Every state"), ("running", "Running"), ("due", "Due"), ("waiting", "Waiting"), ("failed", "Failed")]
 # What jobs of a kind do; another one is shown by its name alone.

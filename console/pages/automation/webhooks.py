@@ -99,7 +99,7 @@ def show_new(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/new", "admin")
 def create(visit: Visit) -> PageResponse:
-    """Make a webhook that an automation answers to."""
+    """Create a webhook that an automation answers to."""
     form = Form.sent(visit.form, ("name", "automation"))
     name = form.text("automation")
     binding = f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""
@@ -237,8 +237,8 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
     return render(
-        visit, "sure.html", INVALID, question=REAL, fields=fields, answer=confirmation.ANSWER, target=visit.path,
-        back=f"{BASE}/{visit.id}",
+        visit, "sure.html", INVALID, question=REAL, verb="Call for real", fields=fields, answer=confirmation.ANSWER,
+        target=visit.path, back=f"{BASE}/{visit.id}",
     )  # fmt: skip
 
 
