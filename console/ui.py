@@ -283,16 +283,12 @@ def undo(visit: Visit, path: str, fields: Sequence[tuple[str, str]]) -> str:
 
 
 def asks(text: str, verb: str) -> str:
-    """What a form with data-confirm carries, so that it is asked where no scripts run, too; see console/confirmation.py.
-    verb: what its button says."""
+    """What a form with data-confirm carries, asked where no scripts run, too; see console/confirmation.py. verb: what
+    its button says."""
     return fragment(
-        "parts/asks.html",
-        question=confirmation.QUESTION,
-        answer=confirmation.ANSWER,
-        text=text,
-        verb_field=confirmation.VERB,
-        verb=verb,
-    )
+        "parts/asks.html", question=confirmation.QUESTION, answer=confirmation.ANSWER, text=text,
+        verb_field=confirmation.VERB, verb=verb,
+    )  # fmt: skip
 
 
 def when(visit: Visit, at: int) -> str:

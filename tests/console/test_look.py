@@ -11,7 +11,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 import console
-from console import charts, icons
+from console import charts, icons, ui
 from console.charts import Series
 from tests.console.browser import PHONE, Browser, violations
 from tests.console.visitor import Visitor
@@ -80,6 +80,12 @@ RESERVED = {"download", "group", "pencil", "plus", "sliders", "trash", "copy"}  
 
 def _templates() -> Iterator[Path]:
     return (STATIC.parent / "templates").rglob("*.html")
+
+
+def test_templates_name_only_components_that_there_are() -> None:
+    """No type checker reads them."""
+    named = {name for path in _templates() for name in re.findall(r"\bui\.([A-Za-z_]+)", path.read_text("utf-8"))}
+    assert len(named) > 30 and {name for name in named if not hasattr(ui, name)} == set()
 
 
 # -- the rail ---------------------------------------------------------------------------------------------------------
