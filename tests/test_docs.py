@@ -255,8 +255,8 @@ def test_the_settings_that_the_command_lists_are_all_of_them(tmp_path: Path) -> 
     assert re.findall(r"^(\w+) = ", listed, re.MULTILINE) == [each.name for each in SETTINGS]
 
 
-def test_the_search_query_in_readme_is_one(api: Api) -> None:
-    query = re.search(r"terms: `(printer .*?)`", README)
+def test_the_search_query_of_the_overview_is_one(api: Api) -> None:
+    query = re.search(r"terms: `(printer .*?)`", PAGES["overview.md"])
     assert query is not None
     api.search("ticket", query[1]).ok()
     api.search("ticket", f"({query[1]}) OR !boat sort:-updated limit:25").ok()
@@ -324,8 +324,8 @@ def test_everything_that_has_a_name_is_named_on_a_page() -> None:
     assert [each.prog for each in parsers(parser()) if each.prog not in usages] == []
 
 
-def test_numbers_in_the_text_of_readme_are_those_of_the_code() -> None:
-    text = " ".join(README.split())
+def test_numbers_in_the_text_of_the_overview_are_those_of_the_code() -> None:
+    text = " ".join(PAGES["overview.md"].split())
     assert f"stopped after {MAX_DEPTH} of them" in text
     assert f"for {KEPT_DAYS} days; headers" in text
     assert DEFAULT_OVERLAP_SECONDS == 86400 and "goes on for a day" in text
@@ -367,7 +367,7 @@ def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
 
 def test_the_paths_of_oauth_are_told() -> None:
     for path in (oauth.AUTHORIZE, oauth.TOKEN, oauth.REVOKE, oauth.INTROSPECT, oauth.SERVER_METADATA):
-        assert f"`{path}`" in README, path
+        assert f"`{path}`" in PAGES["overview.md"], path
 
 
 EXAMPLE = re.compile(r"^```kata (\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -420,7 +420,8 @@ def test_triggers_tell_whether_anything_starts_them() -> None:
 
 def test_every_make_target_in_readme_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    for name in re.findall(r"^(?: {4})?make ([a-z]+)|`make ([a-z]+)", README, re.MULTILINE):
+    text = README + (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for name in re.findall(r"^(?: {4})?make ([a-z]+)|`make ([a-z]+)", text, re.MULTILINE):
         assert f"\n{''.join(name)}:" in makefile, name
 
 
