@@ -9,6 +9,7 @@ from console.ui import PAGE_ROWS, ChooserOptions, Option
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
+from server.digits import is_whole
 from server.errors import BadQuery, Invalid, NotFound
 
 MAX_CHOICES = 500  # of a list to choose from
@@ -85,7 +86,7 @@ def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserO
     if chosen in dict(listed) and is_all:
         return ChooserOptions(uri, listed, chosen)
     # What is chosen may fit no more: it is shown all the same, or the form would choose something else by itself.
-    present = options(search(visit, uri, f"id:{chosen}", LABEL)) if chosen.isdecimal() and len(chosen) < 19 else []
+    present = options(search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
     if is_all:
         return ChooserOptions(uri, listed + present, chosen)
     return ChooserOptions(uri, None, numbered(*present[0]) if present else chosen)

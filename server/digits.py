@@ -14,13 +14,19 @@ def is_whole(text: str, most: int = MAX_ID_DIGITS) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= most
 
 
+def whole_in(text: str, low: int, high: int) -> int | None:
+    """The whole number that a text is, from low (0 or more) to high; None for any other text.
+
+    >>> whole_in("42", 1, 100), whole_in("0", 1, 100), whole_in("1e1", 1, 100), whole_in("9" * 5000, 1, 100)
+    (42, None, None, None)
+    """
+    return number if is_whole(text, 19) and low <= (number := int(text)) <= high else None
+
+
 def id_in(text: str) -> int | None:
     """The id that a text is, None for what is none.
 
     >>> id_in("42"), id_in("9223372036854775808"), id_in(" 42"), id_in("+42"), id_in("4_2"), id_in("٤")
     (42, None, None, None, None, None)
     """
-    if not is_whole(text, 19):
-        return None
-    number = int(text)
-    return number if number <= MAX_ID else None
+    return whole_in(text, 0, MAX_ID)

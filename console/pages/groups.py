@@ -13,6 +13,7 @@ from console.ui import PAGE_ROWS, quoted
 from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
+from server.digits import id_in, is_whole
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.people import groups
 from server.people.groups import Changes
@@ -255,7 +256,8 @@ def _chosen(visit: Visit, members: Changes) -> Changes:
     except Invalid:
         return members
     return {
-        group: workers | {int(id): part for id, part in sent.get(str(group), {}).items() if id.isdecimal()}
+        group: workers
+        | {id: part for name, part in sent.get(str(group), {}).items() if (id := id_in(name)) is not None}
         for group, workers in members.items()
     }
 
@@ -292,7 +294,7 @@ def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: F
         people = [(f"{part.capitalize()}s", _names(visit, members, part)) for part in (MANAGER, MEMBER)]
     shown = bucket_form or Form.of({"bucket": ""})
     sender, searches = form.text("reply_address_id"), {"reply_address_id": SENDERS}
-    has_none = sender.isdecimal() and sender != "0" and not lists.count(visit, "address", f"id:{sender} {SENDERS}")
+    has_none = is_whole(sender) and sender != "0" and not lists.count(visit, "address", f"id:{sender} {SENDERS}")
     return render(
         visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
         buckets=buckets, labels=LABELS, people=people,

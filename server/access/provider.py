@@ -30,6 +30,7 @@ from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 from server.access import actor, app_secrets, codes, consents, lockout, tokens
 from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
+from server.digits import whole_in
 from server.errors import Forbidden, Invalid
 from server.records.shared import callbacks
 from server.records.shared.scopes import Scope
@@ -160,9 +161,8 @@ def seal(service: Service, asked: AuthorizationRequest, worker_id: int, now: int
 
 def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, given: str, now: int) -> None:
     """Raises Invalid for a form that is not the one shown, or is too old."""
-    at = given.partition(".")[0]
-    is_fresh = at.isascii() and at.isdigit() and len(at) <= 12 and 0 <= now - int(at) <= SEAL_SECONDS
-    if not is_fresh or not hmac.compare_digest(given.encode(), seal(service, asked, worker_id, int(at)).encode()):
+    at = whole_in(given.partition(".")[0], max(now - SEAL_SECONDS, 0), now)
+    if at is None or not hmac.compare_digest(given.encode(), seal(service, asked, worker_id, at).encode()):
         raise Invalid("this page is too old, or not the one that you were shown; look at it once more", field="seal")
 
 

@@ -9,6 +9,8 @@ import secrets
 import struct
 from urllib.parse import quote, urlencode
 
+from server.digits import is_whole
+
 SECRET_BYTES = 20
 STEP_SECONDS = 30
 DIGITS = 6
@@ -39,7 +41,7 @@ def step_of(secret: str, given: str, now: int, after: int = 0) -> int | None:
     (1, None)
     """
     digits = "".join(given.split())
-    if len(digits) != DIGITS or not digits.isascii() or not digits.isdigit():
+    if len(digits) != DIGITS or not is_whole(digits):
         return None
     present = now // STEP_SECONDS
     for step in range(present - DRIFT_STEPS, present + DRIFT_STEPS + 1):

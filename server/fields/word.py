@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server.digits import whole_in
 from server.fields.base import Intake, as_text
 from server.fields.text import Text
 
@@ -16,8 +17,8 @@ class Word(Text):
 
     def read(self, raw: Any, intake: Intake) -> str:
         text = as_text(raw).strip()
-        if self.numbers and text.isascii() and text.isdigit() and len(text) < 3 and int(text) < len(self.allowed):
-            return self.allowed[int(text)]
+        if self.numbers and (number := whole_in(text, 0, len(self.allowed) - 1)) is not None:
+            return self.allowed[number]
         for word in self.allowed:
             if text[:1].lower() == word[0]:
                 return word

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
+from server.digits import whole_in
 from server.mail import charsets
 
 FIELDS = 1_000  # header fields kept
@@ -176,7 +177,7 @@ def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]
             text = match[3].strip() if match[2] is None else re.sub(r'\\(["\\])', r"\1", match[2])
             if star:
                 number = rest.rstrip("*")
-                order = int(number) if number.isascii() and number.isdigit() and len(number) < 5 else 0
+                order = whole_in(number, 0, 9_999) or 0
                 pieces.setdefault(name, {}).setdefault(order, (text, rest == "" or rest.endswith("*")))
             else:
                 found.setdefault(name, text)

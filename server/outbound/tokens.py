@@ -43,7 +43,7 @@ def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[
         why = " ".join(str(told[key]) for key in ("error", "error_description") if told.get(key))
         raise Unavailable(f"{host} gave no access token; it answered {answer.status} {why}".strip()[:300])
     life = told.get("expires_in")
-    seconds = int(life) if isinstance(life, (int, float, str)) and str(life).isdecimal() else DEFAULT_LIFE_SECONDS
+    seconds = int(life) if isinstance(life, (int, float, str)) and is_whole(str(life)) else DEFAULT_LIFE_SECONDS
     refresh = told.get("refresh_token") or values.get("refresh_token")
     found = {
         "access_token": token, "token_type": str(told.get("token_type") or "Bearer"), "expires_at": now + seconds,

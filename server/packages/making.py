@@ -12,6 +12,7 @@ from server import contexts
 from server.access.actor import APP, lent
 from server.desk import custom_fields, service_settings
 from server.desk.writing import RecordWriter
+from server.digits import id_in
 from server.errors import TooLarge, nearest
 from server.kata import parse as parse_kata
 from server.packages import grants, library, requirements
@@ -199,7 +200,8 @@ class _Importer:
     def _add_node(self, entry: Tree) -> None:
         """A node at the end of a behavior's tree, whose nodes have no ids of their own."""
         behavior_id, parent_id = str(entry.pop("behavior_id")), str(entry.pop("parent_id"))
-        behavior = self.writing.record("behavior", int(behavior_id)) if behavior_id.isdecimal() else None
+        id = id_in(behavior_id)
+        behavior = self.writing.record("behavior", id) if id is not None else None
         if behavior is None:
             raise bad(f"behavior_id: there is no behavior '{behavior_id[:50]}'")
         if parent_id not in ("", "0"):
@@ -225,10 +227,10 @@ class _Importer:
                 self.imported.notes.append(f"settings: there is no plugin '{plugin[:80]}'; its settings were left out")
         for key, values in self.prepared.document.sections.get("worker_preferences", {}).items():
             worker_id = self._said("worker of preferences", key, key, "worker_preferences").strip()
-            known = worker_id.isdecimal() and len(worker_id) < 19 and self.writing.record("worker", int(worker_id))
-            if known:
+            id = id_in(worker_id)
+            if id is not None and self.writing.record("worker", id):
                 where = f"worker_preferences: {worker_id}"
-                self._put("worker_preferences", key, f"worker:{int(worker_id)}", values, where)
+                self._put("worker_preferences", key, f"worker:{id}", values, where)
             else:
                 text = f"worker_preferences: there is no worker '{worker_id[:50]}'; the preferences were left out"
                 self.imported.notes.append(text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk.service_settings import DEFAULT_SENDER, DEFAULT_TRANSPORT, get
+from server.digits import whole_in
 from server.errors import nearest
 from server.packages.document import PackageDocument, Tree, at, bad
 from server.packages.substitution import Substitution
@@ -38,10 +39,10 @@ def fill(ctx: Context, document: PackageDocument, substitution: Substitution) ->
 
 
 def _random(params: Tree, where: str) -> str:
-    length = str(params.get("length", RANDOM_CHARS))
-    if not (length.isascii() and length.isdigit() and len(length) < 5 and 1 <= int(length) <= MAX_RANDOM_CHARS):
+    length = whole_in(str(params.get("length", RANDOM_CHARS)), 1, MAX_RANDOM_CHARS)
+    if length is None:
         raise bad(f"{where}: length must be a whole number from 1 to {MAX_RANDOM_CHARS}")
-    return "".join(secrets.choice(LETTERS) for _ in range(int(length)))
+    return "".join(secrets.choice(LETTERS) for _ in range(length))
 
 
 def _queried(ctx: Context, params: Tree, where: str, substitution: Substitution) -> Any:

@@ -14,6 +14,7 @@ from server.context import Context, Service
 from server.contexts import WORKER
 from server.desk import events
 from server.desk.writing import RecordWriter
+from server.digits import is_whole
 from server.errors import Forbidden, Invalid, NotAuthenticated, NotFound
 from server.jobs.queue import JobQueue
 from server.jobs.scheduler import periodic
@@ -125,7 +126,8 @@ def step_up(ctx: Context, session: Session, given: str, peer: Peer) -> str:
     Raises NotAuthenticated for what is wrong, TooMany."""
     worker_id = session.actor.worker_id
     has_code = ctx.service.store.read(lambda tx: second_factor.is_on(tx, worker_id))
-    looks_like_code = "".join(given.split()).isdigit() and len("".join(given.split())) == 6
+    code = "".join(given.split())
+    looks_like_code = is_whole(code) and len(code) == 6
     if has_code and looks_like_code:
         _require_code(ctx, worker_id, given, peer, _running("code", worker_id))
     else:

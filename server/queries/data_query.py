@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from server import times
 from server.desk.dictionary import Dictionaries
+from server.digits import whole_in
 from server.errors import BadDataQuery, Invalid, nearest
 from server.queries.reading import KeyValue, source_of
 from server.search.ast import BooleanGroup, Query, SearchValue, Sort, Subquery
@@ -72,8 +73,8 @@ class KeyValues:
         if found is None:
             return default
         text, key = found.texts[0].value.strip(), found.key
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else -1
-        if not key.low <= number <= key.high:
+        number = whole_in(text, key.low, key.high)
+        if number is None:
             raise self.bad(name, f"'{text[:80]}' is not a whole number from {key.low} to {key.high}")
         return number
 

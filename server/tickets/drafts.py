@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.context import Context
+from server.digits import is_whole
 from server.mail.addresses import format_address
 from server.records.base import Record
 from server.records.shared.sending import FORWARD
@@ -121,4 +122,4 @@ def _custom(params: dict[str, Any]) -> dict[str, Any]:
     given = params.get("custom_fields")
     if not isinstance(given, dict):
         return {}
-    return {f"custom_{name}" if str(name).isdigit() else str(name): value for name, value in given.items()}
+    return {f"custom_{name}" if is_whole(str(name)) else str(name): value for name, value in given.items()}

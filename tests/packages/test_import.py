@@ -353,6 +353,8 @@ def entry(**changed) -> Tree:
         (package(behaviors=[BEHAVIOR | {"bot_id": 99999}]), "bot_id: there is no bot 99999"),
         (package(behavior_nodes=[{"uid": "n", "behavior_id": "9999", "parent_id": 0, "title": "t"}]),
          "behavior_nodes: 'n': behavior_id: there is no behavior '9999'"),
+        (package(behavior_nodes=[{"uid": "n", "behavior_id": "9" * 20, "parent_id": 0, "title": "t"}]),
+         "behavior_nodes: 'n': behavior_id: there is no behavior '99999999999999999999'"),
         (package(workspaces=[PAGE | {"extension_id": "x"}]), "workspaces: 'page': extension_id"),
         (package(workspaces=[PAGE | {"tabs": [{"name": "x"}]}]), "'page': tabs: entry 1: lacks extension_id"),
         (package(workspaces=[PAGE | {"tabs": [PAGE["tabs"][0] | {"widgets": [{"label": "x"}]}]}]),

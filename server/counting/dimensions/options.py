@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from server.counting.bins import UNIT_BY_NAME, Unit
+from server.digits import whole_in
 from server.errors import BadDataQuery, nearest
 from server.search.ast import SearchValue
 
@@ -48,8 +49,8 @@ def options(text: SearchValue) -> Options:
     number = None
     if limit is not None:
         digits = limit.strip().removeprefix("-")
-        number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
-        if not 1 <= number <= MAX_BINS:
+        number = whole_in(digits, 1, MAX_BINS)
+        if number is None:
             raise BadDataQuery(
                 f"'~{limit[:20]}': write how many values are kept, 1 to {MAX_BINS}, with '-' in front for the rarest",
                 position=text.position,

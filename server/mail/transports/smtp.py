@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from server.digits import whole_in
 from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
 from server.mail.compose import ascii_address, ascii_head
@@ -307,8 +308,9 @@ def _number(params: Mapping[str, object], key: str, default: int, most: int) -> 
     value = params.get(key)
     if value is None or value == "":
         return default
-    if not isinstance(value, bool) and re.fullmatch(r"[0-9]{1,5}", str(value)) and 1 <= int(str(value)) <= most:
-        return int(str(value))
+    number = None if isinstance(value, bool) else whole_in(str(value), 1, most)
+    if number is not None:
+        return number
     raise Invalid(f"{key} must be a number from 1 to {most}", field=key)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import peewee
 
+from server.digits import id_in
 from server.errors import BadDataQuery
 from server.queries.data_query import DataQuery
 from server.queries.metrics.choosing import Chooses, Declared
@@ -107,7 +108,7 @@ def _splits(
 
 def _readable(asked: DataQuery, uri: str, name: str, samples: Any) -> set[str]:
     """The ids among the values of a dimension that the caller may read, as text; 0 is no record."""
-    ids = {int(value) for sample in samples if (value := sample.get(name, "0")).isascii() and value.isdigit()} - {0}
+    ids = {id for sample in samples if (id := id_in(sample.get(name, "0")))}
     groups = asked.ctx.actor.reads_groups
     if uri == "group" and groups is not None:  # groups are known to all, what is in private ones is not
         return {"0", *(str(id) for id in ids & groups)}

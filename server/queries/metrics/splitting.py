@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server.digits import id_in
 from server.errors import nearest
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.metrics.choosing import Declared, known
@@ -77,7 +78,7 @@ def _called(
 
 def _labels(asked: DataQuery, uri: str, values: Sequence[str] | set[str], key: str) -> dict[str, str]:
     shown = asked.dictionaries()
-    records = shown.records(uri, {int(value) for value in values if value.isascii() and value.isdigit()})
+    records = shown.records(uri, {id for value in values if (id := id_in(value)) is not None})
     dictionaries = shown.dictionaries(uri, records, f"_label,{key}")
     labels = {str(each["id"]): each.get(key or "_label") for each in dictionaries}
     return {id: str(label) for id, label in labels.items() if isinstance(label, (str, int, float)) and label != ""}

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.digits import is_whole
 from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import ALWAYS, Condition, all_of, negated, one_of
 from server.search.filters.base import Filter, is_null
@@ -39,7 +40,7 @@ class ByIdFilter(ChooserFilter):
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
-        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+        if isinstance(value, Items) and all(is_whole(item.value) for item in value.items):
             ids = [integer(item.value) for item in value.items]
             return self._reached(one_of(self._ids(scope), ids), scope)
         return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from server import times
+from server.digits import is_whole
 from server.errors import Invalid
 from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import NEVER, Condition, between, compared, equals, one_of
@@ -22,7 +23,7 @@ class NumberFilter(Filter):
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
-        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+        if isinstance(value, Items) and all(is_whole(item.value) for item in value.items):
             return one_of(self.column, [self.number(item.value) for item in value.items])
         return super().meaning(term, scope)
 

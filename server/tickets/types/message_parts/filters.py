@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.digits import is_whole
 from server.search.ast import Items, SearchValue, Term
 from server.search.conditions import NEVER, Condition, equals, negated, one_of
 from server.search.filters import ChooserFilter, Filter, TextFilter
@@ -73,7 +74,7 @@ class TicketColumnFilter(ChooserFilter):
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
-        if isinstance(value, Items) and all(item.value.isascii() and item.value.isdigit() for item in value.items):
+        if isinstance(value, Items) and all(is_whole(item.value) for item in value.items):
             return self._behind(one_of(self.ticket_column, [integer(item.value) for item in value.items]))
         return Filter.meaning(self, term, scope)  # past NumberFilter, which looks at a column of this table
 
