@@ -45,7 +45,7 @@ def is_kept(record_type: RecordType) -> bool:
 
 
 def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int, owner: Owner = NOBODY) -> None:
-    """A record was created or changed; once for a record and transaction."""
+    """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it."""
     tx, key = writing.tx, ("change noted", record_type.context, id)
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return

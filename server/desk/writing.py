@@ -102,7 +102,11 @@ class RecordWriter(RecordReader):
         changes.note(self, "updated", record_type, id)
 
     def touch(self, uri: str, **equals: Any) -> None:
-        changes.note_all(self, self.registry.type(uri), equals)
+        record_type = self.registry.type(uri)
+        if equals.keys() == {"id"}:
+            changes.note(self, "updated", record_type, equals["id"])
+        else:
+            changes.note_all(self, record_type, equals)
 
     def delete(self, uri: str, id: int) -> None:
         record_type = self.registry.type(uri)
@@ -156,15 +160,15 @@ class RecordWriter(RecordReader):
         differing: dict[str, Any] = {}
         if is_create:
             change.id = tx.insert(record_type.table, record_type.row_values(change.new))
+            changes.note(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}
             tx.update(record_type.table, change.id, record_type.row_values(differing))
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
         if events.is_change(change, differing):
-            kind: changes.Event = "created" if is_create else "updated"
-            changes.note(self, kind, record_type, change.id)
-            events.changed(self, kind, record_type, change.id, was)
+            changes.note(self, "updated", record_type, change.id)
+            events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):
             self.wake()

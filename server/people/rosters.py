@@ -29,6 +29,7 @@ def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None
     for group_id, parts in changes.items():
         told = [_change(writing, group_id, worker_id, part) for worker_id, part in parts.items()]
         if any(told):
+            writing.touch(GROUP, id=group_id)
             _log(writing, group_id, [each for each in told if each])
     if any(changes.values()):
         refresh_roles(writing, "group")

@@ -242,7 +242,8 @@ class Writing(Reading, Protocol):
         """Change columns only: no hooks, no events. For counters and pointers."""
 
     def touch(self, uri: str, **equals: Any) -> None:
-        """Before one statement changes all records with these column values, without hooks: note that they change."""
+        """Note that records change: in what stands beside their row, or by one statement for many, before it runs.
+        equals: their column values, `id` for one record."""
 
     def delete(self, uri: str, id: int) -> None:
         """Remove a record with all that hangs on it, without asking for privileges."""

@@ -73,6 +73,7 @@ def recipients_in(header_text: str) -> set[str]:
 def _log(writing: RecordWriter, point: str, ticket_id: int, address_ids: list[int]) -> None:
     if not address_ids:
         return
+    writing.touch(TICKET, id=ticket_id)
     target = writing.label("ticket", ticket_id)
     for id in address_ids:
         writing.log(point, TICKET, ticket_id, {"participant": writing.label("address", id), "target": target})

@@ -50,9 +50,12 @@ class Follower:
 
 class Stream:
     """One connection that is told. cursor: behind what it was told. noted: the cursor that its client knows. is_due:
-    whether there may be news. beats: whether it is to hear of us in any case."""
+    whether there may be news. is_behind: whether there is more for it, once it has taken what it was sent. beats:
+    whether it is to hear of us in any case."""
 
-    __slots__ = ("connection", "feed", "follower", "cursor", "noted", "is_due", "beats", "events", "began", "id")
+    __slots__ = (
+        "connection", "feed", "follower", "cursor", "noted", "is_due", "is_behind", "beats", "events", "began", "id",
+    )  # fmt: skip
 
     def __init__(self, connection: HTTPConnection, feed: Feed, follower: Follower, id: str) -> None:
         self.connection: Any = connection
@@ -60,7 +63,7 @@ class Stream:
         self.follower = follower
         self.cursor = self.noted = feed.since
         self.is_due = True
-        self.beats = False
+        self.is_behind = self.beats = False
         self.events = 0
         self.began = time.perf_counter()
         self.id = id
@@ -97,6 +100,8 @@ class Streams:
         self.most = service.settings.max_streams
         self._open: set[Stream] = set()
         self._of_worker: Counter[int] = Counter()
+        self._of_channel: Counter[str] = Counter()
+        self._told: set[str] = set()  # channels, since the last round
         self._fresh: deque[str] = deque()
         self._is_called = False
         self._timer: asyncio.TimerHandle | None = None
@@ -128,6 +133,7 @@ class Streams:
             return
         self._open.add(stream)
         self._of_worker[stream.follower.worker_id] += 1
+        self._of_channel[stream.feed.channel] += 1
         stream.connection.set_close_callback(lambda: self._drop(stream, "closed"))
         stream.connection.write(f"retry: {RETRY_MS}\n".encode() + _cursor(stream.cursor))
         if self._beat_timer is None:
@@ -167,6 +173,7 @@ class Streams:
             return
         self._open.remove(stream)
         self._of_worker[stream.follower.worker_id] -= 1
+        self._of_channel[stream.feed.channel] -= 1
         stream.connection.set_close_callback(None)
         if self._is_logged:
             seconds = round(time.perf_counter() - stream.began, 1)
@@ -176,7 +183,7 @@ class Streams:
 
     def _tell(self, channel: str) -> None:
         """There may be news; on the writer's thread."""
-        if self._open:
+        if self._of_channel[channel]:
             self._fresh.append(channel)
             if not self._is_called:
                 self._is_called = True
@@ -184,9 +191,8 @@ class Streams:
 
     def _take(self) -> None:
         self._is_called = False  # first: what is told from here on calls again
-        channels = {self._fresh.popleft() for _ in range(len(self._fresh))}
-        for stream in self._open:
-            stream.is_due = stream.is_due or stream.feed.channel in channels
+        while self._fresh:
+            self._told.add(self._fresh.popleft())
         self._plan()
 
     def _beat(self) -> None:
@@ -211,18 +217,14 @@ class Streams:
         self._running = None
         if not done.cancelled() and done.exception() is not None:
             LOG.error("streams.failed", reason=repr(done.exception()))
-        if any(each.is_due for each in self._open):
+        if self._told or any(each.is_due for each in self._open):
             self._plan()
 
     # -- a round ----------------------------------------------------------------------------------------------------
 
     async def _round(self) -> None:
         began = self._loop.time()
-        groups: dict[Hashable, list[Stream]] = {}
-        for stream in self._open:
-            if stream.is_due:
-                stream.is_due = False
-                groups.setdefault(stream.group, []).append(stream)
+        groups = self._due()
         asked = [streams[0] for streams in groups.values()]
         found = await self._loop.run_in_executor(self._threads, lambda: [_told(each) for each in asked])
         written = 0
@@ -234,6 +236,16 @@ class Streams:
                     await asyncio.sleep(0)
         ended = self._loop.time()
         self._rests_until = ended + min((ended - began) * REST, LONGEST_REST)
+
+    def _due(self) -> dict[Hashable, list[Stream]]:
+        """The streams that there may be news for, by group."""
+        told, self._told = self._told, set()
+        groups: dict[Hashable, list[Stream]] = {}
+        for stream in self._open:
+            if stream.is_due or (stream.feed.channel in told and not stream.is_behind):
+                stream.is_due = False
+                groups.setdefault(stream.group, []).append(stream)
+        return groups
 
     def _deliver(self, stream: Stream, told: GroupNews) -> None:
         if stream not in self._open:
@@ -249,7 +261,7 @@ class Streams:
 
     def _write(self, stream: Stream, told: GroupNews) -> None:
         news = told.news
-        stream.cursor = news.cursor
+        stream.cursor, stream.is_behind = news.cursor, news.has_more
         stream.events += len(news.events)
         self._meter.events_sent += len(news.events)
         if told.body or stream.beats or news.has_more:

@@ -110,6 +110,47 @@ def answered(api: Api) -> set[tuple[str, str, int]]:
     return {("created", "message", message)}
 
 
+def linked(api: Api) -> set[tuple[str, str, int]]:
+    """Both sides show a link."""
+    one, other = made(api, "org"), made(api, "org")
+    log = Log(api)
+    api.post("/rest/contexts/link.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
+    assert set(log.told()) == {("updated", "org", one), ("updated", "org", other)}
+    api.post("/rest/contexts/link.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
+    assert log.told() == []
+    api.post("/rest/contexts/unlink.json", on=f"org:{one}", targets=f'["org:{other}"]').ok()
+    return {("updated", "org", one), ("updated", "org", other)}
+
+
+def created_with_links(api: Api) -> set[tuple[str, str, int]]:
+    other = made(api, "org")
+    log = Log(api)
+    task = made(api, "task", links=[f"org:{other}", f"worker:{api.ids['milo']}"])
+    told = log.told()
+    assert [event for event, *which in told if which == ["task", task]] == ["created"]
+    return {("updated", "org", other), ("created", "task", task)}
+
+
+def requested(api: Api) -> set[tuple[str, str, int]]:
+    id = ticket(api)
+    log = Log(api)
+    api.call("PUT", f"/rest/tickets/{id}/requester.json", data={"email": "ana@example.com"}).ok()
+    assert ("updated", "ticket", id) in log.told()
+    api.call("DELETE", f"/rest/tickets/{id}/requester.json", params={"email": "ana@example.com"}).ok()
+    assert log.told() == [("updated", "ticket", id)]
+    return {("created", "ticket", id)}
+
+
+def joined(api: Api) -> set[tuple[str, str, int]]:
+    group = made(api, "group")
+    roster = {"groups": {str(group): {"workers": {str(api.ids["milo"]): "member"}}}}
+    log = Log(api)
+    api.call("PUT", "/rest/groups/members.json", json={"json": roster}).ok()
+    assert log.told() == [("updated", "group", group)]
+    api.remove("group", group).ok()
+    return {("created", "group", group), ("deleted", "group", group)}
+
+
 WRITES: list[tuple[str, Callable[[Api], set[tuple[str, str, int]]]]] = [
     ("a change", lambda api: changed(api, "org", name="Kite")),
     ("a change of links alone", lambda api: changed(api, "org", links=[f"org:{made(api, 'org')}"])),
@@ -121,6 +162,10 @@ WRITES: list[tuple[str, Callable[[Api], set[tuple[str, str, int]]]]] = [
     ("a group that goes", moved),
     ("a worker who goes", disowned),
     ("a message", answered),
+    ("a link", linked),
+    ("a record that is created with links", created_with_links),
+    ("a requester", requested),
+    ("a member", joined),
 ]
 
 

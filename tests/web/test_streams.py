@@ -275,13 +275,15 @@ class Broadcast:
         self.last = 0
         self.asked: list[int] = []
         self.error: Exception | None = None
+        self.hidden: set[int] = set()
 
     def news(self, ctx: Any, cursor: int) -> News:
         self.asked.append(cursor)
         if self.error is not None:
             raise self.error
         end = min(cursor + self.page, self.last)
-        return News([(id, {"x": "." * self.size}) for id in range(cursor + 1, end + 1)], end, end < self.last)
+        shown = [id for id in range(cursor + 1, end + 1) if id not in self.hidden]
+        return News([(id, {"x": "." * self.size}) for id in shown], end, end < self.last)
 
     def open(self, key: str = "nora", since: int = 0) -> Pipe:
         pipe: Any = Pipe()
@@ -306,8 +308,7 @@ class Broadcast:
 
     def tell(self, last: int) -> None:
         self.last = last
-        self.streams._fresh.append("numbers")
-        self.streams._take()
+        self.streams._tell("numbers")
 
 
 def ids(pipe: Pipe) -> list[int]:
@@ -352,9 +353,35 @@ def test_who_is_far_behind_is_told_no_faster_than_they_read(desk: Desk) -> None:
             here.last = 25
             pipe = here.open()
             for until in (10, 20, 25, 25):
-                await here.rounds()
+                for _ in range(3):  # whatever is new meanwhile
+                    await here.rounds()
+                    here.tell(25)
                 assert ids(pipe) == list(range(1, until + 1))
                 pipe.take()
+
+    asyncio.run(run())
+
+
+def test_where_nothing_was_to_be_told_a_client_knows_where_to_go_on(desk: Desk) -> None:
+    async def run() -> None:
+        async with Broadcast(desk, page=10) as here:
+            here.last, here.hidden = 15, set(range(1, 16))
+            pipe = here.open()
+            await here.rounds()
+            assert pipe.written.endswith(b"id: 10\n\n")  # as there is more
+            pipe.take()
+            await here.rounds()
+            assert pipe.written.endswith(b"id: 10\n\n")
+            here.hidden |= {17, 18}
+            here.tell(17)
+            await here.rounds()
+            assert ids(pipe) == [16] and pipe.written.endswith(b"id: 17\n\n")
+            here.tell(18)
+            await here.rounds()
+            assert pipe.written.endswith(b"id: 17\n\n")
+            here.streams._beat()
+            await here.rounds()
+            assert pipe.written.endswith(b"id: 18\n\n")
 
     asyncio.run(run())
 

@@ -123,6 +123,7 @@ def _log(writing: Writing, context: str, id: int, other_context: str, other_id: 
 
 
 def _log_watcher(writing: Writing, own: "RecordType", id: int, worker_id: int, adds: bool) -> None:
+    writing.touch(own.context, id=id)
     variables = {"target_object": own.label_names[0].lower(), "target": writing.label(own.context, id)}
     if (writing.actor.context, writing.actor.id) == (WORKER, worker_id):
         writing.log("watcher.follow" if adds else "watcher.unfollow", own.context, id, variables)
@@ -133,6 +134,7 @@ def _log_watcher(writing: Writing, own: "RecordType", id: int, worker_id: int, a
 
 def _log_link(writing: Writing, own: tuple["RecordType", int], other: tuple["RecordType", int], adds: bool) -> None:
     for (one, one_id), (another, another_id) in ((own, other), (other, own)):
+        writing.touch(one.context, id=one_id)
         variables = {
             "target_object": one.label_names[0].lower(),
             "target": writing.label(one.context, one_id),
