@@ -28,7 +28,7 @@ def composed_anew() -> None:
 
 @contextmanager
 def uncompared() -> Iterator[None]:
-    """Inside, this thread composes nothing but what the service does."""
+    """Inside, this thread composes nothing but what the service does, and what it meets does not count."""
     _state.is_off = True
     try:
         yield
@@ -41,12 +41,14 @@ def _compared(get: Any) -> Any:
         if getattr(_state, "is_anew", False):  # nothing that is kept stands in what is composed anew
             return cache._compose(build())
         kept = get(cache, build)
+        if getattr(_state, "is_off", False):
+            return kept
         of_cache = _met.setdefault(cache, {})
         met = of_cache[id(kept)] = of_cache.get(id(kept), 0) + 1
         place = f"{code_of(build).co_filename}:{code_of(build).co_firstlineno}"
         if met == 1:
             _require_no_values(build, kept, place)
-        if len(kept.sql) > MAX_COMPARED or met == 1 or met & (met - 1) or getattr(_state, "is_off", False):
+        if len(kept.sql) > MAX_COMPARED or met == 1 or met & (met - 1):
             return kept
         _state.is_anew = True
         try:

@@ -7,25 +7,30 @@ MOST_OTHERS = 20  # stops that the browser adds by itself, such as boxes that sc
 
 _STOPS = """() => {
   const kinds = 'a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]';
-  window.stops = [...document.querySelectorAll('main :is(' + kinds + ')')]
+  const stops = [...document.querySelectorAll('main :is(' + kinds + ')')]
     .filter(e => !e.disabled && e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}));
+  const tell = e => {
+    const place = stops.indexOf(e);
+    if (place < 0) return [e === document.body ? -2 : -1, ''];
+    const shown = getComputedStyle(e), bottom = document.querySelector('.bar')?.getBoundingClientRect();
+    const low = bottom && bottom.height ? bottom.top : innerHeight;
+    const top = document.querySelector('.top').getBoundingClientRect().bottom;
+    const box = [...e.getClientRects()].find(each => each.bottom > top && each.top < low);
+    if (!box) return [place, 'is under a bar'];
+    const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
+    const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
+    if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
+    if (shown.outlineStyle === 'none' || parseFloat(shown.outlineWidth) < 2) return [place, 'does not show its focus'];
+    return [place, ''];
+  };
+  const name = e => e.outerHTML.slice(0, 120);
+  window.reached = [];
+  addEventListener('keyup', event => {
+    const e = document.activeElement;
+    if (event.key === 'Tab') window.reached.push([...tell(e), name(e)]);
+  }, true);
   document.getElementById('main').focus();
-  return window.stops.map(e => e.matches('[data-editor] textarea'));
-}"""
-# What the focus has reached: [place among the stops or -1, what is wrong with it].
-_REACHED = """() => {
-  const e = document.activeElement, place = window.stops.indexOf(e);
-  if (place < 0) return [e === document.body ? -2 : -1, ''];
-  const shown = getComputedStyle(e), bottom = document.querySelector('.bar')?.getBoundingClientRect();
-  const low = bottom && bottom.height ? bottom.top : innerHeight;
-  const top = document.querySelector('.top').getBoundingClientRect().bottom;
-  const box = [...e.getClientRects()].find(each => each.bottom > top && each.top < low);
-  if (!box) return [place, 'is under a bar'];
-  const x = (Math.max(box.left, 0) + Math.min(box.right, innerWidth)) / 2;
-  const hit = document.elementFromPoint(x, (Math.max(box.top, top) + Math.min(box.bottom, low)) / 2);
-  if (!hit || !(e.contains(hit) || hit.contains(e))) return [place, 'is covered by ' + hit?.outerHTML.slice(0, 80)];
-  if (shown.outlineStyle === 'none' || parseFloat(shown.outlineWidth) < 2) return [place, 'does not show its focus'];
-  return [place, ''];
+  return stops.map(e => [e.matches('[data-editor] textarea'), name(e)]);
 }"""
 # The first button that asks before it does something, and could do it: the focus is on it.
 _ASKING = """() => {
@@ -39,26 +44,35 @@ _ASKING = """() => {
 def keyboard(page: Page) -> list[str]:
     """What hinders somebody who goes through the page by Tab: controls that are not reached, or not in the order of the
     page, whose focus cannot be seen, or is hidden under a bar."""
-    is_editor = page.evaluate(_STOPS)[:MOST_STOPS]
+    stops = page.evaluate(_STOPS)[:MOST_STOPS]
     wrong, expected, others = [], 0, 0
-    while expected < len(is_editor):
-        page.keyboard.press("Tab")
-        place, told = page.evaluate(_REACHED)
-        if place == -1 and others < MOST_OTHERS:
-            others += 1
-            continue
-        if place != expected:
-            return [*wrong, f"Tab came to {_name(page, place)} instead of {_name(page, expected)}"]
-        if told:
-            wrong.append(f"{_name(page, place)} {told}")
-        if is_editor[place]:
+    while expected < len(stops):
+        place = -1
+        for place, told, name in _tabbed(page, _to_an_editor(stops[expected:])):
+            if place == -1 and others < MOST_OTHERS:
+                others += 1
+                continue
+            if place != expected:
+                return [*wrong, f"Tab came to {name} instead of {stops[expected][1]}"]
+            wrong += [f"{name} {told}"] if told else []
+            expected += 1
+        if place >= 0 and stops[place][0]:
             page.keyboard.press("Escape")  # so that Tab leaves it
-        expected += 1
     return wrong
 
 
-def _name(page: Page, place: int) -> str:
-    return str(page.evaluate("place => (window.stops[place] ?? document.activeElement).outerHTML.slice(0, 120)", place))
+def _to_an_editor(stops: list[tuple[bool, str]]) -> int:
+    """How many times Tab can be pressed: up to an editor, which takes it as a character."""
+    return next((count for count, (is_editor, _) in enumerate(stops, 1) if is_editor), len(stops))
+
+
+def _tabbed(page: Page, times: int) -> list[tuple[int, str, str]]:
+    """What Tab reached each time: place among the stops or -1, or -2 for nothing; what is wrong with it; what it is."""
+    for _ in range(times):
+        page.keyboard.press("Tab")
+    reached: list[tuple[int, str, str]] = page.evaluate("window.reached.splice(0)")
+    assert len(reached) == times, "a page keeps Tab to itself"
+    return reached
 
 
 def question(page: Page) -> list[str]:
