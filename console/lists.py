@@ -51,7 +51,7 @@ def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[s
     return results
 
 
-def named(visit: Visit, uri: str, text: str, limit: int) -> dict[str, Any]:
+def search_names(visit: Visit, uri: str, text: str, limit: int) -> dict[str, Any]:
     """The page of records whose names have every word of a text; the first ones for no words."""
     words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
     # Types that look for whole words find the beginnings of them, the others what stands inside a name.
@@ -112,7 +112,7 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     told = _NUMBERED.search(text)
     if told:
         return int(told[1])
-    found = named(visit, uri, text, MAX_LISTED_CHOICES)
+    found = search_names(visit, uri, text, MAX_LISTED_CHOICES)
     exact = [each for each in found["results"] if str(each[LABEL]).lower() == text.lower()]
     if len(exact) == 1:
         return int(exact[0]["id"])

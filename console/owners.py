@@ -22,7 +22,7 @@ def choosable(visit: Visit, chosen: str) -> ChooserOptions:
     listed: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
     total = 0
     for uri in TYPES:
-        found = lists.named(visit, uri, "", lists.MAX_LISTED_CHOICES)
+        found = lists.search_names(visit, uri, "", lists.MAX_LISTED_CHOICES)
         total += found["total"]
         listed += [
             (_stored(visit, uri, id), _label(visit, uri, label)) for id, label in lists.options(found["results"])
@@ -41,7 +41,7 @@ def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]
     listed: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
     total = len(listed)
     for uri in TYPES:
-        page = lists.named(visit, uri, " ".join(words), limit)
+        page = lists.search_names(visit, uri, " ".join(words), limit)
         total += page["total"]
         listed += [(each["id"], _label(visit, uri, each[lists.LABEL])) for each in page["results"]]
     return listed[:limit], total

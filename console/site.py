@@ -16,7 +16,7 @@ from server.access.sessions import Session
 from server.context import Context, Service
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
@@ -155,7 +155,7 @@ class Console(Site):
             renewed = self.service.store.write(lambda tx: sessions.renew(tx, session, now, is_stepped_up=False))
             visit.set_session(renewed)
             visit.session = replace(session, stepped_up_at=0)
-        noted(self.service.store).saw(session.actor.worker_id, now)
+        usage_buffer(self.service.store).saw(session.actor.worker_id, now)
         if session.seen_at + sessions.SEEN_EVERY_SECONDS <= now:
             with suppress(Unavailable):  # the disk may be full: who only reads is not to be stopped by that
                 self.service.store.write(lambda tx: sessions.seen(tx, session.id, now, visit.request.client))

@@ -148,7 +148,7 @@ def flush() -> None:
         handler.flush()
 
 
-def kept() -> list[LogLine]:
+def recent_lines() -> list[LogLine]:
     """The last lines of this process, the newest first."""
     found: list[LogLine] = []
     for handler in logging.getLogger().handlers:

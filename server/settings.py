@@ -524,7 +524,7 @@ def help_rows() -> list[dict[str, str]]:
         {
             "name": setting.name,
             "variable": setting.variable,
-            "default": shown(setting.default),
+            "default": display_value(setting.default),
             "unit": setting.unit or " or ".join(setting.choices) or setting.type,
             "help": setting.help,
         }
@@ -668,7 +668,7 @@ def _items(text: str, kind: Kind) -> tuple[str, ...]:
     return tuple(item.strip() for item in re.split(separators, text) if item.strip())
 
 
-def shown(value: Value) -> str:
+def display_value(value: Value) -> str:
     """A value as people read it; one line for each item of a list."""
     if isinstance(value, bool):
         return "yes" if value else "no"

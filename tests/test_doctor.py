@@ -314,7 +314,7 @@ def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     desk.store.write(lambda tx: tx.put(backups.LOOK, seen))
     assert (told().state, told().found) == ("problem", "the newest, helpdesk-20261118-111500.db, is of no use: cut")
     desk.store.write(lambda tx: tx.delete(backups.LOOK, name=seen["name"]))
-    monkeypatch.setattr(backups, "listed", _unreadable)
+    monkeypatch.setattr(backups, "list_backups", _unreadable)
     assert told().state == "problem"
 
 

@@ -113,7 +113,7 @@ def verify(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
 def download(visit: Visit) -> PageResponse:
     """The file. Who asks for its headers alone takes nothing out, and nothing is told of it."""
-    take = backups.named if visit.request.method == "HEAD" else backups.fetched
+    take = backups.find_backup if visit.request.method == "HEAD" else backups.fetched
     found = take(visit.ctx, visit.arguments["name"])
     return file(found.path, "application/octet-stream", found.bytes)
 
@@ -142,7 +142,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     found: list[Backup] = []
     looks: dict[str, BackupCheck] = {}
     try:
-        found, looks = backups.everything(settings), backups.looks(ctx)
+        found, looks = backups.list_all_backups(settings), backups.looks(ctx)
         rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
     except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
         wrong = error.message if isinstance(error, HelpdeskError) else f"The folder has changed: {error.strerror}."
@@ -161,7 +161,7 @@ def _all(visit: Visit, form: Form) -> PageResponse:
 
 
 def _one(visit: Visit, form: Form) -> PageResponse:
-    found = backups.named(visit.ctx, visit.arguments["name"])
+    found = backups.find_backup(visit.ctx, visit.arguments["name"])
     each = _listed(found, backups.looks(visit.ctx), backups.being_verified(visit.ctx))
     last = restoring.last(visit.ctx)
     step = backups.steps(visit.ctx).get(each.name, "")

@@ -73,7 +73,7 @@ def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
 
 def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
-    known = consent.given(visit.ctx, asked.app_id)
+    known = consent.granted_scopes(visit.ctx, asked.app_id)
     shown = render(
         visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
         seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),

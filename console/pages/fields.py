@@ -271,7 +271,7 @@ def delete_set(visit: Visit) -> PageResponse:
 
 def _deleted(visit: Visit) -> dict[str, Any]:
     """The fields that can come back, with the names of their types."""
-    found = deleted_fields.listed(visit.ctx)
+    found = deleted_fields.list_deleted_fields(visit.ctx)
     types = {each.record["context"]: visit.service.registry.find(each.record["context"]) for each in found}
     names = {context: each.label_names[1] if each else context for context, each in types.items()}
     return {"deleted": found, "names": names, "kinds": KINDS, "most": MAX_COUNTED}

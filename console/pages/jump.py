@@ -89,7 +89,7 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
     if visit.actor.is_admin:
         hits += [JumpTarget(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
-                 for each in lists.named(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+                 for each in lists.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
         settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
         hits += [JumpTarget(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
     pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
@@ -106,5 +106,5 @@ def _records(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
-    page = lists.named(visit, uri, q, MAX_CHOSEN_FROM)
+    page = lists.search_names(visit, uri, q, MAX_CHOSEN_FROM)
     return [(each["id"], each["_label"]) for each in page["results"]], page["total"]

@@ -10,7 +10,7 @@ from console.routes import page
 from console.visit import Visit
 from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
-from server.settings import BY_NAME, LIVE, Setting, shown
+from server.settings import BY_NAME, LIVE, Setting, display_value
 
 ELSEWHERE = {
     "base_url": f"{SETUP}/address",
@@ -55,12 +55,12 @@ def _setting(visit: Visit) -> Setting:
 
 def _value(visit: Visit, setting: Setting) -> str:
     value = getattr(visit.service.settings, setting.name)
-    return ("1" if value else "") if isinstance(value, bool) else shown(value)
+    return ("1" if value else "") if isinstance(value, bool) else display_value(value)
 
 
 def _form(visit: Visit, setting: Setting, form: Form) -> PageResponse:
     settings = visit.service.settings
     return render(
-        visit, "setting.html", form.status, form=form, setting=setting, default=shown(setting.default),
+        visit, "setting.html", form.status, form=form, setting=setting, default=display_value(setting.default),
         given=settings.sources[setting.name] if settings.is_given(setting.name) else "", back=SETTINGS,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from server.mailroom.mailboxes import dead_letters, letters
 from server.mailroom.routing import MAX_ROUTES
 from server.outbox import mail_queue
 from server.people import profile
-from server.settings import Settings, shown
+from server.settings import Settings, display_value
 
 BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
@@ -123,7 +123,8 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
         visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
         transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
-        parked=mail_queue.listed(visit.ctx, "parked", 1)[1], looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
+        parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
+        looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
         listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
         routes=routes, places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
     )  # fmt: skip
@@ -142,7 +143,7 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
 
 
 def _tabs(visit: Visit) -> list[tuple[str, str]]:
-    count = len(letters.listed(visit.ctx))
+    count = len(letters.list_letters(visit.ctx))
     return [(BASE, "Set-up"), (OUTBOX, "Outbox"), (FAILED, f"Failed ({count})" if count else "Failed")]
 
 
@@ -182,7 +183,7 @@ def save_listener(visit: Visit) -> PageResponse:
 
 def _listener_fields(settings: Settings) -> dict[str, str]:
     """The form that brings it back to how it is."""
-    fields = {name: shown(getattr(settings, name)).replace("\n", ", ") for name in mail_listening.NAMES}
+    fields = {name: display_value(getattr(settings, name)).replace("\n", ", ") for name in mail_listening.NAMES}
     return fields | {"on": "1" if settings.lmtp_host else "0"}
 
 
@@ -202,7 +203,7 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
 def show_failed(visit: Visit) -> PageResponse:
     """Mails that could not be taken, and why."""
     return render(
-        visit, "failed.html", tabs=_tabs(visit), found=letters.listed(visit.ctx)[:MAX_LETTERS], shown=MAX_LETTERS,
+        visit, "failed.html", tabs=_tabs(visit), found=letters.list_letters(visit.ctx)[:MAX_LETTERS], shown=MAX_LETTERS,
         folder=str(Path(visit.service.settings.data).absolute() / dead_letters.FOLDER),
     )  # fmt: skip
 
@@ -210,7 +211,7 @@ def show_failed(visit: Visit) -> PageResponse:
 @page("GET", f"{FAILED}/{{name}}", "admin")
 def show_failed_mail(visit: Visit) -> PageResponse:
     """One of them as it came."""
-    found = letters.opened(visit.ctx, visit.arguments["name"])
+    found = letters.open_letter(visit.ctx, visit.arguments["name"])
     return render(visit, "failed_mail.html", tabs=_tabs(visit), found=found)
 
 
@@ -464,7 +465,7 @@ def show_outbox(visit: Visit) -> PageResponse:
             f"use one of {', '.join(mail_queue.FILTERS)}"
         )
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = mail_queue.listed(visit.ctx, state, PAGE_ROWS, number)
+    found, total = mail_queue.list_queue(visit.ctx, state, PAGE_ROWS, number)
     return render(
         visit, "outbox.html", tabs=_tabs(visit), found=found, total=total, page=number, state=state, states=SHOWN,
         badges=STATES,

@@ -217,7 +217,7 @@ def _list(visit: Visit, form: Form) -> PageResponse:
         found.append((name, tree.get("name") or name, (tree.get("library") or {}).get("description", "")))
     place = _LINE.search(form.errors.get("package_json", ""))
     mistakes = [(int(place[1]), form.errors["package_json"])] if place else []
-    past = library.listed(visit.ctx)
+    past = library.list_imports(visit.ctx)
     return render(
         visit, "packages.html", form.status, form=form, labels=LABELS, found=found, mistakes=mistakes,
         past=past[:MAX_PAST], all_past=len(past), who=_who(visit, past[:MAX_PAST]),
@@ -246,7 +246,7 @@ def _open(
         requirements.check(document)
     except Invalid as error:
         unmet = error.message
-    past = library.listed(visit.ctx, document.name)
+    past = library.list_imports(visit.ctx, document.name)
     newer = next((each.revision for each in past if requirements.is_lower(document.revision, each.revision)), "")
     sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
     granted = imported.granted if imported else []

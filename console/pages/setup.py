@@ -125,7 +125,7 @@ def save_address(visit: Visit) -> PageResponse:
     """Set them. About an address that is not the one in use is asked once more."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
-        wanted = address.checked(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
+        wanted = address.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
         if form.get("anyway") != "1":
             _require_same(visit, wanted)
         was_secure = visit.is_secure

@@ -46,7 +46,7 @@ def show(visit: Visit) -> PageResponse:
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", f"Tokens that expire within a week: {ending}"))
-    items = [(each, *TRIED[each.name]) for each in to_do.listed(ctx)]
+    items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
         tells=tells, items=items, pictures=reports.pictures(visit), queries=reports.queries(visit), days=reports.DAYS,

@@ -135,7 +135,7 @@ def _lines(level: str, q: str) -> list[LogRow]:
     least, wanted = log.LEVELS.get(level, 0), q.lower()
     return [
         LogRow(int(each.at), log.NAMES.get(each.level, "error"), each.text)
-        for each in log.kept()
+        for each in log.recent_lines()
         if each.level >= least and wanted in each.text.lower()
     ]
 
@@ -197,7 +197,7 @@ def _rows(visit: Visit) -> list[SettingRow]:
 
 
 def _one_line(value: table.Value) -> str:
-    return ", ".join(table.shown(value).splitlines())
+    return ", ".join(table.display_value(value).splitlines())
 
 
 def _size(file: Path) -> int:

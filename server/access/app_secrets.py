@@ -45,7 +45,7 @@ def note_use(tx: Transaction, app_id: int, hashed: str, now: int) -> None:
         tx.put(SECRET_USE, {"app_id": app_id, "hash": hashed, "used_at": now})
 
 
-def listed(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secret]:
+def list_secrets(tx: Transaction, app: Mapping[str, Any], now: int) -> list[Secret]:
     """The secrets of an app that are good at an instant, the present one first."""
     at = SECRET_USE.position
     used = {row[at["hash"]]: row[at["used_at"]] for row in tx.find(SECRET_USE, app_id=app["id"])}
@@ -72,4 +72,4 @@ def forget_useless(tx: Transaction) -> int:
 def of_app(ctx: Context, app: Mapping[str, Any]) -> list[Secret]:
     """The secrets of an app, for people to look at. Raises AdminOnly."""
     ctx.require_admin("see the secrets of apps")
-    return ctx.service.store.read(lambda tx: listed(tx, app, ctx.now))
+    return ctx.service.store.read(lambda tx: list_secrets(tx, app, ctx.now))

@@ -61,7 +61,7 @@ def add(tx: Transaction, text: str, code: Code, now: int) -> None:
     })  # fmt: skip
 
 
-def known(tx: Transaction, text: str) -> Code | None:
+def find_code(tx: Transaction, text: str) -> Code | None:
     """What a text stands for, used and expired or not; None for an unknown one."""
     row = tx.first(CODE, hash=digest(text)) if len(text) <= MAX_CODE_CHARS else None
     if row is None:

@@ -58,10 +58,10 @@ def begin(
     )  # fmt: skip
 
 
-def presented(tx: Transaction, refresh_token: str, app_id: int, now: int) -> Renewal | None:
+def find_renewal(tx: Transaction, refresh_token: str, app_id: int, now: int) -> Renewal | None:
     """What a refresh token may be exchanged for, None when it is no good. One that was exchanged before, longer ago
     than a retry takes, ends its family."""
-    old = tokens.known(tx, refresh_token)
+    old = tokens.find_token(tx, refresh_token)
     if old is None or old.kind != "refresh" or old.app_id != app_id:
         return None
     if old.renewed_at:
@@ -124,7 +124,7 @@ def _last_end(token: StoredToken) -> int:
 
 def _retried(tx: Transaction, refresh_token: str, old: StoredToken, now: int) -> Renewal | None:
     renewal = _renewal(refresh_token, old, old.salt)
-    access, refresh = (tokens.known(tx, text) for text in (renewal.access_token, renewal.refresh_token))
+    access, refresh = (tokens.find_token(tx, text) for text in (renewal.access_token, renewal.refresh_token))
     is_untouched = access is not None and refresh is not None and not access.revoked_at and not refresh.revoked_at
     if is_untouched and now <= old.renewed_at + RETRY_SECONDS and actor.worker(tx, old.worker_id) is not None:
         return Renewal(old, renewal.access_token, renewal.refresh_token, old.salt, access)

@@ -137,7 +137,7 @@ class StoredToken:
     created_by: int
 
 
-def known(tx: Transaction, token: str) -> StoredToken | None:
+def find_token(tx: Transaction, token: str) -> StoredToken | None:
     """What is kept of the token with this text, None for an unknown one."""
     row = tx.first(TOKEN, hash=digest(token)) if len(token) <= MAX_TOKEN_CHARS else None
     return of_row(row) if row is not None else None

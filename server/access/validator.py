@@ -239,7 +239,7 @@ class Validator(RequestValidator):
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any) -> bool:
         """A second use ends what the first one led to."""
-        found = codes.known(self.tx, code)
+        found = codes.find_code(self.tx, code)
         if found is None or found.app_id != client.id:
             return False
         if found.used_at:
@@ -288,7 +288,7 @@ class Validator(RequestValidator):
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        self.renewal = families.presented(self.tx, refresh_token, client.id, self.now)
+        self.renewal = families.find_renewal(self.tx, refresh_token, client.id, self.now)
         return self.renewal is not None
 
     def get_original_scopes(self, refresh_token: str, request: Request, *args: Any, **more: Any) -> list[str]:
@@ -358,7 +358,7 @@ class Validator(RequestValidator):
 
     def _own(self, token: str) -> StoredToken | None:
         """What is known of a token of the app that asks; those of others are unknown to it."""
-        found = tokens.known(self.tx, token)
+        found = tokens.find_token(self.tx, token)
         return found if found is not None and found.app_id == self._present.id else None
 
     @property

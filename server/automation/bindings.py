@@ -79,12 +79,12 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
     """The enabled automations of a binding, in their order. One that is not there, or has another trigger, is left out.
 
     Raises KataSyntax for a binding that cannot be read or evaluated."""
-    for each in considered(text, trigger, values, host):
+    for each in binding_candidates(text, trigger, values, host):
         if each.handler is not None:
             yield each.handler
 
 
-def considered(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
+def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
     """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
     document = parse(text)
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)

@@ -85,7 +85,7 @@ def command(
     return declare
 
 
-def checked(declared: Command, given: dict[str, Any]) -> dict[str, Any]:
+def check_inputs(declared: Command, given: dict[str, Any]) -> dict[str, Any]:
     """The inputs of a command as it takes them. Raises Invalid, Required."""
     known = {each.name: each for each in declared.inputs}
     for name in given:

@@ -8,12 +8,12 @@ from typing import Any
 
 from server import clock, log, template, times
 from server.automation import commands, flow, inputs, policy, run_log
-from server.automation.command import COMMANDS, Command, CommandCall, CommandFailed, checked
+from server.automation.command import COMMANDS, Command, CommandCall, CommandFailed, check_inputs
 from server.automation.dictionary import Dictionary, require_bounded
 from server.automation.flow import MAX_NODES, Frame, RunEnded
 from server.automation.host import Host, LogEntry, Script
 from server.automation.program import CommandNode, Program, compiled
-from server.automation.trace import Trace, TraceStep, shown
+from server.automation.trace import Trace, TraceStep, visible_values
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
 from server.kata import Environment, Parameters
 from server.kata.annotations import parts_of
@@ -43,7 +43,7 @@ class RunResult:
     @property
     def variables(self) -> dict[str, Any]:
         """The dictionary without what the engine keeps in it."""
-        return shown(self.values)
+        return visible_values(self.values)
 
 
 class Run:
@@ -132,7 +132,7 @@ class Run:
         if state in ("return", "await"):
             self.values["__return"] = returned
         if state == "await":
-            self.values["__state"] = {"frames": [flow.kept(frame) for frame in self.frames]}
+            self.values["__state"] = {"frames": [flow.dump_frame(frame) for frame in self.frames]}
         return self._result(state, returned=returned)
 
     def _left_behind(self) -> None:
@@ -164,7 +164,7 @@ class Run:
     def _take_inputs(self, program: Program) -> None:
         given = self.values.get("inputs")
         if program.inputs or given:
-            taken = inputs.checked(program.inputs, given or {}, self, self._given(""))
+            taken = inputs.check_inputs(program.inputs, given or {}, self, self._given(""))
             if taken or given is not None:
                 self.values["inputs"] = taken
 
@@ -177,7 +177,7 @@ class Run:
             self.values.pop(key, None)
         frames = state.get("frames", [])
         for kept in frames if isinstance(frames, list) else [None]:
-            self.frames.append(flow.restored(program, kept))
+            self.frames.append(flow.load_frame(program, kept))
         return True
 
     def _go(self) -> bool:
@@ -262,7 +262,7 @@ class Run:
                 found = self.evaluated(key, value, node.path)
                 given |= found if isinstance(found, dict) else {}
         self.budget.step(require_bounded(given))
-        taken = checked(command, given)
+        taken = check_inputs(command, given)
         if command.governed:
             self.ask_policy(node, command, taken, output)
         if command.effects and self.host.dry:

@@ -80,7 +80,7 @@ def outcome(found: RunResult) -> str:
     return f"{text[:MAX_OUTCOME_CHARS]}\n… (cut; of the whole: SHA-256 {digest})"
 
 
-def listed(ctx: Context, automation_id: int) -> list[Example]:
+def list_examples(ctx: Context, automation_id: int) -> list[Example]:
     """The examples of an automation, by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(EXAMPLE, automation_id=automation_id))

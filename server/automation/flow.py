@@ -41,12 +41,12 @@ class RunEnded(Exception):
         self.returned = returned
 
 
-def kept(frame: Frame) -> list[Any]:
+def dump_frame(frame: Frame) -> list[Any]:
     """A frame as plain values."""
     return [frame.block.path, frame.place, frame.kind, plain(frame.memory)]
 
 
-def restored(program: Program, kept: Any) -> Frame:
+def load_frame(program: Program, kept: Any) -> Frame:
     """A frame of plain values. Raises ScriptError for what no run left behind."""
     match kept:
         case [str(path), int(place), str(kind), memory] if kind in _REMEMBERED and _REMEMBERED[kind](memory):

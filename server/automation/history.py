@@ -34,7 +34,7 @@ class Version:
     size: int
 
 
-def listed(ctx: Context, id: int) -> list[Version]:
+def list_versions(ctx: Context, id: int) -> list[Version]:
     """The versions of an automation, the newest first; [] of one that was never changed since they are kept.
 
     Raises AdminOnly."""

@@ -40,7 +40,7 @@ class InputDeclaration:
         return as_bool(self.options.get("required", False))
 
 
-def declared(tree: Tree, given: Environment) -> list[InputDeclaration]:
+def read_declarations(tree: Tree, given: Environment) -> list[InputDeclaration]:
     """The declarations under `inputs:`. Raises Invalid for a kind that there is not, KataSyntax."""
     found = []
     for key, options in pairs(Generic(given).value(tree)):
@@ -56,15 +56,15 @@ def of_script(script: str) -> list[InputDeclaration]:
     """What a script asks for, as a form shows it: templates in it stay as they are. [] of one that cannot be read."""
     try:
         tree = next((value for key, value in parse(script).tree.items() if plain(key) == "inputs"), {})
-        return declared(tree, Environment()) if isinstance(tree, dict) else []
+        return read_declarations(tree, Environment()) if isinstance(tree, dict) else []
     except HelpdeskError:
         return []
 
 
-def checked(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
+def check_inputs(tree: Tree, values: Any, run: "Run", given: Environment) -> dict[str, Any]:
     """The inputs as the script sees them. Raises Invalid, Required naming the first that is wrong."""
     sent = {str(key): value for key, value in pairs(values)}
-    known = {each.name: each for each in declared(tree, given)} if tree else {}
+    known = {each.name: each for each in read_declarations(tree, given)} if tree else {}
     _require_known(known, sent)
     found = {}
     for name, each in known.items():

@@ -11,7 +11,7 @@ from server.context import Context
 from server.desk.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.digits import is_whole
 from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -38,7 +38,7 @@ class Overview:
 def of(ctx: Context, ids: Collection[int]) -> dict[int, Overview]:
     """{id: overview} of these automations. Three statements for any number of them; what is only noted in memory so far
     is counted, too."""
-    notes, since = noted(ctx.service.store), ctx.now - DAY
+    notes, since = usage_buffer(ctx.service.store), ctx.now - DAY
     found = {id: Overview() for id in ids}
     # Memory first: what is written in the meantime is then counted twice, for this one look, rather than not at all.
     for start, dimensions, totals in notes.of_metric(AUTOMATION_INVOCATIONS):

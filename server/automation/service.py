@@ -17,7 +17,7 @@ from server.desk import metrics, records
 from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
 
 MAX_DEPTH = 8  # runs that caused each other, each through what the one before it changed
@@ -91,7 +91,7 @@ def _count(ctx: Context, automation: Script, found: RunResult, ms: float) -> Non
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
     metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
     if automation.id:
-        noted(ctx.service.store).ran(automation.id, ctx.now, found.state)
+        usage_buffer(ctx.service.store).ran(automation.id, ctx.now, found.state)
 
 
 def log_run(ctx: Context, automation: Script) -> None:

@@ -56,7 +56,7 @@ class Trace:
             step.changed = [key for key, value in values.items() if before.get(key, _ABSENT) is not value]
             if place == self._state_at:
                 require_bounded(values)
-                self.at_step = shown(values)
+                self.at_step = visible_values(values)
 
     def rule(self, name: str) -> None:
         """Note the rule of the policy that decided about the command."""
@@ -69,6 +69,6 @@ class Trace:
             self._step.error = message
 
 
-def shown(values: dict[str, Any]) -> dict[str, Any]:
+def visible_values(values: dict[str, Any]) -> dict[str, Any]:
     """The dictionary of a run without what the engine keeps in it."""
     return {key: plain(value) for key, value in values.items() if not key.startswith("__")}

@@ -32,7 +32,7 @@ class _Turn:
 
 @dataclass(frozen=True)
 class _SigningAccount:
-    """values: the params of account and service in one, as signing.checked answers them."""
+    """values: the params of account and service in one, as signing.check_params answers them."""
 
     id: int
     kind: str
@@ -105,7 +105,7 @@ def _read(ctx: Context, reference: str) -> _SigningAccount:
             raise Invalid(f"the connected account '{account['name']}' has no connected service", field="authentication")
         kind = service["extension_id"]
         return _SigningAccount(
-            account["id"], kind, signing.checked(kind, service["params"] or {}, account["params"] or {})
+            account["id"], kind, signing.check_params(kind, service["params"] or {}, account["params"] or {})
         )
 
     return ctx.service.store.read(read)

@@ -17,7 +17,7 @@ PRIVILEGED = ("create", "delete", "update")
 Dictionary = dict[str, Any]
 
 
-def listed(ctx: Context) -> list[Dictionary]:
+def list_contexts(ctx: Context) -> list[Dictionary]:
     """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read.
 
     Source: Contexts, List contexts; the shape is ours."""

@@ -41,7 +41,7 @@ class DeletedField:
         return self.deleted_at + KEPT_SECONDS
 
 
-def listed(ctx: Context) -> list[DeletedField]:
+def list_deleted_fields(ctx: Context) -> list[DeletedField]:
     """The fields that can come back, the last one first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = [row for row in ctx.service.store.read(lambda tx: tx.find(DELETED_FIELD)) if row[2] != GOING]

@@ -11,7 +11,7 @@ from server.desk import service_settings
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, nearest
 from server.mail.mask import new_mask
-from server.settings import BY_NAME, LIVE, Settings, Value, shown, value_of
+from server.settings import BY_NAME, LIVE, Settings, Value, display_value, value_of
 from server.store.transaction import Transaction
 
 KEY = "settings"  # where they are kept: {name: text}
@@ -34,7 +34,7 @@ def apply(service: Service) -> None:
             service.move(service.settings.base_url)
 
 
-def checked(service: Service, changes: Mapping[str, str]) -> Settings:
+def check_settings(service: Service, changes: Mapping[str, str]) -> Settings:
     """The settings as they would be. Raises Invalid at the name of what is wrong, and for what is given elsewhere."""
     for name in changes:
         if name not in LIVE:
@@ -49,16 +49,16 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
 
     Raises AdminOnly; Invalid as `checked` does."""
     ctx.require_admin("change settings")
-    checked(ctx.service, changes)
+    check_settings(ctx.service, changes)
 
     def write(tx: Transaction) -> None:
         known = _kept(tx)
         kept = known | dict(changes)
         for name, text in changes.items():
-            before = known.get(name, shown(BY_NAME[name].default))
+            before = known.get(name, display_value(BY_NAME[name].default))
             if text.strip() != before:
                 service_settings.log_change(RecordWriter(ctx, tx), name, before, text.strip())
-        others = {name: text for name, text in kept.items() if text.strip() != shown(BY_NAME[name].default)}
+        others = {name: text for name, text in kept.items() if text.strip() != display_value(BY_NAME[name].default)}
         service_settings.put(tx, KEY, others)
 
     ctx.service.store.write(write)

@@ -8,7 +8,7 @@ from server.access import tokens
 from server.context import Service
 from server.desk.metrics import storing
 from server.jobs.scheduler import periodic
-from server.records.shared.usage_buffer import UsageBuffer, noted
+from server.records.shared.usage_buffer import UsageBuffer, usage_buffer
 from server.records.workspaces.visits import VISIT, VISIT_SECONDS
 from server.store.statements import slot
 from server.store.tables import table_named
@@ -20,7 +20,7 @@ _log = log.get("metrics")
 @periodic("notes")
 def write_notes(service: Service, now: int) -> None:
     """One write for everything since the last time; none when there is nothing to do."""
-    taken = noted(service.store).take()
+    taken = usage_buffer(service.store).take()
     if taken.dropped:
         _log.warning("samples.dropped", count=taken.dropped)
     if taken.samples or taken.active or taken.visits or taken.runs or service.store.read(lambda tx: _has_old(tx, now)):

@@ -39,12 +39,12 @@ def of(ctx: Context) -> ServiceAddress:
     return ServiceAddress(ctx.service.base_url, URL in settings.sources, sender, settings.mail_mask_pattern)
 
 
-def checked(ctx: Context, base_url: str, mask_pattern: str) -> str:
+def check_address(ctx: Context, base_url: str, mask_pattern: str) -> str:
     """The address as it will be, when both are right. Raises Invalid at the name of the field."""
     settings = ctx.service.settings
     if not settings.is_given(URL) and not base_url:
         raise Invalid("enter the address that others reach this service by, such as https://desk.example", field=URL)
-    wanted = live_settings.checked(ctx.service, _changes(ctx, base_url, mask_pattern))
+    wanted = live_settings.check_settings(ctx.service, _changes(ctx, base_url, mask_pattern))
     return str(wanted.base_url)
 
 

@@ -43,7 +43,7 @@ class Item:
     is_done: bool
 
 
-def listed(ctx: Context) -> list[Item]:
+def list_items(ctx: Context) -> list[Item]:
     """The items in order; [] for who put the list away, and for all but administrators. Notes what is ticked anew."""
     if not ctx.actor.is_admin:
         return []

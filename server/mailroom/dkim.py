@@ -43,7 +43,7 @@ class DkimKey:
         return dkim_signing.entry_of(self.public_key)
 
 
-def listed(ctx: Context) -> list[DkimKey]:
+def list_keys(ctx: Context) -> list[DkimKey]:
     """All keys, those of one domain together, the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     rows = ctx.service.store.read(lambda tx: tx.find(DKIM_KEY))

@@ -38,7 +38,7 @@ def domains(ctx: Context) -> list[str]:
 def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
     """The hints for all of them. Asks name servers: those of this machine when no others are told. Raises AdminOnly,
     Unavailable when none answers."""
-    keys = {each.domain: each for each in dkim.listed(ctx) if each.is_used}
+    keys = {each.domain: each for each in dkim.list_keys(ctx) if each.is_used}
     found: list[Hint] = []
     for domain in domains(ctx):
         found += of_domain(domain, servers)

@@ -38,7 +38,7 @@ class FilteredMail:
     place: Mapping[str, Any] = field(default_factory=dict)
 
 
-def asked(ctx: Context, incoming: IncomingMail) -> FilteredMail:
+def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
     """The mail after the automations of mail.filter and mail.route. Raises Rejected when one refuses it."""
     if not events.is_bound(ctx, FILTER, ROUTE):
         return FilteredMail(incoming)

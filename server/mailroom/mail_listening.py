@@ -66,7 +66,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
     where it cannot listen."""
     ctx.require_admin("switch the listener")
     with _changing:
-        before, wanted = ctx.service.settings.replace(), live_settings.checked(ctx.service, changes)
+        before, wanted = ctx.service.settings.replace(), live_settings.check_settings(ctx.service, changes)
         found = _of(ctx.service)
         if found is not None:
             found.renew(wanted)

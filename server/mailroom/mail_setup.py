@@ -255,7 +255,7 @@ def check_mailbox(ctx: Context, mailbox_id: int) -> None:
         raise Invalid("the mailbox is switched off; switch it on first")
     with dialogue.recorded() as said:
         try:
-            _, inbox = checking.opened(ctx, box)
+            _, inbox = checking.open_mailbox(ctx, box)
             with inbox:
                 pass
         except HelpdeskError as error:

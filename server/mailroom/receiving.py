@@ -60,7 +60,7 @@ def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt]:
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
     by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
-    found, sender = mail_filter.asked(by, incoming), incoming.mail.sender
+    found, sender = mail_filter.apply_filters(by, incoming), incoming.mail.sender
     return lambda tx: _take(by, tx, found, sender)
 
 
@@ -85,7 +85,7 @@ def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Rec
 
 def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> Receipt:
     is_stranger, incoming = False, asked.incoming
-    forged = senders.forged(incoming, sender, known)
+    forged = senders.forgery_note(incoming, sender, known)
     if forged:
         sender = {**sender, "worker_id": 0}
     ticket = thread.ticket
@@ -154,7 +154,7 @@ def _again(
     message_id, ticket_id = (copy.id, copy.ticket_id) if copy else (0, 0)
     if not message_id:
         days = ctx.service.settings.mail_repeat_days
-        message_id = repeats.known(writing.tx, incoming, ctx.now - days * repeats.DAY_SECONDS) if days else 0
+        message_id = repeats.find_repeat(writing.tx, incoming, ctx.now - days * repeats.DAY_SECONDS) if days else 0
         message = writing.record("message", message_id) if message_id else None
         ticket_id = message["ticket_id"] if message is not None else 0
     ticket = threading.survivor(writing, ticket_id) if ticket_id else None

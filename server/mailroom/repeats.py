@@ -21,7 +21,7 @@ MAIL_WITHOUT_ID = Table(
 )  # message_id: may be that of one that was deleted since
 
 
-def known(tx: Transaction, incoming: IncomingMail, after: int) -> int:
+def find_repeat(tx: Transaction, incoming: IncomingMail, after: int) -> int:
     """The id of the message that this mail made when it came after that time, 0 for none. Unix seconds."""
     if not incoming.mail.message_id_was_made:
         return 0

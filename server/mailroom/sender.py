@@ -63,7 +63,7 @@ def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
     return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 
-def forged(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
+def forgery_note(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
     """What is to be noted where a mail claims to be a worker's and is not: its server says so, or only Reply-To names
     the worker. sender: an address. Source: Security, M6; ours."""
     if not sender["worker_id"]:

@@ -76,7 +76,7 @@ KINDS: dict[str, AuthScheme] = {
 }  # fmt: skip
 
 
-def checked(kind: str, service: Mapping[str, object], account: Mapping[str, object]) -> dict[str, str]:
+def check_params(kind: str, service: Mapping[str, object], account: Mapping[str, object]) -> dict[str, str]:
     """Both maps in one, with values as text; `base_url`, of the service, is where the account may be used.
 
     Raises Invalid for a kind that signs no requests or a key that it does not have, Required for one that is missing.

@@ -26,7 +26,7 @@ from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
 from server.outbox import causes, rows, signing, ticket_status
 from server.outbox.content import ImageUrl, Placeholders, in_template
-from server.outbox.sender import NO_TRANSPORT, TransportChoice, opened, way_of
+from server.outbox.sender import NO_TRANSPORT, TransportChoice, open_transport, way_of
 from server.people import late_links
 from server.records.base import Record
 from server.settings import VERSION
@@ -111,7 +111,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
             service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
         transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
-        outgoing = late_links.filled(ctx, draft_id, loaded.outgoing)
+        outgoing = late_links.fill_link(ctx, draft_id, loaded.outgoing)
         delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
     except TransportFailed as error:
         failure = DeliveryFailure(error.message, error.is_permanent, transport_id)
@@ -127,7 +127,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
-    service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
+    service.store.write(lambda tx: note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
     if transport_id:
         record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
     return False
@@ -148,7 +148,7 @@ def park(writing: RecordWriter, draft_id: int, email: str) -> None:
     rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
 
 
-def failed(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
+def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
     """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
 
     The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
@@ -249,7 +249,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
 def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:
     """Give a mail to a transport, signed for its domain. Raises TransportFailed, Invalid, TooLarge."""
     raw, sign = compose(loaded.outgoing), signing.signer(ctx, loaded.outgoing.from_address)
-    chosen, settings = opened(ctx, way)
+    chosen, settings = open_transport(ctx, way)
     try:
         return chosen.send(settings, loaded.envelope_from, loaded.recipients, raw, sign)
     except TokenRefused:

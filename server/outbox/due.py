@@ -14,7 +14,7 @@ from server.jobs.clock_watch import after_set_back
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.outbox import making, rows
-from server.outbox.deliver import DeliveryFailure, failed, sending_context
+from server.outbox.deliver import DeliveryFailure, note_failed_attempt, sending_context
 from server.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.outbox.sender import way_of
 from server.outbox.sending import send_soon
@@ -77,7 +77,7 @@ def send_draft(service: Service, draft_id: int, now: int) -> bool | None:
             return False
     except HelpdeskError as error:
         failure = DeliveryFailure(error.message, not isinstance(error, (Unavailable, TimedOut)))
-        service.store.write(lambda tx: failed(RecordWriter(ctx, tx), draft_id, claim, failure))
+        service.store.write(lambda tx: note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
         return False
     return send_soon(service, draft_id, claim, now)
 

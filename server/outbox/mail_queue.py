@@ -57,7 +57,7 @@ class QueuedMailText:
     text: str
 
 
-def listed(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[QueuedMail], int]:
+def list_queue(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[QueuedMail], int]:
     """A page of the mails that have not left, those given up first, then by when they are due; and how many there are.
 
     state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""

@@ -80,7 +80,7 @@ def way_of(tx: Transaction, registry: Registry, address_id: int) -> TransportCho
     return TransportChoice(transport["id"], transport["extension_id"], transport["params"])
 
 
-def opened(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
+def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
     """The transport of a way, and its settings, with the token of its connected account, which may have to be fetched.
 
     Raises TransportFailed, not permanent: somebody will correct what is wrong."""

@@ -54,7 +54,7 @@ def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dic
     tx.delete(PACKAGE_IMPORT, id=id - MAX_IMPORTS)
 
 
-def listed(ctx: Context, name: str | None = None) -> list[PastImport]:
+def list_imports(ctx: Context, name: str | None = None) -> list[PastImport]:
     """The imports, of one package or of all, the newest first."""
 
     def read(tx: Transaction) -> list[PastImport]:

@@ -23,6 +23,6 @@ def allow(ctx: Context, asked: AuthorizationRequest) -> str:
     return provider.allow(ctx.service, asked, worker_id, ctx.now, along=log)
 
 
-def given(ctx: Context, app_id: int) -> frozenset[str]:
+def granted_scopes(ctx: Context, app_id: int) -> frozenset[str]:
     """The scopes that one gave an app before."""
     return frozenset(ctx.service.store.read(lambda tx: consents.scopes(tx, ctx.actor.worker_id, app_id)))

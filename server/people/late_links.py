@@ -50,7 +50,7 @@ def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str
     tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
 
 
-def filled(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
+def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
     """The mail of a draft with its code, when it is one with a link. Raises Invalid for a worker who is gone, and for
     an address that is no longer the one that such a link may go to."""
     store = ctx.service.store

@@ -13,7 +13,7 @@ from server.errors import BadDataQuery, BadQuery, Required, TimedOut, nearest
 from server.queries import kinds
 from server.queries.data_query import DataQuery, KeyValues, zone_of
 from server.queries.query_type import TIMEOUT, TIMEZONE, QueryKey, QueryResult, QueryType
-from server.queries.reading import KeyValue, given, require, terms_of
+from server.queries.reading import KeyValue, read_keys, require, terms_of
 from server.search.ast import SearchValue, Term
 from server.search.compile import SearchScope
 from server.store.database import OutOfSteps
@@ -103,7 +103,7 @@ def _type_of(terms: tuple[Term, ...]) -> QueryType:
 
 def _given(terms: tuple[Term, ...], query_type: QueryType) -> dict[str, KeyValue]:
     keys = keys_of(query_type)
-    found = given(terms, keys, query_type.name)
+    found = read_keys(terms, keys, query_type.name)
     require(found, keys, found["type"].position, query_type.name)
     return found
 

@@ -92,7 +92,7 @@ def table(series: dict[str, list[GeoPoint]]) -> dict[str, Any]:
     }
 
 
-def shown(series: dict[str, list[GeoPoint]], format: str) -> dict[str, Any]:
+def render_points(series: dict[str, list[GeoPoint]], format: str) -> dict[str, Any]:
     """In one of FORMATS."""
     return {"geojson": geojson, "table": table, "topojson": topojson}[format](series)
 

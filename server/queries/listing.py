@@ -13,7 +13,7 @@ LISTED = (FILTER, LIMIT, PAGE)
 Item = dict[str, Any]
 
 
-def listed(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
+def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
     """Those items that hold the text of `filter:`, in any case, in one of the keys `names`.
 
     Without `limit:` they are one page, and nothing tells of paging. Source: Data queries, record.types."""

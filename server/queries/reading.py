@@ -50,7 +50,7 @@ def terms_of(q: str, values: Mapping[str, Any] | None = None) -> tuple[Term, ...
     return tuple(_terms(group if values is None else filled(group, values)))
 
 
-def given(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -> dict[str, KeyValue]:
+def read_keys(terms: tuple[Term, ...], keys: tuple[QueryKey, ...], where: str) -> dict[str, KeyValue]:
     """{name: KeyValue}, in the order of the text; an alias comes under its key's name.
 
     where: what the keys belong to, for messages. Raises BadDataQuery for an unknown key, the same twice, a value of
@@ -142,6 +142,6 @@ def _inner(term: Term, key: QueryKey) -> dict[str, KeyValue]:
         return {}
     assert isinstance(term.value, Subquery)
     where = f"'{term.field[:80]}:'"
-    found = given(tuple(_terms(term.value.root)), key.keys, where)
+    found = read_keys(tuple(_terms(term.value.root)), key.keys, where)
     require(found, key.keys, term.value_position, where)
     return found

@@ -4,7 +4,7 @@ from server import contexts
 from server.fields import Name, Structure, Text, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.records.workspaces import contents
 from server.records.workspaces.visits import VISIT
 from server.store.tables import Index
@@ -63,4 +63,4 @@ class WorkspacePage(RecordType):
 
     def opened(self, record: Record, shown: DictionaryContext) -> None:
         if shown.actor.context == owners.WORKER:
-            noted(shown.tx.store).visit(shown.actor.id, record["id"], shown.now)
+            usage_buffer(shown.tx.store).visit(shown.actor.id, record["id"], shown.now)

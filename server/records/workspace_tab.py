@@ -4,7 +4,7 @@ from server import contexts
 from server.fields import Id, Name, Structure, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.owners import WORKER
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.records.workspaces import contents
 from server.search.filters import BelongsTo, ChooserFilter, DeepFilter
 from server.store.tables import Index
@@ -69,4 +69,4 @@ class WorkspaceTab(RecordType):
 
     def opened(self, record: Record, shown: DictionaryContext) -> None:
         if shown.actor.context == WORKER:
-            noted(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)
+            usage_buffer(shown.tx.store).visit(shown.actor.id, record["page_id"], shown.now)

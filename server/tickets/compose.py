@@ -60,7 +60,9 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if not request.dont_send:
         recipients = Recipients(request.to, request.cc, request.bcc)
-        changed = send_filter.asked(ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at)
+        changed = send_filter.apply_filters(
+            ctx, lambda: _draft_values(prepared, recipients), leaves_now=not request.send_at
+        )
         if changed is not None:
             prepared = prepare(ctx, drafts.compose_of(ctx, changed), ctx.actor.worker_id)
     if request.send_at:

@@ -15,14 +15,14 @@ from server.tickets.reply import save as save_reply
 
 @makes(COMPOSE)
 def _ticket(by: Context, draft: Record, is_checked: bool) -> Save:
-    draft = send_filter.changed(by, draft) or draft
+    draft = send_filter.apply_changes(by, draft) or draft
     prepared = prepare_compose(by, drafts.compose_of(by, draft), draft["worker_id"], is_checked)
     return lambda writing, id: save_compose(writing, prepared, id)[1]
 
 
 @makes(REPLY, FORWARD)
 def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
-    draft = send_filter.changed(by, draft) or draft
+    draft = send_filter.apply_changes(by, draft) or draft
     request = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
     prepared = prepare_reply(by, request, is_checked)
     return lambda writing, id: save_reply(writing, prepared, id)[0]

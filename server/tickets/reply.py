@@ -68,7 +68,7 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
-        changed = send_filter.asked(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
+        changed = send_filter.apply_filters(ctx, lambda: _draft_values(prepared), leaves_now=not request.send_at)
         if changed is not None:
             prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
     if request.send_at and prepared.is_mailed:

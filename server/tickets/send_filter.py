@@ -26,7 +26,7 @@ MAX_CHANGES = 50  # of the content, by one automation
 LOG = log.get("mail")
 
 
-def asked(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool) -> Record | None:
+def apply_filters(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool) -> Record | None:
     """What automations make of a mail that a worker wrote; None when they leave it as it is, or it leaves later, when
     they are asked again. draft: its values, as of a record; made only when somebody is asked.
 
@@ -35,7 +35,7 @@ def asked(ctx: Context, draft: Callable[[], Record], *, leaves_now: bool) -> Rec
         return None
     written = draft()
     _require_assent(ctx, written)
-    return changed(ctx, written) if leaves_now else None
+    return apply_changes(ctx, written) if leaves_now else None
 
 
 def _require_assent(ctx: Context, draft: Record) -> None:
@@ -53,7 +53,7 @@ def _require_assent(ctx: Context, draft: Record) -> None:
             raise Forbidden(f"an automation refuses this mail{f': {why[:300]}' if why else ''}")
 
 
-def changed(ctx: Context, draft: Record) -> Record | None:
+def apply_changes(ctx: Context, draft: Record) -> Record | None:
     """The draft as the automations of mail.send want it sent; None when none of them changes it."""
     values: dict[str, Any] = {}
 

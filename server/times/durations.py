@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from server.errors import Invalid
-from server.times.limits import MAX_SECOND, MAX_TEXT, shown
+from server.times.limits import MAX_SECOND, MAX_TEXT, excerpt
 from server.times.words import AMOUNTS, UNITS, amounts_in
 
 DAY = 86_400
@@ -54,4 +54,4 @@ def _seconds(unit: str, text: str) -> int:
 
 def _unreadable(text: str) -> Invalid:
     example = "write for example '1 hour', '90 minutes', '1d12h' or seconds"
-    return Invalid(f"'{shown(text)}' is not a length of time; {example}", value=shown(text))
+    return Invalid(f"'{excerpt(text)}' is not a length of time; {example}", value=excerpt(text))

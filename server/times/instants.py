@@ -5,7 +5,7 @@ from datetime import tzinfo
 
 from server.errors import Invalid
 from server.times.grammar import read
-from server.times.limits import MAX_SECOND, MAX_TEXT, shown
+from server.times.limits import MAX_SECOND, MAX_TEXT, excerpt
 from server.times.reading import TimeParts, resolve
 
 NO_DATE = ("", "0", "never")
@@ -46,8 +46,8 @@ def after(text: str, now: int, tz: tzinfo) -> int:
     """
     seconds = instant(text, now, tz)
     if seconds <= now:
-        message = f"'{shown(text)}' is not later than now; write for example '1 hour' or '30 days'"
-        raise Invalid(message, value=shown(text))
+        message = f"'{excerpt(text)}' is not later than now; write for example '1 hour' or '30 days'"
+        raise Invalid(message, value=excerpt(text))
     return seconds
 
 
@@ -77,10 +77,10 @@ def reading_of(text: str, now: int, tz: tzinfo) -> tuple[TimeParts, int]:
 
 def unreadable(text: str) -> Invalid:
     """The error for a text that is no time."""
-    return Invalid(f"'{shown(text)}' is not a time; {EXAMPLES}", value=shown(text))
+    return Invalid(f"'{excerpt(text)}' is not a time; {EXAMPLES}", value=excerpt(text))
 
 
 def out_of_range(text: str) -> Invalid:
     """The error for a time outside of what can be stored."""
-    message = f"'{shown(text)}' is out of range; times are between 1970 and the end of the year 9999"
-    return Invalid(message, value=shown(text))
+    message = f"'{excerpt(text)}' is out of range; times are between 1970 and the end of the year 9999"
+    return Invalid(message, value=excerpt(text))

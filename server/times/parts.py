@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from server.errors import Invalid
-from server.times.limits import MAX_TEXT, shown
+from server.times.limits import MAX_TEXT, excerpt
 from server.times.words import MONTH_NAMES, WEEKDAY_NAMES
 
 LAST_MINUTE = 24 * 60 - 1
@@ -94,7 +94,7 @@ def _numbers(text: str, low: int, high: int) -> set[int]:
 def _some(found: Iterable[int], text: str, what: str, example: str) -> frozenset[int]:
     chosen = frozenset(found)
     if not chosen:
-        raise Invalid(f"'{shown(text)}' names no {what}; write for example {example}", value=shown(text))
+        raise Invalid(f"'{excerpt(text)}' names no {what}; write for example {example}", value=excerpt(text))
     return chosen
 
 
@@ -149,4 +149,4 @@ def _bare_morning(clock: _Clock) -> int:
 
 def _no_time(text: str) -> Invalid:
     example = "write for example '8a-noon,1-6p' or '09:00-17:00'"
-    return Invalid(f"'{shown(text)}' is not a list of times; {example}", value=shown(text))
+    return Invalid(f"'{excerpt(text)}' is not a list of times; {example}", value=excerpt(text))

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 
 from server.errors import Invalid
 from server.times.instants import NO_DATE, exact, reading_of, unreadable
-from server.times.limits import MAX_TEXT, shown
+from server.times.limits import MAX_TEXT, excerpt
 from server.times.reading import LAST_SECOND, resolve, unix
 
 YEARS = range(1970, 2101)  # four digits outside of it are Unix seconds
@@ -42,7 +42,7 @@ def span(text: str, now: int, tz: tzinfo) -> Span:
         return period
     start, *ends = value.split(" to ")
     if len(ends) > 1:
-        raise Invalid(f"'{shown(value)}' has more than one 'to'; write '<start> to <end>'", value=shown(value))
+        raise Invalid(f"'{excerpt(value)}' has more than one 'to'; write '<start> to <end>'", value=excerpt(value))
     return Span(_start(start, now, tz), _ends(ends[0], now, tz).end if ends else now)
 
 

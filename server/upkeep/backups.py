@@ -112,13 +112,13 @@ class Backup:
         return not NAME.match(self.path.name)
 
 
-def listed(settings: Settings) -> list[Backup]:
+def list_backups(settings: Settings) -> list[Backup]:
     """The backups that the service made, the newest first; [] without a folder. Files with other names are not looked
     at. Raises Unavailable when the folder cannot be read. Source: ours."""
-    return [each for each in everything(settings) if not each.is_sent]
+    return [each for each in list_all_backups(settings) if not each.is_sent]
 
 
-def everything(settings: Settings) -> list[Backup]:
+def list_all_backups(settings: Settings) -> list[Backup]:
     """The same with those that were sent."""
     if not settings.backup_folder:
         return []
@@ -162,7 +162,7 @@ def _remove_superfluous(service: Service) -> None:
     if clock_watch.holds(service):
         return
     settings = service.settings
-    found, looks = listed(settings), seen(service)
+    found, looks = list_backups(settings), seen(service)
     damaged = {each for each in found if each.path.name in looks and looks[each.path.name].problem}
     sound = [each for each in found if each not in damaged]
     for each in (*superfluous(sound, settings), *(each for each in superfluous(found, settings) if each in damaged)):
@@ -236,7 +236,7 @@ def add_due(service: Service, now: int) -> int | None:
         return None
     slot, step = slot_of(now, settings), settings.backup_hours * HOUR_SECONDS
     try:
-        is_made = any(slot <= each.at <= now + step for each in listed(settings))
+        is_made = any(slot <= each.at <= now + step for each in list_backups(settings))
     except Unavailable:  # the job will tell administrators of it
         is_made = False
     if not is_made:
@@ -339,7 +339,7 @@ def _note_sound(service: Service, found: Backup, contents: Contents, now: int) -
 
 def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
     """Note what was seen of a backup, and forget what is known of those that are gone."""
-    names = {each.path.name for each in everything(service.settings)}
+    names = {each.path.name for each in list_all_backups(service.settings)}
 
     def write(tx: Transaction) -> None:
         tx.put(LOOK, {"name": found.path.name, "program": "", "tickets": 0, "problem": "", **seen})
@@ -352,7 +352,7 @@ def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
 
 @job(VERIFY)
 def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
-    found = next((each for each in everything(service.settings) if each.path.name == payload["name"]), None)
+    found = next((each for each in list_all_backups(service.settings) if each.path.name == payload["name"]), None)
     if found is None:
         return  # removed meanwhile
     try:
@@ -363,7 +363,7 @@ def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
 
 def verify(ctx: Context, name: str) -> None:
     """Let the scheduler read all of a backup now. Raises AdminOnly, NotFound."""
-    found = named(ctx, name)
+    found = find_backup(ctx, name)
 
     def write(tx: Transaction) -> None:
         _log_act(ctx, tx, "backup.verified", found)
@@ -382,7 +382,7 @@ def looks(ctx: Context) -> dict[str, BackupCheck]:
 
 def seen(service: Service) -> dict[str, BackupCheck]:
     """The same for the service itself. Raises Unavailable."""
-    sizes = {each.path.name: each.bytes for each in everything(service.settings)}
+    sizes = {each.path.name: each.bytes for each in list_all_backups(service.settings)}
     rows = service.store.read(lambda tx: tx.find(LOOK))
     return {
         name: BackupCheck(at, program, tickets, problem)
@@ -393,8 +393,8 @@ def seen(service: Service) -> dict[str, BackupCheck]:
 
 def being_verified(ctx: Context) -> set[str]:
     """The names of backups that wait to be read, or are being read. Raises AdminOnly."""
-    found, _ = scheduled_jobs.listed(ctx, kind=VERIFY)
-    return {scheduled_jobs.given(each).get("name", "") for each in found if each.state != "failed"}
+    found, _ = scheduled_jobs.list_jobs(ctx, kind=VERIFY)
+    return {scheduled_jobs.payload_of(each).get("name", "") for each in found if each.state != "failed"}
 
 
 def steps(ctx: Context) -> dict[str, str]:
@@ -407,11 +407,11 @@ def steps(ctx: Context) -> dict[str, str]:
 # -- single ones -------------------------------------------------------------------------------------------------------
 
 
-def named(ctx: Context, name: str) -> Backup:
+def find_backup(ctx: Context, name: str) -> Backup:
     """The backup of the folder with this name, with or without .db. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     wanted = f"{name.removesuffix('.db')}.db"
-    found = next((each for each in everything(ctx.service.settings) if each.path.name == wanted), None)
+    found = next((each for each in list_all_backups(ctx.service.settings) if each.path.name == wanted), None)
     if found is None:
         raise NotFound(f"there is no backup {wanted[:100]} any more; load the list again")
     return found
@@ -422,7 +422,10 @@ def keep_sent(ctx: Context, content: bytes) -> Backup:
     program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
     ctx.require_admin(DOING)
     settings = ctx.service.settings
-    folder, at = _folder(settings), max(ctx.now, *(each.at + 1 for each in everything(settings) if each.is_sent), 0)
+    folder, at = (
+        _folder(settings),
+        max(ctx.now, *(each.at + 1 for each in list_all_backups(settings) if each.is_sent), 0),
+    )
     made = Backup(folder / time.strftime(f"uploaded-{MOMENT}.db", time.gmtime(at)), at)
     part = made.path.with_name(made.path.name + PART)
     try:
@@ -448,14 +451,14 @@ def keep_sent(ctx: Context, content: bytes) -> Backup:
 def fetched(ctx: Context, name: str) -> Backup:
     """A backup for who asks for its file: with it goes all that the service knows, so that it is noted in the activity
     log. Raises AdminOnly, NotFound, Unavailable."""
-    found = named(ctx, name)
+    found = find_backup(ctx, name)
     _tell(ctx, "backup.downloaded", found)
     return found
 
 
 def remove(ctx: Context, name: str) -> None:
     """Remove a backup. Raises AdminOnly, NotFound, Unavailable."""
-    found = named(ctx, name)
+    found = find_backup(ctx, name)
     try:
         found.path.unlink(missing_ok=True)
     except OSError as error:
@@ -474,7 +477,7 @@ def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
 
 def newest(settings: Settings) -> Backup | None:
     """The last backup in the folder; None when there is none."""
-    return next(iter(listed(settings)), None)
+    return next(iter(list_backups(settings)), None)
 
 
 def _moment(name: str) -> int:

@@ -9,7 +9,7 @@ from server.context import Service
 from server.errors import HelpdeskError
 from server.mailroom import mail_listening
 from server.mailroom.mailboxes import dead_letters
-from server.outbox.sender import TransportChoice, default_sender, opened
+from server.outbox.sender import TransportChoice, default_sender, open_transport
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.upkeep.finding import Ask, Finding, at_once
@@ -75,7 +75,7 @@ def _digest(way: TransportChoice) -> str:
 
 def _probed(service: Service, way: TransportChoice, now: int) -> str:
     try:
-        chosen, settings = opened(own_context(service, now), way)
+        chosen, settings = open_transport(own_context(service, now), way)
         chosen.probe(settings)
     except HelpdeskError as error:
         return error.message

@@ -139,7 +139,7 @@ def start(ctx: Context, name: str, typed: str) -> None:
 
     Raises AdminOnly, NotFound, Damaged for a file that is none, Invalid, Conflict, Unavailable where no server runs."""
     restores = of_running(ctx)
-    found = backups.named(ctx, name)
+    found = backups.find_backup(ctx, name)
     if typed.strip() != found.path.name:
         raise Invalid(f"type the name of the backup, {found.path.name}, to have it restored", field="typed")
     backup.require_backup(found.path)

@@ -43,7 +43,7 @@ class ScheduledJob:
     failed_at: int
 
 
-def listed(
+def list_jobs(
     ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1
 ) -> tuple[list[ScheduledJob], int]:
     """A page of the jobs, those that failed first, then by when they are due; and how many there are in all.
@@ -77,7 +77,7 @@ def _page(state: str, has_kind: bool) -> Any:
     return query.limit(slot(at)).offset(slot(at + 1))
 
 
-def given(job: ScheduledJob) -> dict[str, Any]:
+def payload_of(job: ScheduledJob) -> dict[str, Any]:
     """What a job is given; {} when that is too long to be listed."""
     try:
         found = json.loads(job.payload)

@@ -10,7 +10,7 @@ from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
@@ -120,7 +120,7 @@ class RestSite(Site):
         now = clock.now()
         grant = self._grant(request, now)
         self._count(grant, request)
-        noted(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
+        usage_buffer(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
         each, target = self._endpoint(request, grant), _target(request)
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:

@@ -130,7 +130,7 @@ def received_of(
 ) -> WebhookRequest:
     """A request as automations see it. path: percent-encoded, behind the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
-    params = named(merge(_tree(decode_query, query), _tree(_form, kind, body)))
+    params = script_names(merge(_tree(decode_query, query), _tree(_form, kind, body)))
     return WebhookRequest(method, unquote(path), query, headers, params, body, client, replay_of, place)
 
 
@@ -152,7 +152,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 
 
-def named(tree: Tree) -> dict[str, Any]:
+def script_names(tree: Tree) -> dict[str, Any]:
     """Parameters as a script names them: lower case, dashes as underscores, without other characters."""
     return {_NO_NAME.sub("", name.lower().replace("-", "_")): _plain(value) for name, value in tree.items()}
 

@@ -89,7 +89,7 @@ def mails(desk: Desk) -> list[tuple[int, str, str, str]]:
 def code(desk: Desk, seconds: int = 0) -> str:
     """The code of the link in the last mail that asks to confirm, as it leaves."""
     id, to, _, text = [each for each in mails(desk) if each[2] == CONFIRM_SUBJECT][-1]
-    sent = late_links.filled(by(desk, 0, seconds), id, letter(to, text)).text
+    sent = late_links.fill_link(by(desk, 0, seconds), id, letter(to, text)).text
     return sent.partition("/confirm-address/")[2].split()[0]
 
 
@@ -220,7 +220,7 @@ def test_mail_that_waited_too_long_carries_no_link(desk: Desk, milo: int) -> Non
     for subject in (password_change.SUBJECT, CONFIRM_SUBJECT):
         id, to, text = drafts[subject]
         with pytest.raises(Invalid, match="drop the mail"):
-            late_links.filled(by(desk, 0), id, letter(to, text))
+            late_links.fill_link(by(desk, 0), id, letter(to, text))
 
 
 def test_who_has_no_password_yet_has_no_address_to_confirm(desk: Desk, milo: int) -> None:

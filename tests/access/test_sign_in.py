@@ -223,11 +223,11 @@ def test_a_link_sets_a_password_once(desk: Desk, milo: int) -> None:
     assert draft["to"] == "milo@desk.example" and f"{desk.service.base_url}/reset/***\n" in draft["params"]["content"]
     to = (("", "milo@desk.example"),)
     mail = OutgoingMail("a@b", NOW, "", "desk@desk.example", to, "", draft["params"]["content"], "", "")
-    code = late_links.filled(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
-    assert late_links.filled(at(desk), draft["id"] + 1, mail) == mail
+    code = late_links.fill_link(at(desk), draft["id"], mail).text.partition("/reset/")[2].split()[0]
+    assert late_links.fill_link(at(desk), draft["id"] + 1, mail) == mail
     desk.store.write(lambda tx: late_links.note(tx, draft["id"], 999_999, 60))  # removed since
     with pytest.raises(Invalid, match="is gone"):
-        late_links.filled(at(desk), draft["id"], mail)
+        late_links.fill_link(at(desk), draft["id"], mail)
     with pytest.raises(Invalid):
         password_change.set_by_link(at(desk), code, "short")
     assert password_change.worker_of_link(desk.service, code, NOW) == milo

@@ -21,7 +21,7 @@ def made(desk: Desk, name: str, script: str = SCRIPT) -> int:
 
 
 def numbers(desk: Desk, id: int) -> list[int]:
-    return [each.number for each in history.listed(desk.context(), id)]
+    return [each.number for each in history.list_versions(desk.context(), id)]
 
 
 def test_only_the_newest_versions_are_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_what_was_made_before_versions_were_kept_is_kept_with_the_first_change(d
     ))  # fmt: skip
     assert numbers(desk, id) == []
     desk.update("automation", id, description="new")
-    listed = history.listed(desk.context(), id)
+    listed = history.list_versions(desk.context(), id)
     assert [(each.number, each.actor_name, each.changed) for each in listed] == [
         (2, "Helpdesk", ("description",)),
         (1, "", ()),
@@ -63,13 +63,13 @@ def test_all_goes_with_the_automation_and_only_administrators_see_it(desk: Desk)
     id, milo = made(desk, "gone"), replace(desk.context(), actor=replace(desk.actor(), is_admin=False))
     examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
     for look in (
-        lambda: history.listed(milo, id), lambda: examples.listed(milo, id),
+        lambda: history.list_versions(milo, id), lambda: examples.list_examples(milo, id),
         lambda: automation_log.entries(milo, "", 10, 0), lambda: examples.keep(milo, id, "x", {}, RunResult("exit")),
     ):  # fmt: skip
         with pytest.raises(AdminOnly):
             look()
     desk.delete("automation", id)
-    assert numbers(desk, id) == [] and examples.listed(desk.context(), id) == []
+    assert numbers(desk, id) == [] and examples.list_examples(desk.context(), id) == []
     with pytest.raises(NotFound):
         examples.keep(desk.context(), id, "one", {}, RunResult("exit"))
 
@@ -86,7 +86,7 @@ def test_examples_are_limited_and_checked_for_a_while(desk: Desk, monkeypatch: p
         examples.keep(ctx, id, "three", {}, result)
     with pytest.raises(TooLarge):
         examples.keep(ctx, id, "two", {"a": "x" * examples.MAX_VALUES_CHARS}, result)
-    listed = examples.listed(ctx, id)
+    listed = examples.list_examples(ctx, id)
     assert [(each.outcome, each.is_changed) for each in examples.check(ctx, automation, listed)] == [
         (examples.outcome(result), False)
     ] * 2

@@ -261,7 +261,9 @@ class Lively:
             settings.load({}, {}, data_folder=self.server.data), "mailbox-1-7",
             b"From: ana@customer.example\nSubject: Half a mail\n\nIts end is missing", "it is larger than 64 MiB",
         )  # fmt: skip
-        self.texts["letter"] = dead_letters.listed(settings.load({}, {}, data_folder=self.server.data))[0].key
+        self.texts["letter"] = dead_letters.list_dead_letters(settings.load({}, {}, data_folder=self.server.data))[
+            0
+        ].key
 
     def _package(self) -> None:
         form = {"package_json": QUESTION, "do": "import", "p0": "Between the years", "p1": str(self.ids["nora"])}

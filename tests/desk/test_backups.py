@@ -52,7 +52,7 @@ def jobs(desk: Desk) -> int:
 
 def run(desk: Desk, mine: Service, now: int) -> int:
     """Scan, and do the jobs that are due; answers how many backups there are more."""
-    before = len(backups.listed(mine.settings))
+    before = len(backups.list_backups(mine.settings))
     backups.add_due(mine, now)
     queue = JobQueue(desk.store)
     for each in queue.claim_due(now):
@@ -61,7 +61,7 @@ def run(desk: Desk, mine: Service, now: int) -> int:
         body(mine, each.payload, now)
         queue.finish(each)
     assert jobs(desk) == 0
-    return len(backups.listed(mine.settings)) - before
+    return len(backups.list_backups(mine.settings)) - before
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_backups_are_due_at_their_time_of_the_day(
 
 def test_without_a_folder_none_is_made(desk: Desk) -> None:
     assert backups.add_due(desk.service, NOW) is None and jobs(desk) == 0
-    assert backups.listed(desk.service.settings) == [] and backups.newest(desk.service.settings) is None
+    assert backups.list_backups(desk.service.settings) == [] and backups.newest(desk.service.settings) is None
     with pytest.raises(HelpdeskError, match="set backup_folder"):
         backups.make(desk.service, NOW)
 
@@ -236,7 +236,7 @@ def test_old_ones_go_when_a_new_one_is_there(desk: Desk, folder: Path) -> None:
     mine = service(desk, folder, backup_keep_last=2, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0)
     for day in range(4):
         backups.make(mine, NOW + day * DAY)
-    assert [each.at for each in backups.listed(mine.settings)] == [NOW + 3 * DAY, NOW + 2 * DAY]
+    assert [each.at for each in backups.list_backups(mine.settings)] == [NOW + 3 * DAY, NOW + 2 * DAY]
 
 
 def test_what_restores_put_aside_goes_by_the_same_rules(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_what_restores_put_aside_goes_by_the_same_rules(tmp_path: Path) -> None:
     left = {each.name for each in tmp_path.iterdir() if not each.name.startswith("helpdesk.db-")} - {"helpdesk.db"}
     kept = {names[3], f"{names[3]}-wal", *others}
     assert left - kept in ({names[2]}, {names[4]}) and kept <= left  # two of one second: either
-    assert backups.listed(mine.settings) == []
+    assert backups.list_backups(mine.settings) == []
     desk.close()
 
 

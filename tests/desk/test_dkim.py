@@ -190,7 +190,7 @@ def test_a_key_is_used_only_once_dns_shows_it(desk: Post, names: Names) -> None:
             dkim.use(ctx, key.id, names.servers)
     with pytest.raises(Unavailable, match="no name server answers"):
         dkim.use(ctx, key.id, [("127.0.0.1", 9)])
-    assert not any(each.is_used for each in dkim.listed(ctx))
+    assert not any(each.is_used for each in dkim.list_keys(ctx))
     names.entries = {key.name: key.entry.replace("; ", ";").replace("p=", " p = ")}
     assert dkim.use(ctx, key.id, names.servers).is_used
     assert acts(desk) == ["dkim.key.created", "dkim.key.created", "dkim.key.used"]
@@ -208,7 +208,7 @@ def test_a_key_is_changed_for_another_without_a_mail_that_nobody_can_check(
     assert f"s={signing.selector};".encode() in smtp.take()[2].replace(b" ", b"")
     names.publish(new)
     dkim.use(ctx, new.id, names.servers)
-    assert [each.is_used for each in dkim.listed(ctx)] == [True, False]
+    assert [each.is_used for each in dkim.list_keys(ctx)] == [True, False]
     desk.compose()
     after = smtp.take()[2]
     assert f"s={new.selector};".encode() in after.replace(b" ", b"")
@@ -250,7 +250,7 @@ def test_only_domains_that_mail_comes_from_have_keys(desk: Post, name: str) -> N
 def test_only_administrators_look_after_keys(desk: Post, signing: DkimKey) -> None:
     ctx = desk.context(desk.milo)
     for doing in (
-        lambda: dkim.listed(ctx), lambda: dkim.one(ctx, signing.id), lambda: dkim.make(ctx, "desk.example"),
+        lambda: dkim.list_keys(ctx), lambda: dkim.one(ctx, signing.id), lambda: dkim.make(ctx, "desk.example"),
         lambda: dkim.use(ctx, signing.id), lambda: dkim.stop(ctx, signing.id), lambda: dkim.delete(ctx, signing.id),
         lambda: dkim.sender_domains(ctx),
     ):  # fmt: skip
@@ -294,7 +294,7 @@ def test_a_key_that_is_deleted_while_dns_is_asked_takes_over_from_none(
     monkeypatch.setattr(dkim, "is_published", meanwhile)
     with pytest.raises(NotFound, match="there is no signing key"):
         dkim.use(ctx, new.id, names.servers)
-    assert [(each.id, each.is_used) for each in dkim.listed(ctx)] == [(signing.id, True)]
+    assert [(each.id, each.is_used) for each in dkim.list_keys(ctx)] == [(signing.id, True)]
     assert acts(desk)[-1] == "dkim.key.deleted"
 
 
@@ -309,7 +309,7 @@ def test_the_private_key_leaves_in_an_export_with_secrets_alone(desk: Post, sign
         with zipfile.ZipFile(place) as opened:
             text = "".join(opened.read(name).decode("utf-8", "replace") for name in opened.namelist())
         assert (PRIVATE in text) is with_secrets
-    assert PRIVATE not in repr(dkim.listed(desk.context(desk.nora)))
+    assert PRIVATE not in repr(dkim.list_keys(desk.context(desk.nora)))
     assert PRIVATE not in json.dumps([dict(each) for each in desk.all("activity_log")], default=str)
 
 

@@ -1,13 +1,13 @@
 """Mails that left and mails that a server did not take are counted by transport and sender."""
 
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
 
 def counted(desk: Post) -> list[tuple[str, dict[str, str], int]]:
     """[(metric, dimensions, samples)] of mail since the last time."""
-    samples = noted(desk.service.store).take().samples
+    samples = usage_buffer(desk.service.store).take().samples
     return [(key[0], dict(key[2]), each.count) for key, each in samples.items() if "mail" in key[0]]
 
 

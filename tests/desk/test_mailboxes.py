@@ -474,7 +474,10 @@ def test_mails_kept_apart_are_listed_while_others_take_them(tmp_path: Path) -> N
     for name in ("first", "second"):
         dead_letters.keep(desk.service.settings, name, b"From: ana@kite.example\r\n\r\nHi", "a reason")
     (tmp_path / dead_letters.FOLDER / "gone.eml").symlink_to(tmp_path / "taken")  # listed, and then not there
-    assert sorted(each.name for each in dead_letters.listed(desk.service.settings)) == ["first.eml", "second.eml"]
+    assert sorted(each.name for each in dead_letters.list_dead_letters(desk.service.settings)) == [
+        "first.eml",
+        "second.eml",
+    ]
     desk.close()
 
 
@@ -483,7 +486,7 @@ def test_a_mail_kept_apart_is_taken_once_by_two_who_ask_at_once(tmp_path: Path) 
     desk = Desk(tmp_path)
     dead_letters.keep(desk.service.settings, "first", b"From: ana@kite.example\r\nSubject: Hi\r\n\r\nHello")
     ctx = desk.ctx
-    (letter,) = kept_apart.listed(ctx)
+    (letter,) = kept_apart.list_letters(ctx)
     meet = threading.Barrier(2)
 
     def take() -> bool:

@@ -15,7 +15,7 @@ def test_what_is_told_of_a_dropped_job_holds_nothing_of_records(tmp_path: Path) 
     task = desk.create("task", title="Merger talks")["id"]
     desk.update("task", task, title="Merger talks with Acme")
     backup = desk.store.write(lambda tx: JobQueue.add(tx, "backup.verify", NOW, {"name": "helpdesk-1.db"}))
-    told, _ = scheduled_jobs.listed(desk.context())
+    told, _ = scheduled_jobs.list_jobs(desk.context())
     assert any("Merger" in each.payload for each in told)
     for each in told:
         scheduled_jobs.drop(desk.context(), each.id)

@@ -22,7 +22,7 @@ def rotated(desk: Desk, app: App, until: int) -> App:
 
 def listed(desk: Desk, app: App, now: int = NOW) -> list[Secret]:
     row = desk.row("oauth_app", app.id)
-    return desk.read(lambda tx: app_secrets.listed(tx, row, now))
+    return desk.read(lambda tx: app_secrets.list_secrets(tx, row, now))
 
 
 def status(apps: Apps, app: App, now: int) -> int:

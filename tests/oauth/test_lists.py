@@ -68,7 +68,7 @@ def test_the_tokens_of_an_app_or_a_worker_end_together(apps: Apps, desk: Desk, i
 
 def test_a_login_is_ended_from_the_list(apps: Apps, desk: Desk, ids) -> None:
     found = apps.pair(apps.stock)
-    listed = desk.read(lambda tx: tokens.known(tx, found["refresh_token"]))
+    listed = desk.read(lambda tx: tokens.find_token(tx, found["refresh_token"]))
     with pytest.raises(NotFound):
         token_lists.revoke(desk.context(ids["olga"]), listed.id)
     assert apps.is_good(found["access_token"])

@@ -18,7 +18,7 @@ KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "wJalrXUtnFEMI/K7MD
 
 
 def signed(kind, service, account, url="https://shop.example/api/x?a=1", **more):
-    values = signing.checked(signing.PREFIX + kind, service, account)
+    values = signing.check_params(signing.PREFIX + kind, service, account)
     return signing.signer(signing.PREFIX + kind, values, NOW)(outbound.request(url, **more))
 
 
@@ -52,7 +52,7 @@ def test_an_api_key_may_stand_in_the_query():
 
 
 def test_a_key_in_the_query_is_not_told_to_who_asked(peer, bounds):
-    values = signing.checked(signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"})
+    values = signing.check_params(signing.API_KEY, {"location": "query", "name": "key"}, {"api_key": "s3cret"})
     peer.answers |= {"/a": redirect("b?c=1"), "/b": answer("hi")}
     asked = replace(outbound.request(peer.url("/a")), sign=signing.signer(signing.API_KEY, values, NOW))
     assert str(outbound.send(asked, bounds).url) == peer.url("/b?c=1")

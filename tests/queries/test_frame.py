@@ -10,7 +10,7 @@ from server.queries import frame
 from server.queries.data_query import DataQuery
 from server.queries.paging import page_of, paging
 from server.queries.query_type import TIMEOUT, QueryKey, QueryResult, QueryType
-from server.queries.reading import MAX_KEYS, given, source_of, terms_of
+from server.queries.reading import MAX_KEYS, read_keys, source_of, terms_of
 from server.records.base import RecordType
 from server.search.parser import MAX_DEPTH, MAX_QUERY_CHARS
 from server.store.database import OutOfSteps
@@ -91,7 +91,7 @@ def test_nothing_is_no_query(desk: Desk, q: str) -> None:
 
 def test_groups_hold_their_own_keys() -> None:
     terms = terms_of('of:a series.one:(label:"x y" x:[1,2]) series.two:(label:b) inputs:(a:1 b:[2])')
-    found = given(terms, SERIES, "test")
+    found = read_keys(terms, SERIES, "test")
     assert list(found) == ["of", "series.one", "series.two", "inputs"]
     assert [found[name].id for name in found] == ["", "one", "two", ""]
     assert [text.value for text in found["series.one"].inner["x"].texts] == ["1", "2"]
@@ -114,14 +114,14 @@ def test_groups_hold_their_own_keys() -> None:
 )
 def test_mistakes_inside_of_groups(q: str, position: int, part: str) -> None:
     with pytest.raises(BadDataQuery) as caught:
-        given(terms_of(q), SERIES, "test")
+        read_keys(terms_of(q), SERIES, "test")
     assert part in caught.value.message and caught.value.details["position"] == position
 
 
 def test_there_is_a_limit_of_keys() -> None:
     many = " ".join(f"k{number}:1" for number in range(MAX_KEYS + 1))
     with pytest.raises(BadDataQuery, match=f"more than {MAX_KEYS} keys"):
-        given(terms_of(f"inputs:({many})"), SERIES, "test")
+        read_keys(terms_of(f"inputs:({many})"), SERIES, "test")
 
 
 def test_the_text_of_a_search_is_cut_at_its_own_bracket() -> None:

@@ -6,7 +6,7 @@ from server.desk.metrics import record
 from server.desk.usage_flush import write_notes
 from server.errors import BadDataQuery
 from server.queries.metrics import splitting
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from tests.records.desk import NOW
 
 DAY, HOUR = 86400, 3600
@@ -21,7 +21,7 @@ def at(hours: float, days: int = 0) -> int:
 @pytest.fixture
 def sent(desk, ids):
     """Counted mails: two samples yesterday and three today, by worker, group and kind; and a gauge."""
-    noted(desk.store).take()
+    usage_buffer(desk.store).take()
     desk.create("metric", name="sent", type="counter", dimensions_kata=SENT)
     desk.create("metric", name="waiting", type="gauge")
     for hours, days, value, worker, kind in (

@@ -105,9 +105,9 @@ def test_a_field_whose_values_are_being_removed_comes_back_no_more(desk, monkeyp
     for number in range(5):
         desk.create("task", title="Count", serial=f"A{number}")
     desk.delete("custom_field", id)
-    assert [each.id for each in deleted_fields.listed(desk.context())] == [id]
+    assert [each.id for each in deleted_fields.list_deleted_fields(desk.context())] == [id]
     desk.store.write(lambda tx: deleted_fields._remove_some(tx, id))
-    assert deleted_fields.listed(desk.context()) == []
+    assert deleted_fields.list_deleted_fields(desk.context()) == []
     for ask in (deleted_fields.restore, deleted_fields.remove):
         with pytest.raises(NotFound):
             ask(desk.context(), id)

@@ -11,7 +11,7 @@ from server.errors import AdminOnly, HelpdeskError
 from server.records.metrics import dimensions
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, METRIC_SAMPLE
 from server.records.shared import usage_buffer as notes
-from server.records.shared.usage_buffer import noted
+from server.records.shared.usage_buffer import usage_buffer
 from server.upkeep import gauges
 from tests.records.desk import NOW
 
@@ -100,7 +100,7 @@ def test_writing_many_samples_costs_a_few_statements(desk):
     desk.create("metric", name="m")
     for place in range(500):
         record(desk.service, "m", 1, {"place": place}, BIN)
-    taken = noted(desk.store).take()
+    taken = usage_buffer(desk.store).take()
 
     def write(tx):
         before = tx.statements
@@ -131,7 +131,7 @@ def test_samples_go_with_their_metric(desk):
 
 def test_no_more_is_noted_than_there_is_room_for(desk, monkeypatch):
     monkeypatch.setattr(notes, "MAX_SAMPLES", 2)
-    kept = noted(desk.store)
+    kept = usage_buffer(desk.store)
     for place in range(4):
         kept.sample("m", 1, {"place": place, "long": "x" * 500}, BIN)
     kept.sample("m", 1, {"place": 0, "long": "x" * 500}, BIN)
@@ -143,7 +143,7 @@ def test_no_more_is_noted_than_there_is_room_for(desk, monkeypatch):
 
 def test_searches_are_counted_by_type_and_worker(desk, ids):
     builtin.prepare(own_context(desk.service))
-    noted(desk.store).take()
+    usage_buffer(desk.store).take()
     desk.found("task", "", by=ids["milo"])
     desk.found("tasks", "", by=ids["milo"])
     write_notes(desk.service, NOW)
@@ -158,7 +158,7 @@ def test_open_tickets_and_active_workers_are_measured_once_in_five_minutes(desk,
     place = {"group_id": ids["support"], "bucket_id": inbox}
     for status in (0, 0, 2):
         desk.create("ticket", subject="Pump", status_id=status, **place)
-    noted(desk.store).saw(ids["milo"], NOW)
+    usage_buffer(desk.store).saw(ids["milo"], NOW)
     write_notes(desk.service, NOW)
     assert gauges.measure(desk.service, NOW) == BIN + 300
     gauges.measure(desk.service, NOW + 1)

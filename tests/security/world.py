@@ -255,7 +255,9 @@ class World:
         )
         kept = dead_letters.keep(self.desk.service.settings, f"mailbox-1-{SCRIPTED}", payloads.ALL.encode())
         settings = self.desk.service.settings
-        self.failed = next(each.key for each in dead_letters.listed(settings) if each.name == Path(kept).name)
+        self.failed = next(
+            each.key for each in dead_letters.list_dead_letters(settings) if each.name == Path(kept).name
+        )
         mail = (
             f'From: "{payloads.SHORT[0]}" <ana@customer.example>\nTo: support@desk.example\nSubject: {payloads.ALL}\n'
             "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"

@@ -60,7 +60,7 @@ def _path(use: uses.AutomationUse) -> str:
 
 def _history(visit: Visit, form: Form, number: int = 0) -> PageResponse:
     record = lists.record(visit, URI, visit.id)
-    listed = history.listed(visit.ctx, visit.id)
+    listed = history.list_versions(visit.ctx, visit.id)
     number = number or visit.query.id("version", 0)
     against = "now" if visit.query.text("against", "before") == "now" else "before"
     shown: dict[str, Any] | None = None

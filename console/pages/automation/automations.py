@@ -202,7 +202,7 @@ def _sent(visit: Visit, id: int) -> _EditorView:
 def _save(visit: Visit, editing: _EditorView) -> PageResponse:
     form, id, key = editing.form, editing.id, draft_key(editing.id)
     fields = {name: form.get(name) for name in TEXTS if name != "name" or form.text("name")}
-    kept = examples.listed(visit.ctx, id) if id else []
+    kept = examples.list_examples(visit.ctx, id) if id else []
     before = history.number(visit.ctx, id)
     try:
         if id:
@@ -421,7 +421,7 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
         policy_mistakes=[(each.line, each.message) for each in told],
         triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
         run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
-        kept=examples.listed(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
+        kept=examples.list_examples(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
         code=_new_code(), name=saved["name"] if saved else "New automation", has_changed=form_changed(form, saved),
     )  # fmt: skip
 

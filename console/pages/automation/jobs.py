@@ -69,7 +69,7 @@ def show(visit: Visit) -> PageResponse:
     kinds = queue.kinds()
     state, kind = _choice(visit, "state", [value for value, _ in STATES if value]), _choice(visit, "kind", kinds)
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = scheduled_jobs.listed(visit.ctx, state, kind, PAGE_ROWS, number)
+    found, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, PAGE_ROWS, number)
     return render(
         visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
         kinds=[("", "Every kind"), *((each, each) for each in kinds)],
@@ -124,7 +124,7 @@ def show_one(visit: Visit) -> PageResponse:
         raise NotFound(f"There is no job {visit.id} any more: it was dropped, or its history is over.")
     kind = runs[0].kind if job is None else job.kind
     told = re.compile(rf"\bjob={visit.id}\b")
-    lines = [each for each in log.kept() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
+    lines = [each for each in log.recent_lines() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
     shown = render(
         visit, "job.html", job=job, runs=runs, total=total, kind=kind, does=DOES.get(kind, kind), badges=BADGES,
         most=queue.MAX_ATTEMPTS, lines=[each.text for each in lines[:MAX_LINES]], id=visit.id, tabs=TABS,

@@ -309,7 +309,7 @@ def _shown(each: WebhookSimulation) -> dict[str, Any]:
 def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
     """Who answers to a request, as the binding is saved, and what callers should not find out first."""
     try:
-        considered = responding.considered(visit.ctx, each, received)
+        considered = responding.webhook_candidates(visit.ctx, each, received)
     except HelpdeskError as error:
         return AnswerPreview([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
     entries: list[BindingEntry] = []

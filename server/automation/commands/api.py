@@ -47,7 +47,7 @@ def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
     text = printed(params.get("token"))
     if not text:
         raise Required("svc.commands.oauth2.token.validate needs 'token'", field="token")
-    token = ctx.service.store.read(lambda tx: tokens.known(tx, text))
+    token = ctx.service.store.read(lambda tx: tokens.find_token(tx, text))
     if token is None:
         return {}
     if token.revoked_at or token.expires_at <= ctx.now:

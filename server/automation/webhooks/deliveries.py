@@ -125,7 +125,7 @@ def row_of(tx: Transaction, id: int) -> dict[str, Any]:
     return dict(zip(DELIVERY.names, row, strict=True))
 
 
-def listed(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
+def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
     """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
     table: Any = DELIVERY.sql
     names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
@@ -181,7 +181,7 @@ def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
     return found
 
 
-def shown(values: dict[str, Any]) -> dict[str, Any]:
+def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
     """A delivery for people: secrets hidden, bodies as text."""
     # Hidden once more: files of older versions hold them as they came.
     headers = hidden_headers([(name, value) for name, value in json.loads(values["headers"])])
@@ -251,7 +251,7 @@ def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
 def one(ctx: Context, id: int) -> dict[str, Any]:
     """A delivery with request, answer and trace. Raises AdminOnly, NotFound."""
     ctx.require_admin(DOING)
-    return shown(ctx.service.store.read(lambda tx: row_of(tx, id), steps=ctx.steps))
+    return redacted_delivery(ctx.service.store.read(lambda tx: row_of(tx, id), steps=ctx.steps))
 
 
 def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
@@ -260,7 +260,7 @@ def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[
 
     def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
         tokens.require(ctx, tx, listener_id)
-        return listed(tx, listener_id, limit, page)
+        return list_deliveries(tx, listener_id, limit, page)
 
     return ctx.service.store.read(read, steps=ctx.steps)
 

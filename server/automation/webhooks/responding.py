@@ -115,11 +115,11 @@ def deliver(
     return response, kept
 
 
-def considered(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
+def webhook_candidates(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
     """The entries of a listener's binding, with what becomes of each when this request comes: the first that has a
     handler answers. Raises KataSyntax."""
     host = ServiceHost(ctx, dry=True)
-    return list(bindings.considered(listener["automations_kata"], TRIGGER, _values(listener, received), host))
+    return list(bindings.binding_candidates(listener["automations_kata"], TRIGGER, _values(listener, received), host))
 
 
 def simulate(ctx: Context, listener: Record, received: WebhookRequest) -> WebhookSimulation:

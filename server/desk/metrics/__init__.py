@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping
 
 from server.context import Service
 from server.desk.metrics import storing
-from server.records.shared.usage_buffer import UsageBuffer, noted
+from server.records.shared.usage_buffer import UsageBuffer, usage_buffer
 
 
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
     """Note a sample of a metric: cheap, and without the database. One of an unknown metric is dropped when written.
 
     now: Unix seconds. Source: Data queries, metrics.timeseries."""
-    noted(service.store).sample(name, value, dimensions, now)
+    usage_buffer(service.store).sample(name, value, dimensions, now)
 
 
 def store(service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int) -> None:

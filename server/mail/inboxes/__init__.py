@@ -103,7 +103,7 @@ def connect(login: Login) -> Inbox:
     return cast(Inbox, import_module(f"{__name__}.{module}").connect(login))
 
 
-def told(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:
+def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:
     """What `work` answers. All that can go wrong with a server becomes InboxFailed; refused: what the library raises
     when the server says no."""
     try:
@@ -113,7 +113,7 @@ def told(host: str, refused: type[Exception], work: Callable[[], Result]) -> Res
     except OSError as error:
         raise InboxFailed(f"{host} cannot be reached: {reason(error)}") from error
     except refused as error:
-        raise InboxFailed(f"{host} refuses: {said(error)}") from error
+        raise InboxFailed(f"{host} refuses: {server_text(error)}") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # a library meets what is no such protocol
         raise InboxFailed(f"{host} does not answer as a mail server does: {type(error).__name__}") from error
 
@@ -121,10 +121,10 @@ def told(host: str, refused: type[Exception], work: Callable[[], Result]) -> Res
 def wrong_login(login: Login, error: Exception) -> LoginRefused:
     """The server knows another password, or takes no such token."""
     proof = "token" if login.token else "password"
-    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {said(error)}")
+    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {server_text(error)}")
 
 
-def said(error: Exception) -> str:
+def server_text(error: Exception) -> str:
     """What the server said, on one line."""
     words = error.args[0] if error.args else b""
     text = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)

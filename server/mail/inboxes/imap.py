@@ -10,7 +10,7 @@ from imapclient import DELETED, IMAPClient
 from imapclient.exceptions import LoginError
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, told, wrong_login
+from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
 STEP = 500  # mails that one command names
@@ -21,9 +21,9 @@ Arguments = ParamSpec("Arguments")
 
 def connect(login: Login) -> "ImapInbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    client = told(login.host, imaplib.IMAP4.error, lambda: _connected(login))
+    client = ask_server(login.host, imaplib.IMAP4.error, lambda: _connected(login))
     try:
-        return told(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
+        return ask_server(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
     except BaseException:
         _close(client)
         raise
@@ -34,7 +34,7 @@ def _guarded(
 ) -> Callable[Concatenate["ImapInbox", Arguments], Result]:
     @wraps(method)
     def guarded(self: "ImapInbox", *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        return told(self.host, imaplib.IMAP4.error, lambda: method(self, *arguments, **named))
+        return ask_server(self.host, imaplib.IMAP4.error, lambda: method(self, *arguments, **named))
 
     return guarded
 

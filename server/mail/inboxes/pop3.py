@@ -8,7 +8,7 @@ from functools import partial
 from typing import Self
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, told, wrong_login
+from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
 
 # Mail has lines that are far longer than the library takes, and one of them would make the whole mailbox unreadable.
 poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
@@ -16,9 +16,9 @@ poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
 
 def connect(login: Login) -> "Pop3Inbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    server = told(login.host, poplib.error_proto, lambda: _connected(login))
+    server = ask_server(login.host, poplib.error_proto, lambda: _connected(login))
     try:
-        return told(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
+        return ask_server(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
     except BaseException:
         _close(server)
         raise
@@ -57,7 +57,7 @@ class Pop3Inbox:
         self._numbers = {uid.decode("ascii", "replace"): number for number, uid in map(_pair, server.uidl()[1])}
 
     def waiting(self, after: int, most: int) -> list[WaitingMail]:
-        _, lines, _ = told(self._host, poplib.error_proto, self._server.list)
+        _, lines, _ = ask_server(self._host, poplib.error_proto, self._server.list)
         sizes = {number: int(size) for number, size in map(_pair, lines)}
         return [WaitingMail(uid, sizes.get(number, 0)) for uid, number in self._numbers.items()]
 
@@ -68,7 +68,7 @@ class Pop3Inbox:
         return self._lines(partial(self._server.retr, self._numbers[uid]), most)
 
     def _lines(self, ask: Callable[[], tuple[bytes, list[bytes], int]], most: int) -> bytes:
-        _, lines, _ = told(self._host, poplib.error_proto, ask)
+        _, lines, _ = ask_server(self._host, poplib.error_proto, ask)
         return b"".join(line + b"\r\n" for line in lines)[:most]
 
     def remove(self, uids: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Pop3Inbox:
                 self._server.dele(self._numbers[uid])
             self._server.quit()
 
-        told(self._host, poplib.error_proto, work)
+        ask_server(self._host, poplib.error_proto, work)
 
     def __enter__(self) -> Self:
         return self

@@ -38,12 +38,12 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         has_more = look.take_all()
     except HelpdeskError as error:
         _log.warning("mailbox.failed", mailbox=mailbox_id, error=error.message)
-        problems.failed(ctx, mailbox_id, error.message)
+        problems.note_failure(ctx, mailbox_id, error.message)
     except Exception:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
-        problems.failed(ctx, mailbox_id, "an internal error; the log tells more")
+        problems.note_failure(ctx, mailbox_id, "an internal error; the log tells more")
     else:
-        problems.succeeded(ctx, mailbox_id, has_more, look.mails)
+        problems.note_success(ctx, mailbox_id, has_more, look.mails)
     problems.kept_apart(ctx, mailbox_id, look.letters)
     if look.mails:
         _log.info("mailbox.read", mailbox=mailbox_id, mails=look.mails, kept_apart=len(look.letters))
@@ -62,7 +62,7 @@ class _MailboxReader:
 
     def take_all(self) -> bool:
         """Take the first MAX_MAILS; tells whether there are more."""
-        login, connected = opened(self._ctx, self._box)
+        login, connected = open_mailbox(self._ctx, self._box)
         with connected as inbox:
             taken = FetchState(self._ctx.service, self._box, login, inbox)
             # One more than are taken, to know whether there are more.
@@ -137,7 +137,7 @@ class _MailboxReader:
         return min(own, most) if own else most
 
 
-def opened(ctx: Context, box: Record) -> tuple[Login, Inbox]:
+def open_mailbox(ctx: Context, box: Record) -> tuple[Login, Inbox]:
     """A mailbox, and how it was got to. A token that its server refuses is not used for the next look. Raises
     InboxFailed; what connected_accounts.access_token raises."""
     login = _login(ctx, box)

@@ -51,7 +51,7 @@ def keep(settings: Settings, name: str, raw: bytes, why: str = "") -> str:
     return path.as_posix()
 
 
-def listed(settings: Settings) -> list[DeadLetter]:
+def list_dead_letters(settings: Settings) -> list[DeadLetter]:
     """The mails that were kept, the newest first. Raises Unavailable when the folder cannot be read."""
     folder = Path(settings.data) / FOLDER
     try:
@@ -68,7 +68,7 @@ def exist(settings: Settings) -> bool:
 
 def find(settings: Settings, key: str) -> DeadLetter:
     """The mail with a key. Raises NotFound."""
-    for each in listed(settings):
+    for each in list_dead_letters(settings):
         if each.key == key:
             return each
     raise NotFound("this mail is not kept any more: it was taken, or discarded")

@@ -36,13 +36,13 @@ class OpenedLetter:
     is_whole: bool
 
 
-def listed(ctx: Context) -> list[DeadLetter]:
+def list_letters(ctx: Context) -> list[DeadLetter]:
     """The newest first. Raises AdminOnly, Unavailable when their folder cannot be read."""
     ctx.require_admin(DOING)
-    return dead_letters.listed(ctx.service.settings)
+    return dead_letters.list_dead_letters(ctx.service.settings)
 
 
-def opened(ctx: Context, key: str) -> OpenedLetter:
+def open_letter(ctx: Context, key: str) -> OpenedLetter:
     """One of them. Raises AdminOnly, NotFound, Unavailable."""
     ctx.require_admin(DOING)
     letter = dead_letters.find(ctx.service.settings, key)

@@ -14,7 +14,7 @@ TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by i
 MAX_ERROR_CHARACTERS = 500
 
 
-def succeeded(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
+def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
     """The mailbox was read; has_more: not to its end. mails: how many were found."""
 
     def write(tx: Transaction) -> None:
@@ -24,7 +24,7 @@ def succeeded(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
     ctx.service.store.write(write)
 
 
-def failed(ctx: Context, id: int, error: str) -> None:
+def note_failure(ctx: Context, id: int, error: str) -> None:
     """The mailbox could not be read, or not to its end. Source: Special mail, Mailboxes."""
 
     def write(tx: Transaction) -> None:

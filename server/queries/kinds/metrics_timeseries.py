@@ -5,7 +5,7 @@ from typing import Any
 from server.counting.measures import plain
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.labels import labels
-from server.queries.metrics.choosing import chooser, known
+from server.queries.metrics.choosing import chooser, find_dimension
 from server.queries.metrics.samples import Cell, cells
 from server.queries.metrics.splitting import BY_KEYS, largest, names
 from server.queries.metrics.ticks import PERIODS, Ticks, ticks
@@ -79,7 +79,7 @@ def _lines(asked: DataQuery, series: KeyValues, label: str, axis: Ticks) -> dict
     record = metric.record(row)
     declared = dimensions.parse(record["dimensions_kata"])
     for text in series.texts("by"):
-        known(text.value, text.position, declared, "by")
+        find_dimension(text.value, text.position, declared, "by")
     by, function = series.words("by"), series.text("function", "count")
     chooses = chooser(asked, series.given["query"], declared) if "query" in series else None
     missing = series.text("missing", "carry" if record["type"] == GAUGE else "null")

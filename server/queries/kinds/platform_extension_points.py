@@ -2,7 +2,7 @@
 
 from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS
-from server.queries.listing import LISTED, listed
+from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryResult, QueryType
 
 
@@ -16,4 +16,4 @@ class PlatformExtensionPoints(QueryType):
 
     def run(self, asked: DataQuery) -> QueryResult:
         points = [{"id": each.id, "name": each.name, "class": "extension point"} for each in EXTENSION_POINTS.values()]
-        return listed(asked.values, points, ("id", "name"))
+        return filter_items(asked.values, points, ("id", "name"))

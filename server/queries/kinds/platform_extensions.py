@@ -3,7 +3,7 @@
 from server.errors import nearest
 from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS
-from server.queries.listing import LISTED, listed
+from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 
 
@@ -28,4 +28,4 @@ class PlatformExtensions(QueryType):
             }
             for each in sorted(point.parts(asked.ctx), key=lambda part: part.id)
         ]  # fmt: skip
-        return listed(values, parts, ("id", "name"))
+        return filter_items(values, parts, ("id", "name"))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.queries.data_query import DataQuery
-from server.queries.listing import LISTED, by_key, listed
+from server.queries.listing import LISTED, by_key, filter_items
 from server.queries.query_type import OF, QueryResult, QueryType
 from server.records import describe
 from server.records.base import RecordType
@@ -27,7 +27,7 @@ class RecordFields(QueryType):
     def run(self, asked: DataQuery) -> QueryResult:
         record_type = asked.values.record_type()
         items = [*_own(record_type), *_custom(record_type, asked.tx)]
-        found = listed(asked.values, sorted(items, key=lambda each: str(each["key"])), ("key",))
+        found = filter_items(asked.values, sorted(items, key=lambda each: str(each["key"])), ("key",))
         return by_key(found, "key")
 
 

@@ -2,7 +2,7 @@
 
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
-from server.queries.listing import LISTED, listed
+from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.records.base import RecordType
 
@@ -31,7 +31,7 @@ class RecordTypes(QueryType):
             for each in types
             if wanted <= each.options
         ]  # fmt: skip
-        return listed(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
+        return filter_items(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 
 def _options(values: KeyValues, types: list[RecordType]) -> set[str]:

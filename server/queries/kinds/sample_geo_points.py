@@ -2,7 +2,7 @@
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues
-from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
+from server.queries.geography import FORMATS, GeoPoint, coordinates, render_points
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 
 POINT = QueryKey(
@@ -27,7 +27,7 @@ class SampleGeoPoints(QueryType):
         series = {
             each.id: [_place(point) for point in each.groups("<name>")] for each in asked.values.groups("series.<id>")
         }
-        return QueryResult(shown(series, asked.format))
+        return QueryResult(render_points(series, asked.format))
 
 
 def _place(point: KeyValues) -> GeoPoint:

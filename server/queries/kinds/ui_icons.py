@@ -2,7 +2,7 @@
 
 from server.queries.data_query import DataQuery
 from server.queries.icons import ICONS
-from server.queries.listing import LISTED, listed
+from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryResult, QueryType
 
 
@@ -15,4 +15,4 @@ class UiIcons(QueryType):
     is_quick = True
 
     def run(self, asked: DataQuery) -> QueryResult:
-        return listed(asked.values, [{"icon": name} for name in ICONS], ("icon",))
+        return filter_items(asked.values, [{"icon": name} for name in ICONS], ("icon",))

@@ -10,7 +10,7 @@ from server.counting.dimensions.resolve import Fields
 from server.counting.points import MAX_POINTS, points, raw_field
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues
-from server.queries.geography import FORMATS, GeoPoint, coordinates, shown
+from server.queries.geography import FORMATS, GeoPoint, coordinates, render_points
 from server.queries.labels import labels
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 from server.records.base import RecordType
@@ -48,7 +48,7 @@ class WorklistGeoPoints(QueryType):
             label if asked.format == "table" else values.id: _places(asked, values)
             for label, values in zip(named, groups, strict=True)
         }
-        return QueryResult(shown(places, asked.format))
+        return QueryResult(render_points(places, asked.format))
 
 
 def _places(asked: DataQuery, values: KeyValues) -> list[GeoPoint]:

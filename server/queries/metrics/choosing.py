@@ -23,7 +23,7 @@ def chooser(asked: DataQuery, found: KeyValue, dimensions: Declared) -> Chooses:
     return _group(asked, found.term.value.root, dimensions)
 
 
-def known(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
+def find_dimension(name: str, position: int, dimensions: Declared, field: str) -> Mapping[str, Any]:
     """A dimension by name. Raises BadDataQuery."""
     if name not in dimensions:
         raise BadDataQuery(
@@ -47,7 +47,7 @@ def _node(asked: DataQuery, node: Any, dimensions: Declared) -> Chooses:
         return _group(asked, node, dimensions)
     if not isinstance(node, Term):
         raise BadDataQuery("write <dimension>:value", position=node.position, field="query")
-    wanted = _values(asked, node, known(node.field, node.position, dimensions, "query"))
+    wanted = _values(asked, node, find_dimension(node.field, node.position, dimensions, "query"))
     name, negated = node.field, node.negated
     return lambda sample: (sample.get(name, "").casefold() in wanted) is not negated
 

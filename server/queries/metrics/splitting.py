@@ -6,7 +6,7 @@ from typing import Any
 from server.digits import id_in
 from server.errors import nearest
 from server.queries.data_query import DataQuery, KeyValues
-from server.queries.metrics.choosing import Declared, known
+from server.queries.metrics.choosing import Declared, find_dimension
 from server.queries.metrics.samples import Cell, Cells, Split
 from server.queries.query_type import QueryKey
 
@@ -42,7 +42,7 @@ def names(asked: DataQuery, series: KeyValues, label: str, dimensions: Declared,
         return {(): label}
     options = {each.id: each for each in series.groups("by.<id>")}
     for name, each in options.items():
-        known(name, each.position, dimensions, "by")
+        find_dimension(name, each.position, dimensions, "by")
     called = [
         _called(asked, {split[place] for split in found if len(split) > place}, dimensions[name], options.get(name))
         for place, name in enumerate(by)

@@ -98,6 +98,6 @@ class UsageBuffer:
 NOTED: StoreLocal[UsageBuffer] = StoreLocal()
 
 
-def noted(store: Store) -> UsageBuffer:
+def usage_buffer(store: Store) -> UsageBuffer:
     """The notes of the service with this store."""
     return NOTED.made(store, UsageBuffer)

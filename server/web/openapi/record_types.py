@@ -37,7 +37,7 @@ CUSTOM = "^custom(_|$)"
 def schemas(record_type: RecordType) -> dict[str, Schema]:
     """{component name: schema} of one type."""
     uri = record_type.uri
-    made = {shapes.component_name(uri, "Record"): shown(record_type)}
+    made = {shapes.component_name(uri, "Record"): dictionary_schema(record_type)}
     if record_type.operations["create"]:
         made[shapes.component_name(uri, "Create")] = sent(record_type, is_create=True)
     if record_type.operations["create"] or record_type.operations["update"]:  # an upsert is either
@@ -45,7 +45,7 @@ def schemas(record_type: RecordType) -> dict[str, Schema]:
     return made
 
 
-def shown(record_type: RecordType) -> Schema:
+def dictionary_schema(record_type: RecordType) -> Schema:
     """The dictionary of a record: keys that are always there are required, those that `expand` opens are not. It is
     not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
     described = record_type.describe()

@@ -52,7 +52,7 @@ ENTRY = shapes.keys(
     answer=shapes.keys(results=shapes.list_of(CONTEXT)),
 )
 def list_contexts(call: EndpointCall) -> dict[str, Any]:
-    return {"results": contexts.listed(call.ctx)}
+    return {"results": contexts.list_contexts(call.ctx)}
 
 
 @endpoint(

@@ -32,7 +32,7 @@ def sent_fields(call: EndpointCall, also: frozenset[str] = frozenset()) -> dict[
     }
 
 
-def told(call: EndpointCall, family: Family, found: dict[str, Any]) -> dict[str, Any]:
+def legacy_dictionary(call: EndpointCall, family: Family, found: dict[str, Any]) -> dict[str, Any]:
     """A record as these endpoints show it: with its second names and, for show_meta=1, _labels and _types."""
     return with_names(call, family.uri, twinned(family, found))
 
@@ -60,7 +60,7 @@ def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
     fields = sent_fields(call)
     records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
     found = records.update(call.ctx, family.uri, call.id, fields, call.params.text("expand", ""))
-    return told(call, family, found)
+    return legacy_dictionary(call, family, found)
 
 
 def shape(family: Family) -> shapes.Schema:
@@ -87,7 +87,7 @@ def _retrieve(family: Family) -> None:
     @family.named
     def retrieve(call: EndpointCall) -> dict[str, Any]:
         found = records.retrieve(call.ctx, family.uri, call.id, call.params.text("expand", ""))
-        return told(call, family, found)
+        return legacy_dictionary(call, family, found)
 
 
 def _create(family: Family) -> None:
@@ -109,7 +109,7 @@ def _create(family: Family) -> None:
         if not fields:
             raise Required(_lacks_fields(family))
         found = records.create(call.ctx, family.uri, fields, call.params.text("expand", ""))
-        return Answer(told(call, family, found), headers={"Location": location(call, found)})
+        return Answer(legacy_dictionary(call, family, found), headers={"Location": location(call, found)})
 
 
 def _update(family: Family) -> None:
