@@ -335,7 +335,7 @@ def test_the_first_call_appears_by_itself(phone: Page, nora: Api, server: Server
     expect(phone.locator("#deliveries tbody tr")).to_have_count(2)
     expect(phone.locator("#deliveries tbody tr").nth(1).locator(".main a")).to_be_focused()
     expect(phone.locator("#try_body")).to_have_value("being written")
-    phone.get_by_role("button", name="Who answers?").click()  # what that leads to listens as well
+    phone.get_by_role("button", name="Which automation answers?").click()  # what that leads to listens as well
     expect(phone.locator("#deliveries")).to_have_attribute("data-page", f"{BASE}/{id}")
     requests.post(f"{url}/third", timeout=60)
     expect(phone.locator("#deliveries tbody tr")).to_have_count(3)

@@ -44,7 +44,7 @@ MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be g
 MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
-LABELS = {"name": "Name", "automations_kata": "Who answers", "try_headers": "Headers", "kept_days": "Days",
+LABELS = {"name": "Name", "automations_kata": "Automation binding", "try_headers": "Headers", "kept_days": "Days",
           "kept_last": "Last deliveries"}  # fmt: skip
 
 
@@ -62,7 +62,7 @@ class BindingEntry:
 
 @dataclass(frozen=True)
 class AnswerPreview:
-    """Who answers to a request. trouble: why callers get no answer, "" when they do. winner: the name of the
+    """Which automation answers a request. trouble: why callers get no answer, "" when they do. winner: the name of the
     automation, "" for none. is_broken: whether they get 500."""
 
     entries: list[BindingEntry]
@@ -307,7 +307,7 @@ def _shown(each: WebhookSimulation) -> dict[str, Any]:
 
 
 def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
-    """Who answers to a request, as the binding is saved, and what callers should not find out first."""
+    """Which automation answers a request, as the binding is saved, and what callers should not find out first."""
     try:
         considered = responding.webhook_candidates(visit.ctx, each, received)
     except HelpdeskError as error:
