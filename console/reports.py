@@ -7,11 +7,12 @@ from console.charts import Series
 from console.visit import Visit
 from server.errors import BadDataQuery
 from server.queries import frame
+from server.store.store_local import StoreLocal
 
 DAYS = 30
 PER_DAY = (
     'type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:"{since} to now"{more}) '
-    "format:timeseries timeout:2000"
+    "format:timeseries timeout:300"
 )
 # Title of a picture, and its series: label, record type, field with the time, and what else is asked.
 PICTURES = (
@@ -25,6 +26,10 @@ PICTURES = (
 AGES = (("Today", 0, 0), ("1 to 3 days", 3, 1), ("4 to 7 days", 7, 4), ("1 to 4 weeks", 28, 8), ("Older", 36500, 29))
 
 
+SLOW_SECONDS = 600
+TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
+
+
 def queries(visit: Visit) -> list[str]:
     """The data queries of all series, to be shown."""
     since = _places(visit)[0]
@@ -32,12 +37,17 @@ def queries(visit: Visit) -> list[str]:
 
 
 def pictures(visit: Visit) -> list[str]:
-    """The pictures, as what they show may be read by who asks. One that would take too long is left out."""
+    """The pictures, as what they show may be read by who asks. One that takes too long is left out, and not tried again
+    soon."""
     places, found = _places(visit), []
+    slow = TOO_SLOW.made(visit.service.store, dict)
     for title, series in PICTURES:
+        if slow.get(title, 0) > visit.now:
+            continue
         try:
             counted = [Series(label, _per_day(visit, places, *asked)) for label, *asked in series]
         except BadDataQuery:  # there are too many to be counted in passing
+            slow[title] = visit.now + SLOW_SECONDS
             continue
         found.append(charts.columns(title, places, counted))
     return [*found, _ages(visit)]
