@@ -7,6 +7,7 @@ and for whoever asks for more than this, processes are started in the ordinary w
 
 import atexit
 import ctypes
+import gc
 import inspect
 import json
 import os
@@ -80,6 +81,9 @@ def _prepare() -> None:
     app.endpoints()
     for room in app.ROOMS:
         load_all(room.__name__, room.__path__, is_deep=True)
+    gc.collect()
+    gc.freeze()  # else each process looks through it all again, and has a copy of it from then on
+    gc.unfreeze = int  # type: ignore[assignment]  # a service does that when it starts, for one before it
 
 
 def _serve(line: socket.socket) -> dict[str, Any] | None:
