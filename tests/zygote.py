@@ -75,12 +75,16 @@ def _prepare() -> None:
     from server import app
     from server.cli.commands import parser
     from server.discovery import load_all
+    from server.records import registry
+    from server.times.zones import zone
 
     parser()
     routes.load()
     app.endpoints()
     for room in app.ROOMS:
         load_all(room.__name__, room.__path__, is_deep=True)
+    registry.load()
+    zone("UTC")  # looks through the folders of the system for all there are
     gc.collect()
     gc.freeze()  # else each process looks through it all again, and has a copy of it from then on
     gc.unfreeze = int  # type: ignore[assignment]  # a service does that when it starts, for one before it
