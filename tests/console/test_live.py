@@ -1,14 +1,17 @@
-"""What keeps parts of pages live: streams for who is signed in, which end with the login and do not renew it. What a
-browser makes of them is tested with the pages."""
+"""What keeps parts of pages live: streams for who is signed in, which end with the login and do not renew it. What each
+page makes of them is tested with the page."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from server.access import sessions
 from server.access.sessions import SEEN_EVERY_SECONDS, SESSION
 from server.store.transaction import Transaction
+from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place
 from tests.following import EVENTS, Following
 from tests.records.desk import Desk
@@ -33,7 +36,7 @@ def following(visitor: Visitor, **params: Any) -> Following:
     return Following(client, LOG, **params)
 
 
-def note(desk: Desk, nora: Api) -> None:
+def note(nora: Api) -> None:
     """One more entry, written by the server."""
     nora.create("automation", name="live.test", extension_id="svc.trigger.webhook.respond", script="start:\n  log: x\n")
     hook = nora.create("webhook_listener", name="Live", automations_kata="automation/x:\n  uri: live.test\n").ok()
@@ -60,7 +63,7 @@ def change(desk: Desk, column: str, value: int) -> None:
 def test_it_tells_the_newest_and_goes_on_where_it_was_cut_off(visitor: Visitor, nora: Api, desk: Desk) -> None:
     before = visitor.get(LOG).json()["id"]
     with following(visitor, since=before) as stream:
-        note(desk, nora)
+        note(nora)
         told = stream.next()
         assert told.data == {"id": int(told.id)} and int(told.id) > before
     with following(visitor, last=str(before)) as stream:
@@ -72,7 +75,7 @@ def test_what_a_page_asks_for_by_itself_renews_no_login(visitor: Visitor, nora: 
     long_ago = now - SEEN_EVERY_SECONDS - 1
     change(desk, "seen_at", long_ago)
     with following(visitor, since=0) as stream:
-        note(desk, nora)
+        note(nora)
         stream.next()
     for path in (LOG, "/automations/log"):
         assert visitor.get(path, headers=LIVE).status_code == 200
@@ -103,7 +106,7 @@ def test_it_ends_with_the_login(
 ) -> None:
     with following(visitor) as stream:
         end(visitor, nora, desk)
-        note(desk, nora)
+        note(nora)
         assert stream.end()["__error"] == "ERROR_UNAUTHORIZED"
 
 
@@ -116,7 +119,7 @@ def test_who_is_no_administrator_any_more_is_told_nothing(visitor: Visitor, nora
     assert vera.sign_in("vera@desk.example").status_code == 303
     with following(vera) as stream:
         nora.update("worker", second, is_superuser=0).ok()
-        note(desk, nora)
+        note(nora)
         assert stream.end()["__error"] == "ERROR_PERMISSIONS"
     # Nor may who has the id of a session from before learn by it what came with other rights.
     for headers in (EVENTS, LIVE):
@@ -136,3 +139,24 @@ def test_a_place_that_is_none_is_the_newest(visitor: Visitor, nora: Api, desk: D
     newest = visitor.get(LOG).json()["id"]
     with following(visitor, **{name: value}) as stream:
         assert stream.last == str(newest)
+
+
+def test_a_page_goes_on_when_the_service_has_started_again(chromium: Browser, tmp_path: Path) -> None:
+    """What came meanwhile is shown as well."""
+    server = Server(tmp_path / "data")
+    nora = server.set_up()
+    visitor = Visitor(server.url)
+    assert visitor.sign_in().status_code == 303
+    with chromium.page(server.url, cookies=visitor.cookies, refused="ERR_CONNECTION_REFUSED|ERR_INCOMPLETE") as page:
+        page.goto("/automations/log?live=1")
+        told = page.locator("[data-live-told]")
+        expect(told).to_have_text("Live.")
+        note(nora)
+        expect(page.locator("#log tbody tr")).to_have_count(1)
+        assert server.stop() == 0
+        expect(told).to_have_text("Not connected; trying again.")
+        again = Server(tmp_path / "data", "--port", server.url.rpartition(":")[2])
+        note(nora)
+        expect(page.locator("#log tbody tr")).to_have_count(2, timeout=60_000)
+        expect(told).to_have_text("Live.")
+    assert again.stop() == 0
