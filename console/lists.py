@@ -85,7 +85,7 @@ def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserO
     is_all = found["total"] <= len(listed)
     if chosen in dict(listed) and is_all:
         return ChooserOptions(uri, listed, chosen)
-    # What is chosen may fit no more: it is shown all the same, or the form would choose something else by itself.
+    # What is chosen may fit no more: it is shown anyway, or the form would choose something else by itself.
     present = options(search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
     if is_all:
         return ChooserOptions(uri, listed + present, chosen)

@@ -84,7 +84,7 @@ def _of_methods(listed: yaml.SequenceNode) -> Iterator[Mistake]:
 
 
 def _is_yaml(reason: str) -> bool:
-    """Whether a text that scopes.parse refuses for this reason could be read as YAML all the same."""
+    """Whether a text that scopes.parse refuses for this reason could be read as YAML anyway."""
     return reason.startswith(("scope ", "an endpoint ", "the label ", "'"))
 
 

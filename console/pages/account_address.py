@@ -39,7 +39,7 @@ def ask(visit: Visit) -> PageResponse:
 def send_again(visit: Visit) -> PageResponse:
     """Mail the link once more."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)
-    visit.tell("Another mail is on its way; the link in the one before works no more.")
+    visit.tell("Another mail is on its way; the link in the one before no longer works.")
     return see(BACK)
 
 
@@ -56,7 +56,7 @@ def take_back(visit: Visit) -> PageResponse:
 
 @page("GET", CONFIRM)
 def show_confirm(visit: Visit) -> PageResponse:
-    """What is to be confirmed. Raises NotFound for a link that works no more, or is somebody else's."""
+    """What is to be confirmed. Raises NotFound for a link that no longer works, or is somebody else's."""
     change = login_address.of_code(visit.ctx, visit.arguments["code"])
     return render(visit, "confirm_address.html", form=Form(), change=change, code=visit.arguments["code"])
 

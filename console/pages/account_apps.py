@@ -40,5 +40,5 @@ def revoke(visit: Visit) -> PageResponse:
 def revoke_token(visit: Visit) -> PageResponse:
     """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
-    visit.tell("The token works no more.")
+    visit.tell("The token no longer works.")
     return see(f"{BASE}#tokens")

@@ -122,7 +122,7 @@ def rotate(visit: Visit) -> PageResponse:
         return _rotate(visit, app, form)
     until = visit.now + int(form.get("overlap"))
     made = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
-    old = f"works until {moment(visit, until)}" if until > visit.now else "works no more"
+    old = f"works until {moment(visit, until)}" if until > visit.now else "no longer works"
     return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False, old=old)
 
 
@@ -130,7 +130,7 @@ def rotate(visit: Visit) -> PageResponse:
 def end_secret(visit: Visit) -> PageResponse:
     """End the old secret before its time."""
     records.update(visit.ctx, URI, visit.id, {"overlap_until": visit.now})
-    visit.tell("The old secret works no more.")
+    visit.tell("The old secret no longer works.")
     return see(f"{BASE}/{visit.id}")
 
 

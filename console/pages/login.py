@@ -106,7 +106,7 @@ def forgotten(visit: Visit) -> PageResponse:
 
 @page("GET", "/reset/{code}", "anyone")
 def show_reset(visit: Visit) -> PageResponse:
-    """The form behind a link. Raises NotFound for one that works no more."""
+    """The form behind a link. Raises NotFound for one that no longer works."""
     password_change.worker_of_link(visit.service, visit.arguments["code"], visit.now)
     return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
 

@@ -179,7 +179,7 @@ def show_result(visit: Visit) -> PageResponse:
     """What an import made. Raises NotFound when it is told no more."""
     found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
     if found is None:
-        raise NotFound("What this import made is told no more. The records are there all the same: look for them.")
+        raise NotFound("What this import made is told no more. The records are there anyway: look for them.")
     name, imported = found
     return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
 

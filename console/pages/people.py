@@ -102,7 +102,7 @@ def invite(visit: Visit) -> PageResponse:
 def mail_confirmation(visit: Visit) -> PageResponse:
     """Mail the link once more that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
-    visit.tell("Another mail is on its way; the link in the one before works no more.")
+    visit.tell("Another mail is on its way; the link in the one before no longer works.")
     return see(_path(visit.id))
 
 

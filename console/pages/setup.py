@@ -82,7 +82,7 @@ def _check(form: Form, password: str, again: str) -> None:
 
 
 def _over(visit: Visit) -> PageResponse | None:
-    """What a link shows that works no more, with the way to a new one; None for one that works."""
+    """What a link shows that no longer works, with the way to a new one; None for one that works."""
     if setup.is_open(visit.service, visit.arguments["code"], visit.now):
         return None
     return render(

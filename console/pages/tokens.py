@@ -82,7 +82,7 @@ def revoke_all(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
-    visit.tell("The token works no more.")
+    visit.tell("The token no longer works.")
     return see(f"{BASE}#tokens")
 
 

@@ -35,5 +35,5 @@ def worker_of(tx: Transaction, code: str, now: int) -> int | None:
 
 
 def use_up(tx: Transaction, worker_id: int) -> None:
-    """The link of a worker works no more."""
+    """The link of a worker no longer works."""
     tx.delete(PASSWORD_LINK, worker_id=worker_id)

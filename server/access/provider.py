@@ -163,7 +163,7 @@ def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, 
     """Raises Invalid for a form that is not the one shown, or is too old."""
     at = whole_in(given.partition(".")[0], max(now - SEAL_SECONDS, 0), now)
     if at is None or not hmac.compare_digest(given.encode(), seal(service, asked, worker_id, at).encode()):
-        raise Invalid("this page is too old, or not the one that you were shown; look at it once more", field="seal")
+        raise Invalid("this page has expired; open it again", field="seal")
 
 
 def allow(

@@ -64,7 +64,7 @@ def check_policy(text: str) -> list[Mistake]:
 
 
 def warn_of_policy(text: str) -> list[Mistake]:
-    """What has no effect in a policy that can be saved all the same."""
+    """What has no effect in a policy that can be saved anyway."""
     try:
         document = parse(text)
     except KataSyntax:

@@ -1,4 +1,4 @@
-"""Looks at what automations were before, and brings it back. Kept they are by automation/versions.py.
+"""Looks at what automations were before, and brings it back. Kept by automation/versions.py.
 
 Source: ours."""
 

@@ -1,5 +1,5 @@
 """Record types and fields that a script names and that this service does not have: told while somebody types. A script
-is saved with them all the same, since a package or another administrator may make them afterwards."""
+is saved with them anyway, since a package or another administrator may make them afterwards."""
 
 from collections.abc import Iterator
 

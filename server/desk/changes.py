@@ -99,7 +99,7 @@ class ToldChange:
 @dataclass(frozen=True, slots=True)
 class ChangePage:
     """Changes in their order. cursor: behind those that were looked at; what was written since is asked for with it.
-    has_more: whether there is something behind it already; a page may hold few of them, or none, all the same."""
+    has_more: whether there is something behind it already; a page may hold few of them, or none, anyway."""
 
     changes: list[ToldChange]
     cursor: int

@@ -65,7 +65,7 @@ def list_items(ctx: Context) -> list[Item]:
 
 
 def put_away(ctx: Context) -> None:
-    """The worker who asks sees the list no more."""
+    """The worker who asks no longer sees the list."""
     ctx.service.store.write(lambda tx: tx.put(PUT_AWAY, {"worker_id": ctx.actor.worker_id, "at": ctx.now}))
 
 

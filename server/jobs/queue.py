@@ -99,7 +99,7 @@ def run_name() -> str:
 
 
 def begin_run() -> None:
-    """The service starts again in this process: claims that were made until now are those of nobody, also where a
+    """The service starts again in this process: claims made until now belong to nobody, also where a
     restored database holds them."""
     global _run_name
     _run_name = secrets.token_hex(6)

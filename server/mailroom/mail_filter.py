@@ -144,7 +144,7 @@ def _id(place: Mapping[str, Any], name: str) -> int:
 
 def write_customs(writing: RecordWriter, customs: Mapping[str, Any], ticket_id: int, message_id: int) -> None:
     """Keep values of custom fields where their fields belong. A wrong one is told in the automation log; the mail is
-    kept all the same."""
+    kept anyway."""
     if not customs:
         return
     service, known = writing.as_service(), custom.definitions(writing.tx)

@@ -65,7 +65,7 @@ class OutboundRequest:
 
 @dataclass(frozen=True)
 class Signer:
-    """What signs requests. renewed: answers another one, given seconds, for when this one's proof is taken no more."""
+    """What signs requests. renewed: answers another one, given seconds, for when this proof is no longer accepted."""
 
     sign: Callable[[OutboundRequest], OutboundRequest]
     renewed: "Callable[[float], Signer] | None" = None

@@ -118,7 +118,7 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
         failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:
-        # A mail is never lost for a fault of ours: it stays queued like one that a server did not take.
+        # A mail is never lost through a bug of ours: it stays queued like one that a server did not take.
         _log.exception("mail.failed", draft=draft_id)
         failure = DeliveryFailure("an internal error; the log tells more")
     else:

@@ -24,7 +24,7 @@ from server.records.custom_record import MAX_CUSTOM_TYPES
 from server.records.shared import custom_types
 from server.store.transaction import Transaction
 
-NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them all the same
+NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them anyway
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
 MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
 

@@ -80,7 +80,7 @@ def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
 
 
 def send_again(ctx: Context, worker_id: int) -> None:
-    """Mail the link once more; the one before works no more. Raises AdminOnly, NotFound."""
+    """Mail the link once more; the one before no longer works. Raises AdminOnly, NotFound."""
     _require_own_or_admin(ctx, worker_id)
 
     def write(tx: Transaction) -> None:
@@ -105,7 +105,7 @@ def take_back(ctx: Context, worker_id: int) -> None:
 
 
 def of_code(ctx: Context, code: str) -> LoginChange:
-    """The change that a link confirms, of the worker who is signed in. Raises NotFound for one that works no more."""
+    """The change that a link confirms, of the worker who is signed in. Raises NotFound for one that no longer works."""
     return ctx.service.store.read(lambda tx: _of_code(ctx, tx, code))
 
 

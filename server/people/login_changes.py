@@ -69,7 +69,7 @@ def drop(tx: Transaction, worker_id: int) -> None:
 
 
 def new_code(tx: Transaction, change: LoginChange, expires_at: int) -> str:
-    """The code of a new link for a change that waits; one before works no more."""
+    """The code of a new link for a change that waits; one before no longer works."""
     code = secrets.token_urlsafe(32)
     _put(tx, change, digest(code), expires_at)
     return code

@@ -110,7 +110,7 @@ def send_to(writing: RecordWriter, email: str, subject: str, text: str, values: 
 
 
 def worker_of_link(service: Service, code: str, now: int) -> int:
-    """The worker whose password a link may set. Raises NotFound for one that works no more."""
+    """The worker whose password a link may set. Raises NotFound for one that no longer works."""
     worker_id = service.store.read(lambda tx: password_links.worker_of(tx, code, now))
     if worker_id is None:
         raise NotFound(GONE)

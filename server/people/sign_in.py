@@ -59,7 +59,7 @@ class _Candidate:
 
 
 def by_password(ctx: Context, email: str, password: str, peer: Peer, is_remembered: bool = False) -> NewSession:
-    """Start a session. is_remembered: it does not end for want of requests.
+    """Start a session. is_remembered: it does not expire when idle.
 
     Takes as long as hashing a password does. Raises NotAuthenticated for what is wrong, TooMany, Forbidden with the
     reason when an automation refuses."""

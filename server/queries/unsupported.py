@@ -8,7 +8,7 @@ from server.queries.query_type import QueryResult, QueryType
 
 
 class UnsupportedQuery(QueryType):
-    """reason: why, for the message. Its keys are checked all the same."""
+    """reason: why, for the message. Its keys are checked anyway."""
 
     reason: ClassVar[str] = "is not available on this installation"
     is_quick = True

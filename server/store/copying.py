@@ -30,7 +30,7 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
     is not there.
 
     at_rest: nobody uses the source, and nothing beside it is looked at. Raises Conflict when there is a target already
-    or another copy to it is being made, Full for want of room, Unavailable when it cannot be made for other reasons."""
+    or another copy to it is being made, Full for lack of room, Unavailable when it cannot be made for other reasons."""
     if target.exists():
         raise Conflict(f"{target} is there already, and nothing is written over; choose another name or remove it")
     part = target.with_name(target.name + PART)

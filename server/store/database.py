@@ -28,7 +28,7 @@ PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
 LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
 MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
-MAX_WARM = 4  # of them that keep their page caches: the others are those of a burst that is over
+MAX_WARM = 4  # of them that keep their page caches: the others were opened for a burst
 WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
 LOG = log.get("store")
@@ -113,7 +113,7 @@ class Store:
                 connection.execute("PRAGMA query_only=1").fetchall()
         except apsw.Error as error:
             raise as_helpdesk_error(error) from error
-        if can_write and connection.readonly("main"):  # SQLite opens such a file all the same, for reading
+        if can_write and connection.readonly("main"):  # SQLite opens such a file anyway, for reading
             connection.close()
             raise Damaged(f"{self.path} cannot be written; check its permissions")
         add_functions(connection)

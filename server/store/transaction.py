@@ -94,7 +94,7 @@ class Transaction:
         self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
 
     def _require_open(self) -> None:
-        """SQLite drops the whole transaction for want of room; what ran behind it would be committed by itself."""
+        """SQLite drops the whole transaction for lack of room; what ran behind it would be committed by itself."""
         if not self.connection.in_transaction:
             raise apsw.FullError("the transaction was dropped")
 

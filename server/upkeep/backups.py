@@ -134,7 +134,7 @@ def list_all_backups(settings: Settings) -> list[Backup]:
 def make(service: Service, now: int) -> Backup:
     """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
     Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
-    all the same. Source: ours."""
+    anyway. Source: ours."""
     settings = service.settings
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():

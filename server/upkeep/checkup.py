@@ -219,7 +219,7 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             "start the server; when it runs, its log tells why",
         )
     if waiting.jobs_failed:
-        yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are tried no more",
+        yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are no longer tried",
                       "the log tells why; correct that and have them run again")  # fmt: skip
     if waiting.mail_parked:
         yield Finding("mail", "problem", f"{_emails(waiting.mail_parked)} waiting, as the sender has no mail transport",
@@ -265,7 +265,7 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
             "see what `helpdesk check` tells of the database",
         )
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
-        yield Finding("backups", "warning", f"{folder} is on the disk of the data folder, and would be lost with it",
+        yield Finding("backups", "warning", f"{folder} is on the disk of the data folder and would be lost with it",
                       "choose a folder on another disk, or copy them elsewhere")  # fmt: skip
     else:
         yield Finding("backups", "ok", f"the newest is {newest.path.name}, {newest.bytes // MIB:,} MiB")

@@ -21,7 +21,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
-        yield Finding("mail", "warning", "there is no mail transport: mail waits and is not sent",
+        yield Finding("mail", "warning", "no mail transport is configured: mail is waiting",
                       "create one in the console, under Mail; the first becomes the default")  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
@@ -35,7 +35,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
         )
     if dead_letters.exist(service.settings):
         yield Finding(
-            "mail", "warning", "mail could not be taken, and is kept", "look at it in the console: Mail, Failed mail"
+            "mail", "warning", "some mail could not be processed, and is kept", "open Mail, Failed mail in the console"
         )
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"

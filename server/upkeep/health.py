@@ -34,10 +34,10 @@ LOG = log.get("health")
 
 @dataclass(frozen=True)
 class Backlog:
-    """What waits. jobs_due: jobs that could run now, oldest_job_seconds how long the first of them could.
+    """The queues. jobs_due: jobs that could run now, oldest_job_seconds how long the first of them could.
 
-    jobs_failed: jobs that are tried no more. mail_queued: mail to be sent now or later, mail_failing of it after a
-    failure, mail_parked for want of a mail server. queue_messages: messages in the queues of automations."""
+    jobs_failed: jobs that are no longer tried. mail_queued: mail to be sent now or later, mail_failing of it after a
+    failure, mail_parked because no mail server is configured. queue_messages: messages in the queues of automations."""
 
     jobs_due: int
     jobs_later: int
@@ -96,7 +96,7 @@ def of_running(service: Service) -> Watch:
 
 
 def backlog(tx: Transaction, now: int) -> Backlog:
-    """What waits at `now`, in Unix seconds. Source: ours."""
+    """The queues at `now`, in Unix seconds. Source: ours."""
     job, outgoing, message = JOB.sql, OUTGOING.sql, QUEUE_MESSAGE.sql
     draft = table_named("draft")
     due = tx.row(
@@ -184,7 +184,7 @@ def is_writable(store: Store) -> bool:
 
 
 def waiting(ctx: Context) -> Backlog:
-    """What waits in the service. Raises AdminOnly."""
+    """The queues of the service. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
     return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
 

@@ -72,7 +72,7 @@ class Restores:
         own = own_context(service)  # who it was need not be in this database, or may be somebody else there
         try:
             log_restored(own.as_actor(replace(own.actor, name=last.by), own.tz), last.name, last.kept)
-        except HelpdeskError:  # such as a full disk: the service is of use all the same
+        except HelpdeskError:  # such as a full disk: the service is of use anyway
             _log.exception("restore.not_noted")
 
     def begin(self, file: Path, store: Store, by: str, now: int) -> None:

@@ -115,7 +115,7 @@ def _looked(far: Mapping[Hashable, Look]) -> dict[Hashable, str]:
 
 
 def _far_ends(service: Service, now: int) -> dict[Hashable, Look]:
-    """{what takes long to look at: the look at it}."""
+    """{what takes long to check: the check}."""
     found: dict[Hashable, Look] = {}
 
     def note(what: Hashable, look: Look) -> None:

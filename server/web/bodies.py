@@ -28,7 +28,7 @@ class BodyMeter:
 
     def take(self, sharers: Iterable[str], size: int, of_request: int) -> None:
         """Count `size` more bytes of a request, which holds `of_request` with them. sharers: whose share they come out
-        of. Raises Unavailable, and counts them all the same, when nothing is left; one request alone may be as large
+        of. Raises Unavailable, and counts them anyway, when nothing is left; one request alone may be as large
         as its site lets it be."""
         times = 1 if of_request > SMALL_BODY_BYTES else 2
         is_over = False
@@ -40,7 +40,7 @@ class BodyMeter:
             raise Unavailable("too many large requests at once; try again", retry_after=RETRY_SECONDS)
 
     def let_go(self, sharers: Iterable[str], size: int) -> None:
-        """Count that many bytes no more."""
+        """Stop counting that many bytes."""
         for each, _ in _bounds(sharers):
             left = self._held.pop(each, 0) - size
             if left > 0:

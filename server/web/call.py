@@ -10,7 +10,7 @@ from server.errors import NotFound
 from server.records.shared.scopes import Scope
 from server.web.params import Params
 
-SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one all the same, it runs nothing
+SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one anyway, it runs nothing
 
 
 @dataclass(frozen=True)

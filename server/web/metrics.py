@@ -23,11 +23,11 @@ PREFIX = "helpdesk_"
 BACKLOG = {
     "jobs_due": "Jobs that could run now.",
     "jobs_later": "Jobs that are due later.",
-    "jobs_failed": "Jobs that failed too often and are tried no more.",
+    "jobs_failed": "Jobs that failed too often and are no longer tried.",
     "oldest_job_seconds": "How long the job that is due the longest could have run.",
     "mail_queued": "Mail that waits to be sent, now or later.",
     "mail_failing": "Mail of these that could not be sent so far.",
-    "mail_parked": "Mail that waits for want of a mail server.",
+    "mail_parked": "Mail that waits because no mail server is configured.",
     "queue_messages": "Messages in the queues of automations.",
 }
 
@@ -38,7 +38,7 @@ def as_json(value: object) -> bytes:
 
 
 def backlog(service: Service, found: Health) -> dict[str, int] | None:
-    """What waits, by name; None where the database cannot tell. found: whether the service is well."""
+    """The queues, by name; None where the database cannot tell. found: whether the service is well."""
     if not found.database_readable:
         return None
     try:

@@ -326,7 +326,7 @@ class Exchange(HTTPMessageDelegate):
         return self.site
 
     def _answer_early(self, answer: Answer) -> None:
-        """Before the body is there. Clients that send it all the same before they look get their answer, too: up to a
+        """Before the body is there. Clients that send it anyway before they look get their answer, too: up to a
         bound it is read and thrown away, then the connection is closed."""
         headers = self.request.headers
         asks_first = "Expect" in headers

@@ -158,7 +158,7 @@ def script_names(tree: Tree) -> dict[str, Any]:
 
 
 def _tree(decode: Any, *arguments: Any) -> Tree:
-    """What can be read; a form that is broken has no parameters, since its bytes are in request_body all the same."""
+    """What can be read; a form that is broken has no parameters, since its bytes are in request_body anyway."""
     try:
         found: Tree = decode(*arguments)
         return found

@@ -249,7 +249,7 @@ def _sending(api: Api) -> int:
 def _of_group(api: Api) -> int:
     id = _sending(api)
     made(api, "group", reply_address_id=id)
-    api.update("address", id, mail_transport_id=0).ok()  # the group has it all the same
+    api.update("address", id, mail_transport_id=0).ok()  # the group has it anyway
     return id
 
 

@@ -65,7 +65,7 @@ def test_a_secret_is_replaced_watched_and_ended(signed_in: Visitor, server: Serv
     assert known(server.url, app) == (401, "invalid_client") and known(server.url, new) == (200, "")
     assert "</span> old one<" not in signed_in.get(page).text
     at_once = signed_in.send(f"{page}/rotate", {"overlap": "0"})
-    assert "works no more" in at_once.text and known(server.url, new) == (401, "invalid_client")
+    assert "no longer works" in at_once.text and known(server.url, new) == (401, "invalid_client")
     for overlap in ("604801", "-1", "x"):
         assert signed_in.send(f"{page}/rotate", {"overlap": overlap}).status_code == 422
 
@@ -251,5 +251,5 @@ def test_a_secret_is_replaced_without_scripts(chromium: Browser, server: Server,
         plain.get_by_role("link", name="Done").click()
         plain.get_by_role("button", name="End it now").click()
         plain.get_by_role("button", name="End it now").click()
-        expect(plain.locator("#toasts")).to_contain_text("The old secret works no more.")
+        expect(plain.locator("#toasts")).to_contain_text("The old secret no longer works.")
         assert secret not in plain.content() and known(server.url, app) == (401, "invalid_client")

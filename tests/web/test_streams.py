@@ -198,7 +198,7 @@ def test_there_are_no_more_than_the_settings_say_and_they_are_counted(small: tup
         for stream in (first, second, third):
             stream.change()
         assert numbers(server) == {"streams": 3, "stream_events_total": 3, "streams_cut_total": 0}
-        milo.record("worker", nora.ids["milo"]).ok()  # the token of a stream may ask all the same
+        milo.record("worker", nora.ids["milo"]).ok()  # the token of a stream may ask anyway
         assert Log(nora).told() == []
     with ExitStack() as opened:  # who went has left the room to others
         again = until(lambda: opened.enter_context(Following(olga, types="org")))

@@ -36,7 +36,7 @@ def send(url: str, *pieces: bytes) -> Heard:
             for piece in pieces:
                 connection.sendall(piece)
         except OSError:
-            pass  # it has closed; its answer may be there all the same
+            pass  # it has closed; its answer may be there anyway
         return hear(connection)
 
 

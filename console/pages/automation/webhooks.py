@@ -171,7 +171,7 @@ def show_rotate(visit: Visit) -> PageResponse:
 def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
     tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
-    visit.tell("The old address works no more.")
+    visit.tell("The old address no longer works.")
     return see(f"{BASE}/{visit.id}")
 
 
@@ -183,7 +183,7 @@ def rotate(visit: Visit) -> PageResponse:
         return _rotate(visit, lists.record(visit, URI, visit.id), form)
     seconds = int(form.get("overlap"))
     tokens.rotate(visit.ctx, visit.id, seconds)
-    until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "works no more"
+    until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "no longer works"
     visit.tell(f"The webhook has a new address. The old one {until}.")
     return see(f"{BASE}/{visit.id}")
 

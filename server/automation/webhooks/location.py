@@ -1,7 +1,7 @@
 """Where a webhook is called, and what of a request there is not for its script. Source: ours.
 
 A webhook answers from the address of the console unless webhook_base_url gives webhooks a host of their own. A browser
-sends the console's cookies along all the same."""
+sends the console's cookies along anyway."""
 
 import re
 from dataclasses import dataclass
