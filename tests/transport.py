@@ -1,0 +1,70 @@
+"""Requests of the tests by the standard library: requests.Session takes longer over one than the service does.
+
+What comes back is a requests.Response all the same, and what is sent is what that library would send."""
+
+import http.client
+import json
+import threading
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.models import RequestEncodingMixin
+from requests.structures import CaseInsensitiveDict
+from requests.utils import requote_uri
+from urllib3.util.connection import is_connection_dropped
+
+KNOWN = frozenset(("params", "data", "json", "headers"))  # options; requests with others go through a session
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+TIMEOUT_SECONDS = 60
+encoded = RequestEncodingMixin._encode_params
+
+
+class Transport:
+    """Connections to one service, one for each thread that asks."""
+
+    def __init__(self, url: str) -> None:
+        self._address = urlsplit(url).netloc
+        self._own = threading.local()
+
+    def send(self, method: str, path: str, headers: dict[str, str], options: dict[str, Any]) -> requests.Response:
+        """The answer. Raises requests.ConnectionError. options: some of KNOWN."""
+        body, kind = _body(options)
+        query = encoded(options["params"]) if options.get("params") else ""
+        target = requote_uri(path + (("&" if "?" in path else "?") + query if query else ""))
+        told = {**headers, **({"Content-Type": kind} if kind else {}), **(options.get("headers") or {})}
+        try:
+            return self._sent(method, target, body, {name: text for name, text in told.items() if text is not None})
+        except (OSError, http.client.HTTPException) as error:
+            self._own.__dict__.pop("connection", None)
+            raise requests.ConnectionError(error) from error
+
+    def _sent(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> requests.Response:
+        connection = self._connection()
+        connection.request(method, target, body, headers)
+        answer = connection.getresponse()
+        response = requests.Response()
+        response._content = answer.read()
+        response.status_code, response.reason = answer.status, answer.reason
+        response.headers = CaseInsensitiveDict(answer.getheaders())
+        response.url = f"http://{self._address}{target}"
+        response.encoding = "utf-8"
+        return response
+
+    def _connection(self) -> http.client.HTTPConnection:
+        found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if found is None or is_connection_dropped(found):  # type: ignore[arg-type]
+            found = self._own.connection = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
+        return found
+
+
+def _body(options: dict[str, Any]) -> tuple[bytes | None, str]:
+    """The body and its content type."""
+    if options.get("json") is not None:
+        return json.dumps(options["json"]).encode(), JSON
+    data = options.get("data")
+    if not data:
+        return None, ""
+    if isinstance(data, bytes | str):
+        return (data.encode() if isinstance(data, str) else data), ""
+    return encoded(data).encode(), FORM
