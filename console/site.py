@@ -20,7 +20,7 @@ from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
-from server.web.server import Pool, Request, Site, announced
+from server.web.site import Pool, Request, Site, announced
 from server.web.streams import Follower
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting

@@ -70,7 +70,8 @@ from server.web.monitoring import MonitoringSites
 from server.web.openapi.site import PATH as OPENAPI_PATH
 from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
-from server.web.server import CUT_HEAD_BYTES, Front, Site
+from server.web.server import CUT_HEAD_BYTES, Front
+from server.web.site import Site
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 

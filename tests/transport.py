@@ -12,7 +12,7 @@ import requests
 from requests.models import RequestEncodingMixin
 from requests.structures import CaseInsensitiveDict
 from requests.utils import requote_uri
-from urllib3.util.connection import is_connection_dropped
+from urllib3.util.wait import wait_for_read
 
 KNOWN = frozenset(("params", "data", "json", "headers"))  # options; requests with others go through a session
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
@@ -49,11 +49,13 @@ class Transport:
         response.headers = CaseInsensitiveDict(answer.getheaders())
         response.url = f"http://{self._address}{target}"
         response.encoding = "utf-8"
+        response.request = sent = requests.PreparedRequest()
+        sent.method, sent.url, sent.body, sent.headers = method, response.url, body, CaseInsensitiveDict(headers)
         return response
 
     def _connection(self) -> http.client.HTTPConnection:
         found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if found is None or is_connection_dropped(found):  # type: ignore[arg-type]
+        if found is None or (found.sock is not None and wait_for_read(found.sock, 0)):  # the service has closed it
             found = self._own.connection = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
         return found
 

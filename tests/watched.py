@@ -17,7 +17,7 @@ from server.store.writer import PendingWrite, Write, Writer
 from server.web import rest_site
 from server.web.forms import Tree
 from server.web.routes import Endpoint
-from server.web.server import Request
+from server.web.site import Request
 from tests.cheap import cheap_hashes
 from tests.composed_anew import composed_anew
 

@@ -34,7 +34,7 @@ from server.web.openapi.parameters import FORM
 from server.web.openapi.site import PATH as DOCUMENT
 from server.web.rest_site import RestSite
 from server.web.routes import ENDPOINTS
-from server.web.server import Request
+from server.web.site import Request
 
 BASE = "/api"
 AS, WITH = "as", "with"  # the fields that say as which app, and with which of its scopes, a request is sent

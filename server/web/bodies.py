@@ -3,13 +3,14 @@ and for each site that anybody may send to, so that none takes what the others n
 
 from collections.abc import Callable, Iterable
 
-from server.errors import Unavailable
+from server.errors import TooLarge, Unavailable
 
 MAX_BODIES_BYTES = 512 * 1024 * 1024  # of all requests under way, in memory; further large ones are told to come back
 SHARES = 4  # of the bound: one address has one of them, and so has all that is sent to webhooks
 SMALL_BODY_BYTES = 256 * 1024  # up to here a request may go on until twice of the bound, or of its share, is held
 LARGE_BYTES = 16 * 1024 * 1024  # held at once; when they are let go of, the system is given its memory back
 RETRY_SECONDS = 1
+DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
 ALL = ""
 
 
@@ -48,6 +49,64 @@ class BodyMeter:
         if self._was_large and self.held <= LARGE_BYTES:
             self._was_large = False
             self._after_large()
+
+
+class IncomingBody:
+    """The body of one request as it arrives. limit: of its site, in bytes. sharers: whose share of the memory it comes
+    out of."""
+
+    def __init__(self, meter: BodyMeter) -> None:
+        self.limit = 0
+        self.sharers: tuple[str, ...] = ()
+        self._meter = meter
+        self._pieces: list[bytes] = []
+        self._received = 0
+        self._held = 0
+
+    @property
+    def is_arriving(self) -> bool:
+        """Whether some of it is here, and not all."""
+        return bool(self._pieces)
+
+    def take(self, chunk: bytes) -> None:
+        """Keep one more piece. Raises TooLarge, Unavailable, and has let go of all of it then."""
+        self._received += len(chunk)
+        if self._received > self.limit:
+            self.let_go()
+            raise self.too_large()
+        self._pieces.append(chunk)
+        self._held += len(chunk)
+        try:
+            self._meter.take(self.sharers, len(chunk), self._held)
+        except Unavailable:
+            self.let_go()
+            raise
+
+    def discard(self, chunk: bytes) -> bool:
+        """Throw one more piece away. Whether that is more than anybody is listened to."""
+        self._received += len(chunk)
+        return self._received > self.most_discarded
+
+    @property
+    def most_discarded(self) -> int:
+        """Bytes that are read and thrown away."""
+        return self.limit * DISCARD_FACTOR
+
+    def whole(self) -> bytes:
+        """All of it, once."""
+        body = b"".join(self._pieces)
+        self._pieces.clear()
+        return body
+
+    def let_go(self) -> None:
+        """It is answered, or not wanted: its memory is for others."""
+        self._pieces.clear()
+        if self._held:
+            self._meter.let_go(self.sharers, self._held)
+            self._held = 0
+
+    def too_large(self) -> TooLarge:
+        return TooLarge(f"the body is larger than {self.limit} bytes, the most that this address takes")
 
 
 def _bounds(sharers: Iterable[str]) -> list[tuple[str, int]]:

@@ -13,8 +13,9 @@ from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
 from server.upkeep.verdict import Verdict
 from server.web import metrics
 from server.web.call import Answer
+from server.web.hosts import is_within, networks
 from server.web.meter import Meter
-from server.web.server import Pool, Request, Site, is_within, networks, unless_read
+from server.web.site import Pool, Request, Site, unless_read
 
 HEALTH, METRICS = "/health", "/metrics"
 LOOK_NOW = "look=now"

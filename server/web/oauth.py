@@ -20,7 +20,7 @@ from server.web import errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
 from server.web.rate import RateLimiter
-from server.web.server import Request, Site, content_type, unless_read
+from server.web.site import Request, Site, content_type, unless_read
 
 AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"

@@ -15,7 +15,7 @@ from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
 from server.web.routes import ENDPOINTS, Endpoint, Router
-from server.web.server import Request, Site, content_type, unsupported
+from server.web.site import Request, Site, content_type, unsupported
 from server.web.streams import Follower
 
 PREFIX, ENDING = "/rest/", ".json"

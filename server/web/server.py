@@ -6,18 +6,10 @@ out; small writes go straight to the writer; everything else runs on a worker th
 is web/rest/."""
 
 import asyncio
-import email.utils
-import ipaddress
-import itertools
-import re
-import secrets
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from http import HTTPStatus
 from typing import Any
 
 from tornado.httputil import (
@@ -25,145 +17,38 @@ from tornado.httputil import (
     HTTPHeaders,
     HTTPMessageDelegate,
     HTTPServerConnectionDelegate,
-    RequestStartLine,
-    ResponseStartLine,
 )
 from tornado.iostream import StreamClosedError
 
-from server import clock, log, memory, passwords
+from server import log, memory, passwords
 from server.access import lockout
 from server.context import Service
 from server.errors import (
     HelpdeskError,
-    Invalid,
-    Malformed,
     NotFound,
-    NotOffered,
     TooLarge,
     Unavailable,
-    UnsupportedMedia,
 )
 from server.store.database import NotOnWriter, OutOfSteps
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 from server.web import envelope, errors
-from server.web.bodies import BodyMeter
+from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
+from server.web.heads import head, start_line
+from server.web.hosts import client_of, host_name, known_hosts, networks, require_host
 from server.web.meter import Meter
-from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
+from server.web.site import UNKNOWN_LENGTH, Pool, Request, Site, announced
+from server.web.streams import MEDIA_TYPE, Stream, Streams, stopping
 
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
 MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
-DISCARD_FACTOR = 4  # a body this many times its limit is read and thrown away, so that the client gets its answer
-UNKNOWN_LENGTH = -1
 HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than wait: those that find no place are told so
 MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
 BUSY_RETRY_SECONDS = 1
-READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
 NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
-FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "application/json")
-SECURITY_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "SAMEORIGIN",
-}
-
-
-_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_PROCESS = secrets.token_hex(3)  # with a count behind it: a random number for each request costs as much as a read
-_COUNT = itertools.count(0x1000)
-
-
-class Request:
-    """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
-    what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
-    there, looked up once by Site.resolve."""
-
-    __slots__ = (
-        "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries", "found",
-    )  # fmt: skip
-
-    def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
-        self.method = line.method
-        self.version = line.version
-        self.path, _, self.query = line.path.partition("?")
-        self.headers = headers
-        self.body = b""
-        self.client = client
-        self.peer = peer
-        self.route = ""
-        self.id = f"{_PROCESS}{next(_COUNT):x}"
-        self.started = time.perf_counter()
-        self.is_counted = False  # for the rate limit
-        self.queries = 0  # statements run for it
-        self.found: Any = None
-
-
-class Pool:
-    """Threads that answer requests, and how many requests may wait for one."""
-
-    def __init__(self, threads: int, queue: int, name: str) -> None:
-        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.name = name
-        self.waiting = 0
-        self.max_waiting = queue + threads
-
-
-class Site(ABC):
-    """One part of the service, by the beginning of its paths.
-
-    writing(request): the work to be done on the writer, inside its transaction, for a request that is small enough to
-    need no thread of its own; None for others.
-    answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
-    follower(request): who follows the feed of its answer.
-    resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
-    admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
-    whose body need not be. hashes(request): whether a password may have to be hashed for it; it waits in a queue of its
-    own then. share: a name for what all of its bodies together are counted under, "" for nothing.
-    is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
-    where nothing else does. pool: threads of its own, for answers that wait for others."""
-
-    is_json = True
-    is_apart = False
-    share = ""
-    pool: Pool | None = None
-
-    def resolve(self, request: Request) -> Any:
-        """What is at the path of a request, for `request.found`."""
-        return None
-
-    @abstractmethod
-    def limit(self, request: Request) -> int:
-        """The largest body in bytes."""
-
-    def admit(self, request: Request) -> Answer | None:
-        """The answer to a request whose body need not be read. Raises the errors of errors.py."""
-        return None
-
-    def hashes(self, request: Request) -> bool:
-        """Whether it is answered on the threads for passwords."""
-        return False
-
-    def inline(self, request: Request) -> bool:
-        return False
-
-    def writing(self, request: Request) -> Callable[[], Answer] | None:
-        return None
-
-    @abstractmethod
-    def answer(self, request: Request, steps: int | None) -> Answer:
-        """The answer. Raises the errors of errors.py, and OutOfSteps within a budget."""
-
-    def follower(self, request: Request) -> Follower:
-        """Who follows the feed of an answer; on the event loop. Raises the errors of errors.py."""
-        raise NotOffered(f"there is nothing to follow at {request.path[:200]}")
-
-    def failure(self, error: HelpdeskError) -> Answer | None:
-        """The answer to an error, where this part of the service has a form of its own for it."""
-        return None
 
 
 class Front(HTTPServerConnectionDelegate):
@@ -183,7 +68,7 @@ class Front(HTTPServerConnectionDelegate):
         self.steps = settings.inline_steps
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
-        self._hosts = (service.base_url, _known_hosts(service))
+        self._hosts = (service.base_url, known_hosts(service))
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
@@ -197,7 +82,7 @@ class Front(HTTPServerConnectionDelegate):
         """The names that we have now."""
         of, found = self._hosts
         if of != self.service.base_url:
-            self._hosts = (self.service.base_url, found := _known_hosts(self.service))
+            self._hosts = (self.service.base_url, found := known_hosts(self.service))
         return found
 
     def _show_gauges(self) -> None:
@@ -270,11 +155,7 @@ class Exchange(HTTPMessageDelegate):
         self.connection = connection
         self.request: Request
         self.site: Site | None = None
-        self.pieces: list[bytes] = []
-        self.received = 0
-        self.held = 0  # bytes of the body in memory
-        self.sharers: tuple[str, ...] = ()  # whose share of the memory they come out of
-        self.limit = 0
+        self.body = IncomingBody(front.bodies)
         self.refusal: HelpdeskError | None = None
         self.is_answered = False  # before the body is read; what comes of it is thrown away
         self.is_closed = False
@@ -290,7 +171,7 @@ class Exchange(HTTPMessageDelegate):
         self.request.route, self.site = self.front.site_of(path, headers.get("Host", ""))
         if self.site is not None:
             self.request.found = self.site.resolve(self.request)
-        self.limit = self.site.limit(self.request) if self.site is not None else 64 * 1024
+        self.body.limit = self.site.limit(self.request) if self.site is not None else 64 * 1024
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
         self.connection.set_max_body_size(sys.maxsize)  # type: ignore[attr-defined]
         length = announced(headers)
@@ -301,7 +182,7 @@ class Exchange(HTTPMessageDelegate):
                 if early is not None:
                     self._answer_early(early)
                 share = self.site.share if self.site is not None else ""
-                self.sharers = (lockout.address(self.request.client), *([share] if share else []))
+                self.body.sharers = (lockout.address(self.request.client), *([share] if share else []))
         except HelpdeskError as error:
             self.refusal = error
             if length:
@@ -315,12 +196,12 @@ class Exchange(HTTPMessageDelegate):
             raise TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
         if sum(len(name) + len(value) for name, value in headers.get_all()) > MAX_HEAD_CHARS:
             raise TooLarge(f"the headers are longer than {MAX_HEAD_CHARS} characters")
-        if length > self.limit:
-            raise self._too_large()
+        if length > self.body.limit:
+            raise self.body.too_large()
 
     def _require_site(self) -> Site:
         """Raises Malformed for a host that is not ours, NotFound for an address that nothing is at."""
-        self._check_host()
+        require_host(self.request, self.front.hosts)
         if self.site is None:
             raise NotFound(f"there is nothing at {self.request.path[:200]}")
         return self.site
@@ -333,37 +214,18 @@ class Exchange(HTTPMessageDelegate):
         if asks_first:
             del headers["Expect"]  # the framework would ask for the body
         self.is_answered = True
-        self._send(answer, close=asks_first or announced(headers) > self.limit * DISCARD_FACTOR)
+        self._send(answer, close=asks_first or announced(headers) > self.body.most_discarded)
 
     def data_received(self, chunk: bytes) -> None:
-        self.received += len(chunk)
         if self.is_answered:
-            if self.received > self.limit * DISCARD_FACTOR:
+            if self.body.discard(chunk):
                 self._end()
-        elif self.received > self.limit:
-            self._let_go()
-            self.refusal = self._too_large()
-            self._answer_early(self._failure(self.refusal))
-        else:
-            self._take(chunk)
-
-    def _take(self, chunk: bytes) -> None:
-        self.pieces.append(chunk)
-        self.held += len(chunk)
+            return
         try:
-            self.front.bodies.take(self.sharers, len(chunk), self.held)
-        except Unavailable as error:
-            self._let_go()
+            self.body.take(chunk)
+        except HelpdeskError as error:
             self.refusal = error
             self._answer_early(self._failure(error))
-
-    def _let_go(self) -> None:
-        """Of the body: it is answered, or not wanted."""
-        self.pieces.clear()
-        self.request.body = b""
-        if self.held:
-            self.front.bodies.let_go(self.sharers, self.held)
-            self.held = 0
 
     def _end(self) -> None:
         """The answer is complete. Closes the connection when there is more of the body to come."""
@@ -374,8 +236,7 @@ class Exchange(HTTPMessageDelegate):
         if self.is_answered:
             self._end()
             return
-        self.request.body = b"".join(self.pieces)
-        self.pieces.clear()
+        self.request.body = self.body.whole()
         front, request = self.front, self.request
         try:
             if self.refusal is not None:
@@ -399,8 +260,8 @@ class Exchange(HTTPMessageDelegate):
 
     def on_connection_close(self) -> None:
         self.is_closed = True
-        if self.pieces:  # the body never ended
-            self._let_go()
+        if self.body.is_arriving:  # it never ends
+            self.body.let_go()
 
     def _on_writer(self, work: Callable[[], Answer]) -> None:
         """Straight to the writer, without a worker thread between: two changes of thread instead of four."""
@@ -476,22 +337,6 @@ class Exchange(HTTPMessageDelegate):
         self.front.in_flight -= 1
         self._send(answer)
 
-    def _too_large(self) -> TooLarge:
-        return TooLarge(f"the body is larger than {self.limit} bytes, the most that this address takes")
-
-    def _check_host(self) -> None:
-        """Raises Malformed for a request that does not say once, and in due form, which host it is for."""
-        hosts = self.request.headers.get_list("Host")
-        host = hosts[0] if hosts else ""
-        if len(hosts) > 1:
-            raise Malformed("the request has several Host headers; send one")
-        if not host and self.request.version != "HTTP/1.0":
-            raise Malformed("the request has no Host header; send the name of this service")
-        if host and not _HOST.fullmatch(host):
-            raise Malformed(f"'{host[:100]}' is no host; send a name or an address, with a port where it has one")
-        if not _host_is_known(host, self.front.hosts):
-            raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")
-
     def _failure(self, error: HelpdeskError) -> Answer:
         status, _ = errors.status_and_code(error)
         headers = errors.headers(error, self.front.service.base_url)
@@ -526,10 +371,12 @@ class Exchange(HTTPMessageDelegate):
             body, kind = make(answer.payload), "application/json; charset=utf-8"
         if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
             body = b""
-        headers = self._headers(answer, kind, answer.length if answer.pieces is not None else len(body), close)
+        headers = head(
+            answer, kind, answer.length if answer.pieces is not None else len(body), close or self.front.is_stopping
+        )
         if not self.is_closed:
             try:
-                line = ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status))
+                line = start_line(answer.status)
                 self.connection.write_headers(line, headers, b"" if request.method == "HEAD" else body)
                 if not self.is_answered:  # else the connection would be closed, and the answer lost with it
                     self.connection.finish()
@@ -548,9 +395,9 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._failure(error))
             return
         if not self.is_closed:
-            headers = self._headers(answer, MEDIA_TYPE, UNKNOWN_LENGTH, False)
+            headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self.front.is_stopping)
             headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has more of them
-            self.connection.write_headers(ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status)), headers)
+            self.connection.write_headers(start_line(answer.status), headers)
             streams.add(Stream(self.connection, feed, follower, self.request.id))
         self._log(answer.status, 0)
 
@@ -560,8 +407,8 @@ class Exchange(HTTPMessageDelegate):
         self.front.in_flight += 1
         loop = asyncio.get_running_loop()
         try:
-            headers = self._headers(answer, answer.content_type, answer.length, False)
-            line = ResponseStartLine("HTTP/1.1", answer.status, _reason(answer.status))
+            headers = head(answer, answer.content_type, answer.length, self.front.is_stopping)
+            line = start_line(answer.status)
             await self.connection.write_headers(line, headers)
             pieces = answer.pieces()
             while True:
@@ -579,26 +426,10 @@ class Exchange(HTTPMessageDelegate):
             self.front.in_flight -= 1
             self._log(answer.status, answer.length)
 
-    def _headers(self, answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
-        headers = HTTPHeaders()
-        headers["Date"] = _http_date(clock.now())
-        for name, value in SECURITY_HEADERS.items():
-            headers[name] = value
-        if kind:
-            headers["Content-Type"] = kind
-        if answer.status not in (204, 304) and length != UNKNOWN_LENGTH:
-            headers["Content-Length"] = str(length)
-        for name, value in answer.headers.items():
-            headers[name] = value.replace("\r", " ").replace("\n", " ")
-        for cookie in answer.cookies:
-            headers.add("Set-Cookie", cookie)
-        if close or self.front.is_stopping:
-            headers["Connection"] = "close"
-        return headers
-
     def _log(self, status: int, length: int) -> None:
-        self._let_go()
         request = self.request
+        request.body = b""
+        self.body.let_go()
         seconds = time.perf_counter() - request.started
         self.front.meter.count(request.method, request.route, status, seconds)
         if self.front.logs_requests:
@@ -613,131 +444,3 @@ class Exchange(HTTPMessageDelegate):
                 queries=request.queries,
                 ms=round(seconds * 1000, 1),
             )
-
-
-def announced(headers: HTTPHeaders) -> int:
-    """How many bytes of a body are announced; UNKNOWN_LENGTH for one in chunks.
-
-    >>> announced(HTTPHeaders({"Content-Length": "12"})), announced(HTTPHeaders({"Transfer-Encoding": "chunked"}))
-    (12, -1)
-    """
-    if "Transfer-Encoding" in headers:
-        return UNKNOWN_LENGTH
-    length = headers.get("Content-Length", "")
-    return int(length) if length.isascii() and length.isdigit() else 0
-
-
-def content_type(request: Request) -> str:
-    """The media type of the body."""
-    return media_type(request.headers.get("Content-Type", ""))
-
-
-def media_type(header: str) -> str:
-    """The media type of a Content-Type header, lower case, without parameters."""
-    return header.partition(";")[0].strip().lower()
-
-
-def unless_read(request: Request) -> Answer | None:
-    """Where nothing can be written: None for a request that reads, else the answer to OPTIONS. Raises NotOffered."""
-    if request.method == "OPTIONS":
-        return Answer(status=204, headers={"Allow": READING})
-    if request.method not in ("GET", "HEAD"):
-        raise NotOffered(f"{request.method[:20]} is not offered at {request.path}, but {READING}", allow=READING)
-    return None
-
-
-def unsupported(kind: str) -> UnsupportedMedia:
-    """The error for a body that no endpoint reads."""
-    return UnsupportedMedia(f"a body of type '{kind[:80]}' is not read; send one of {', '.join(FORM_TYPES)}")
-
-
-Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
-
-
-def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Networks:
-    """Addresses and networks of a setting. Raises Invalid that names the wrong one."""
-    found = []
-    for each in listed:
-        try:
-            found.append(ipaddress.ip_network(each, strict=False))
-        except ValueError:
-            raise Invalid(f"{setting}: '{each}' is not an address or network, such as 10.0.0.0/8") from None
-    return tuple(found)
-
-
-def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
-    """The client's address, without a port: the peer, or what trusted proxies say of whom they speak for. The word of
-    anybody else in X-Forwarded-For counts for nothing."""
-    if not proxies:
-        return peer
-    hops = [_address_of(hop.strip()) for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
-    client = peer
-    while hops and is_within(client, proxies):
-        client = hops.pop()
-    return client
-
-
-def _address_of(hop: str) -> str:
-    """What a proxy tells, without the port that some put behind it.
-
-    >>> [_address_of(hop) for hop in ("192.0.2.1:567", "[2001:db8::1]:567", "[2001:db8::1]", "2001:db8::1", "unknown")]
-    ['192.0.2.1', '2001:db8::1', '2001:db8::1', '2001:db8::1', 'unknown']
-    """
-    if hop.startswith("["):
-        return hop[1:].partition("]")[0]
-    return hop.partition(":")[0] if hop.count(":") == 1 else hop
-
-
-def is_within(address: str, networks: Networks) -> bool:
-    """Whether an address is in one of these networks; False for what is no address."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:  # of a socket for both kinds
-        parsed = parsed.ipv4_mapped
-    return any(parsed in network for network in networks)
-
-
-def _reason(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
-
-
-_date: tuple[int, str] = (0, "")
-
-
-def _http_date(now: int) -> str:
-    global _date
-    if _date[0] != now:
-        _date = (now, email.utils.formatdate(now, usegmt=True))
-    return _date[1]
-
-
-def _known_hosts(service: Service) -> frozenset[str]:
-    base = service.base_url.partition("://")[2].partition("/")[0]
-    names = {"localhost", host_name(base), str(service.settings.host).lower(), service.settings.webhook_host} - {""}
-    names.update(str(name).lower() for name in service.settings.trusted_hosts)
-    return frozenset(names)
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without port."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host.partition("]")[0].lstrip("[")
-    return host.partition(":")[0].rstrip(".")
-
-
-def _host_is_known(host: str, known: frozenset[str]) -> bool:
-    """Names must be ours, against rebinding of foreign names; addresses cannot be rebound. No header: HTTP/1.0."""
-    name = host_name(host)
-    if not name or name in known:
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -21,8 +21,9 @@ from server.context import Context, Service
 from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
+from server.web.hosts import host_name
 from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
-from server.web.server import Pool, Request, Site, host_name, media_type
+from server.web.site import Pool, Request, Site, media_type
 
 PREFIX = "/webhooks/"
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))

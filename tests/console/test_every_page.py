@@ -14,7 +14,7 @@ from server import app, clock
 from server.access import sessions
 from server.errors import TimedOut
 from server.web.routes import ENDPOINTS, Router
-from server.web.server import Request
+from server.web.site import Request
 from tests.console import table
 from tests.console.browser import Browser, violations
 from tests.console.crowd import crowd

@@ -18,7 +18,7 @@ from console.charts import Series
 from console.visit import Visit
 from server.context import Context
 from server.errors import BadDataQuery
-from server.web.server import Request
+from server.web.site import Request
 from tests.console.browser import PHONE, Browser, violations
 from tests.console.visitor import Visitor
 from tests.records.desk import NOW, Desk

@@ -20,7 +20,7 @@ from server.jobs.queue import JOB
 from server.store.backup import verify
 from server.upkeep import backups, checkup, database_check, health, scheduled_jobs
 from server.upkeep.health import Health
-from server.web.server import Request
+from server.web.site import Request
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import MOST_LOADS, Visitor, loaded, place, text_of

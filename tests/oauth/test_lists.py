@@ -11,7 +11,7 @@ from server.errors import AdminOnly, Invalid, NotFound
 from server.people import app_tokens, token_lists
 from server.people.token_lists import TokenSelection
 from server.web.rest_site import RestSite
-from server.web.server import Request
+from server.web.site import Request
 from tests.oauth.apps import Apps, error_of
 from tests.records.desk import NOW, Desk
 

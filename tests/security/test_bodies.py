@@ -12,7 +12,8 @@ from server.web import bodies
 from server.web.bodies import SMALL_BODY_BYTES, BodyMeter
 from server.web.call import Answer
 from server.web.meter import Meter
-from server.web.server import Exchange, Request, Site
+from server.web.server import Exchange
+from server.web.site import Request, Site
 
 MOST = 4 * SMALL_BODY_BYTES
 CHUNK = b"x" * (SMALL_BODY_BYTES // 2)

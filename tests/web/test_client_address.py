@@ -4,7 +4,7 @@ import pytest
 from tornado.httputil import HTTPHeaders
 
 from server.errors import Invalid
-from server.web.server import client_of, networks
+from server.web.hosts import client_of, networks
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from server.upkeep import health, verdict
 from server.upkeep.health import Health, Pulse
 from server.web import monitoring
 from server.web.meter import BOUNDS, Meter
-from server.web.server import Pool, Request
+from server.web.site import Pool, Request
 from tests.records.desk import Desk
 from tests.service import Api, Server
 

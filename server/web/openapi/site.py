@@ -16,7 +16,7 @@ from server.web.forms import decode_query
 from server.web.openapi.document import document
 from server.web.rest_site import bearer
 from server.web.routes import ENDPOINTS
-from server.web.server import Request, Site, unless_read
+from server.web.site import Request, Site, unless_read
 
 PATH = "/openapi.json"
 DESCRIPTION: dict[str, Any] = {

@@ -1,0 +1,101 @@
+"""Who asks, and by which name: clients behind proxies, and the hosts that a request may be for."""
+
+import ipaddress
+import re
+
+from tornado.httputil import HTTPHeaders
+
+from server.context import Service
+from server.errors import Invalid, Malformed
+from server.web.site import Request
+
+_HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+
+
+Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+
+def networks(listed: tuple[str, ...], setting: str = "trusted_proxies") -> Networks:
+    """Addresses and networks of a setting. Raises Invalid that names the wrong one."""
+    found = []
+    for each in listed:
+        try:
+            found.append(ipaddress.ip_network(each, strict=False))
+        except ValueError:
+            raise Invalid(f"{setting}: '{each}' is not an address or network, such as 10.0.0.0/8") from None
+    return tuple(found)
+
+
+def client_of(peer: str, headers: HTTPHeaders, proxies: Networks) -> str:
+    """The client's address, without a port: the peer, or what trusted proxies say of whom they speak for. The word of
+    anybody else in X-Forwarded-For counts for nothing."""
+    if not proxies:
+        return peer
+    hops = [_address_of(hop.strip()) for hop in headers.get("X-Forwarded-For", "").split(",") if hop.strip()]
+    client = peer
+    while hops and is_within(client, proxies):
+        client = hops.pop()
+    return client
+
+
+def _address_of(hop: str) -> str:
+    """What a proxy tells, without the port that some put behind it.
+
+    >>> [_address_of(hop) for hop in ("192.0.2.1:567", "[2001:db8::1]:567", "[2001:db8::1]", "2001:db8::1", "unknown")]
+    ['192.0.2.1', '2001:db8::1', '2001:db8::1', '2001:db8::1', 'unknown']
+    """
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def is_within(address: str, networks: Networks) -> bool:
+    """Whether an address is in one of these networks; False for what is no address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped:  # of a socket for both kinds
+        parsed = parsed.ipv4_mapped
+    return any(parsed in network for network in networks)
+
+
+def known_hosts(service: Service) -> frozenset[str]:
+    base = service.base_url.partition("://")[2].partition("/")[0]
+    names = {"localhost", host_name(base), str(service.settings.host).lower(), service.settings.webhook_host} - {""}
+    names.update(str(name).lower() for name in service.settings.trusted_hosts)
+    return frozenset(names)
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without port."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host.partition("]")[0].lstrip("[")
+    return host.partition(":")[0].rstrip(".")
+
+
+def _host_is_known(host: str, known: frozenset[str]) -> bool:
+    """Names must be ours, against rebinding of foreign names; addresses cannot be rebound. No header: HTTP/1.0."""
+    name = host_name(host)
+    if not name or name in known:
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def require_host(request: Request, known: frozenset[str]) -> None:
+    """Raises Malformed for a request that does not say once, and in due form, which host it is for."""
+    hosts = request.headers.get_list("Host")
+    host = hosts[0] if hosts else ""
+    if len(hosts) > 1:
+        raise Malformed("the request has several Host headers; send one")
+    if not host and request.version != "HTTP/1.0":
+        raise Malformed("the request has no Host header; send the name of this service")
+    if host and not _HOST.fullmatch(host):
+        raise Malformed(f"'{host[:100]}' is no host; send a name or an address, with a port where it has one")
+    if not _host_is_known(host, known):
+        raise Malformed(f"this service is not called '{host[:100]}'; set base_url or trusted_hosts if it should be")
