@@ -32,6 +32,7 @@ CHANNEL = "changes"
 DAY_SECONDS = 86400
 MAX_KEPT = 2_000_000  # changes; the oldest go first, about
 LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
+SKIPPED = 1_000_000_000  # ids, more than the changes between a backup and its restore
 BATCH = 1000  # removed in one transaction
 _LOG: Any = CHANGE.sql
 
@@ -77,6 +78,13 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
 
     writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+def begin_anew(tx: Transaction) -> None:
+    """After a backup was restored: no cursor of before is good, neither one from before the backup nor one that was
+    given after it, whose changes are undone."""
+    tx.delete(CHANGE)
+    tx.reserve(CHANGE, SKIPPED)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

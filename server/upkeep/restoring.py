@@ -18,11 +18,13 @@ from server import log
 from server.access.actor import APP
 from server.access.service_actor import own_context
 from server.context import Context, Service
+from server.desk import changes
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, HelpdeskError, Invalid, Unavailable
 from server.store import backup
 from server.store.database import Store
 from server.store.store_local import StoreLocal
+from server.store.transaction import Transaction
 from server.upkeep import backups
 
 UNDER_WAY = ("copying", "checking", "stopping")
@@ -129,9 +131,15 @@ class Restores:
 
 
 def log_restored(ctx: Context, name: str, kept: str) -> None:
-    """Tell in the activity log of the restored database that it was restored. kept: the name of the one before."""
+    """Tell in the activity log of the restored database that it was restored; whoever follows its changes begins anew.
+    kept: the name of the one before."""
     told = {"file": name, "kept": kept or "nothing, as there was none"}
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("backup.restored", APP, 0, told))
+
+    def write(tx: Transaction) -> None:
+        changes.begin_anew(tx)
+        RecordWriter(ctx, tx).log("backup.restored", APP, 0, told)
+
+    ctx.service.store.write(write)
 
 
 def start(ctx: Context, name: str, typed: str) -> None:

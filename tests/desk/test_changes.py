@@ -4,6 +4,7 @@ import pytest
 
 from server.desk import changes, records
 from server.errors import Gone
+from server.upkeep import restoring
 from tests.desk.conftest import Post
 
 DAY = 86400
@@ -68,3 +69,16 @@ def test_who_looks_for_few_among_many_is_not_made_to_wait(desk: Post, monkeypatc
         cursor = found.cursor
         pages.append(([each.id for each in found.changes], found.cursor - before, found.has_more))
     assert pages == [([], 3, True), ([], 6, True), ([task], 8, False)]
+
+
+def test_no_cursor_of_before_is_good_after_a_backup_was_restored(desk: Post) -> None:
+    orgs(desk, 2)
+    backed_up = desk.read(changes.now)
+    later = [backed_up + 1, backed_up + 5000]  # given after the backup was made
+    restoring.log_restored(desk.context(), "helpdesk.db", "")
+    cursor = desk.read(changes.now)
+    made = orgs(desk, 1)
+    assert [each.id for each in page(desk, cursor).changes] == made
+    for old in (0, backed_up - 1, backed_up, *later):
+        with pytest.raises(Gone):
+            page(desk, old)
