@@ -46,6 +46,11 @@ def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
     return ctx.service.store.read(work, ctx.steps)
 
 
+def require_thread(ctx: Context) -> None:
+    """Before work that takes long. Raises OutOfSteps on the event loop, so that it is begun again on a thread."""
+    reading(ctx, lambda tx: tx.store.require_thread())
+
+
 def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
     """The dictionary of one record. Raises NotFound, Forbidden, NotOffered. Source: Records, Retrieve."""
     record_type = _offering(ctx, uri, "retrieve")

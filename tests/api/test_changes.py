@@ -287,6 +287,15 @@ def test_a_token_is_told_of_the_types_that_its_scopes_let_be_read(api: Api) -> N
     assert ("created", "ticket", id) in Log(api).told() or follower.found("tickets", f"id:{id}") == [id]
 
 
+def test_scopes_of_many_endpoints_are_looked_through_as_well(api: Api) -> None:
+    endpoints = ", ".join(f'"records/thing{number}/*"' for number in range(50))
+    app = made(api, "oauth_app", scopes=f'many: {{label: M, endpoints: [changes, {endpoints}, "records/org/*"]}}')
+    log = Log(token_for(api, app=app, scopes="many"))
+    made(api, "task")
+    org = made(api, "org")
+    assert log.told() == [("created", "org", org)]
+
+
 def test_a_token_without_the_scope_and_nobody_are_refused(actors: dict[str, Api], api: Api) -> None:
     app = made(api, "oauth_app", scopes='tickets: {label: T, endpoints: ["records/*"]}')
     assert token_for(api, app=app, scopes="tickets").get("/rest/changes.json").status == 403

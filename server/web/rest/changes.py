@@ -5,7 +5,7 @@ from typing import Any
 
 from server.context import Context
 from server.desk import changes
-from server.desk.records import reading
+from server.desk.records import reading, require_thread
 from server.digits import id_in
 from server.errors import Invalid, ScopeDenied, nearest
 from server.records.base import RecordType
@@ -18,6 +18,7 @@ from server.web.routes import Parameter, endpoint
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 LIMIT, MOST = 100, 500
+MANY_ENDPOINTS = 20  # of scopes; each is compared with the paths of all types
 MAX_KEPT = 64  # sets of scopes whose types are kept
 CHANGE = shapes.keys(
     type=shapes.TEXT, id=shapes.ID, event={"type": "string", "enum": ["created", "updated", "deleted"]}, at=shapes.TIME
@@ -98,6 +99,8 @@ def cursor_in(text: str, name: str = "since") -> int | None:
 def _wanted(call: EndpointCall, types: str) -> WantedTypes:
     """Raises Invalid, ScopeDenied."""
     registry = call.ctx.service.registry
+    if sum(len(each.endpoints) for each in call.scopes) > MANY_ENDPOINTS:
+        require_thread(call.ctx)
     seen = covered(registry, call.scopes)
     asked = frozenset(_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name)
     return WantedTypes(asked, registry, call.scopes)
