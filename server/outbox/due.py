@@ -100,12 +100,13 @@ def _realize(ctx: Context, draft_id: int, claim: str) -> bool:
     save = making.prepared(by, draft, is_checked)
 
     def write(tx: Transaction) -> bool:
-        present = RecordWriter(by, tx).record("draft", draft_id)
+        writing = RecordWriter(by, tx)
+        present = writing.record("draft", draft_id)
         if present is None or not present["is_queued"] or not rows.holds(tx, draft_id, claim):
             return False
-        if save(RecordWriter(by, tx), draft_id):
+        if save(writing, draft_id):
             return True
-        RecordWriter(by, tx).delete("draft", draft_id)  # kept on its ticket: nobody may get it
+        writing.delete("draft", draft_id)  # kept on its ticket: nobody may get it
         return False
 
     return ctx.service.store.write(write)
