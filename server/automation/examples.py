@@ -65,7 +65,7 @@ class ExampleCheck:
 def outcome(found: RunResult) -> str:
     """How a run ended, as a text that is compared with others.
 
-    >>> print(outcome(Result("return", {"a": 1})))
+    >>> print(outcome(RunResult("return", {"a": 1})))
     state: return
     {
      "a": 1

@@ -59,7 +59,7 @@ def tokens(q: str) -> list[SearchToken]:
     """The tokens of `q`, in order. Raises BadQuery for a quote or square bracket without its partner.
 
     >>> [token.value for token in tokens('status:(open) OR "a b"')][:4]
-    ['status', '(', Text(value='open', quoted=False, position=8), ')']
+    ['status', '(', SearchValue(value='open', quoted=False, position=8), ')']
     """
     found: list[SearchToken] = []
     end = len(q.rstrip(_SPACE))

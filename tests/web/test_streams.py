@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,12 @@ def ids(pipe: Pipe) -> list[int]:
     return [int(each) for each in re.findall(rb"id: (\d+)\ndata", pipe.written)]
 
 
+def apart(work: Coroutine[Any, Any, None]) -> None:
+    """Run it on an event loop of its own: a browser of other tests may keep one on this thread."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, work).result()
+
+
 def test_those_who_are_told_the_same_are_read_for_once(desk: Desk) -> None:
     async def run() -> None:
         async with Broadcast(desk) as here:
@@ -330,7 +337,7 @@ def test_those_who_are_told_the_same_are_read_for_once(desk: Desk) -> None:
             assert here.meter.events_sent == 121 * 3 + 1 + 122
         assert all(pipe.is_finished for pipe in pipes)
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_a_client_that_does_not_read_is_cut_off_and_no_other(desk: Desk) -> None:
@@ -344,7 +351,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_no_other(desk: Desk) -> None
             assert slow.is_closed and not other.is_closed
             assert ids(slow) == [1] and ids(other) == [1, 2, 3] and here.meter.streams_cut == 1
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_who_is_far_behind_is_told_no_faster_than_they_read(desk: Desk) -> None:
@@ -359,7 +366,7 @@ def test_who_is_far_behind_is_told_no_faster_than_they_read(desk: Desk) -> None:
                 assert ids(pipe) == list(range(1, until + 1))
                 pipe.take()
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_where_nothing_was_to_be_told_a_client_knows_where_to_go_on(desk: Desk) -> None:
@@ -383,7 +390,7 @@ def test_where_nothing_was_to_be_told_a_client_knows_where_to_go_on(desk: Desk) 
             await here.rounds()
             assert pipe.written.endswith(b"id: 18\n\n")
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_in_silence_it_is_heard_and_its_caller_asked_for(desk: Desk) -> None:
@@ -407,7 +414,7 @@ def test_in_silence_it_is_heard_and_its_caller_asked_for(desk: Desk) -> None:
             here.streams._beat()
             assert here.streams._beat_timer is None  # nobody is left
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_a_bug_ends_the_stream_that_meets_it(desk: Desk) -> None:
@@ -419,7 +426,7 @@ def test_a_bug_ends_the_stream_that_meets_it(desk: Desk) -> None:
             await here.rounds()
             assert pipe.is_finished and b"ERROR_SERVER" in pipe.written and b"KeyError" not in pipe.written
 
-    asyncio.run(run())
+    apart(run())
 
 
 def test_what_is_told_of_other_channels_is_not_looked_at(desk: Desk) -> None:
@@ -435,4 +442,4 @@ def test_what_is_told_of_other_channels_is_not_looked_at(desk: Desk) -> None:
             assert here.asked == []
         assert desk.service.followers == []
 
-    asyncio.run(run())
+    apart(run())
