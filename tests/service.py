@@ -151,7 +151,7 @@ class Api:
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Bearer {token}"
         self.session.trust_env = False  # no proxies and password files to look up for each request
-        self._transport = Transport(url)
+        self._transport = Transport()
         self.people: dict[str, Api] = {}
         self.ids: dict[str, int] = {}
 
@@ -166,7 +166,7 @@ class Api:
 
     def _answer(self, method: str, path: str, options: dict[str, Any]) -> requests.Response:
         if path.startswith("/rest/") and options.keys() <= KNOWN:
-            return self._transport.send(method, path, {"Authorization": f"Bearer {self.token}"}, options)
+            return self._transport.send(self.url, method, path, {"Authorization": f"Bearer {self.token}"}, options)
         return self.session.request(method, self.url + path, timeout=60, **options)
 
     def get(self, path: str, **params: Any) -> Reply:

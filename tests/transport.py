@@ -21,43 +21,54 @@ encoded = RequestEncodingMixin._encode_params
 
 
 class Transport:
-    """Connections to one service, one for each thread that asks."""
+    """Connections to services, one for each thread that asks, to the one that it asked last."""
 
-    def __init__(self, url: str) -> None:
-        self._address = urlsplit(url).netloc
+    def __init__(self) -> None:
         self._own = threading.local()
 
-    def send(self, method: str, path: str, headers: dict[str, str], options: dict[str, Any]) -> requests.Response:
-        """The answer. Raises requests.ConnectionError. options: some of KNOWN."""
+    def send(
+        self, url: str, method: str, path: str, headers: dict[str, str], options: dict[str, Any]
+    ) -> requests.Response:
+        """The answer. Raises requests.ConnectionError. url: of the service. options: some of KNOWN."""
+        address = urlsplit(url).netloc
         body, kind = _body(options)
         query = encoded(options["params"]) if options.get("params") else ""
         target = requote_uri(path + (("&" if "?" in path else "?") + query if query else ""))
         told = {**headers, **({"Content-Type": kind} if kind else {}), **(options.get("headers") or {})}
         try:
-            return self._sent(method, target, body, {name: text for name, text in told.items() if text is not None})
+            told = {name: text for name, text in told.items() if text is not None}
+            return self._sent(address, method, target, body, told)
         except (OSError, http.client.HTTPException) as error:
             self._own.__dict__.pop("connection", None)
             raise requests.ConnectionError(error) from error
 
-    def _sent(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> requests.Response:
-        connection = self._connection()
+    def _sent(
+        self, address: str, method: str, target: str, body: bytes | None, headers: dict[str, str]
+    ) -> requests.Response:
+        connection = self._connection(address)
         connection.request(method, target, body, headers)
         answer = connection.getresponse()
         response = requests.Response()
         response._content = answer.read()
         response.status_code, response.reason = answer.status, answer.reason
         response.headers = CaseInsensitiveDict(answer.getheaders())
-        response.url = f"http://{self._address}{target}"
+        response.url = f"http://{address}{target}"
         response.encoding = "utf-8"
         response.request = sent = requests.PreparedRequest()
         sent.method, sent.url, sent.body, sent.headers = method, response.url, body, CaseInsensitiveDict(headers)
         return response
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self, address: str) -> http.client.HTTPConnection:
         found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if found is None or (found.sock is not None and wait_for_read(found.sock, 0)):  # the service has closed it
-            found = self._own.connection = http.client.HTTPConnection(self._address, timeout=TIMEOUT_SECONDS)
+        if found is None or self._own.address != address or _is_closed(found):
+            found = self._own.connection = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
+            self._own.address = address
         return found
+
+
+def _is_closed(connection: http.client.HTTPConnection) -> bool:
+    """Whether the service has closed it; one without a socket opens a new one by itself."""
+    return connection.sock is not None and wait_for_read(connection.sock, 0)
 
 
 def _body(options: dict[str, Any]) -> tuple[bytes | None, str]:

@@ -214,7 +214,7 @@ def test_a_form_must_be_that_of_the_page_that_was_shown(apps: Apps, desk: Desk, 
         (asked, ids["milo"], "9" * 5000, NOW),
     ]
     for other in others:
-        with pytest.raises(Invalid, match="too old, or not the one"):
+        with pytest.raises(Invalid, match="this page has expired"):
             provider.require_seal(desk.service, *other)
 
 
