@@ -34,9 +34,8 @@ def top_of(most: int) -> int:
         power *= 10
 
 
-def columns(title: str, places: Sequence[str], series: Sequence[Series], told: str = "") -> str:
-    """Columns beside each other, as tall as their values. places: what stands on the axis. told: what is said below,
-    such as over which time it was counted."""
+def columns(title: str, places: Sequence[str], series: Sequence[Series]) -> str:
+    """Columns beside each other, as tall as their values. places: what stands on the axis."""
     top = top_of(max((value for each in series for value in each.values), default=0))
     width = (SLOT - GAP) / max(len(series), 1)
     bars = [
@@ -46,16 +45,16 @@ def columns(title: str, places: Sequence[str], series: Sequence[Series], told: s
         if value
     ]
     return fragment(
-        "parts/chart.html", title=title, places=places, series=series, bars=bars, top=top, told=told, height=HEIGHT,
+        "parts/chart.html", title=title, places=places, series=series, bars=bars, top=top, height=HEIGHT,
         width=SLOT * len(places), totals=[(each.label, sum(each.values)) for each in series],
     )  # fmt: skip
 
 
-def rows(title: str, found: Sequence[tuple[str, int, str]], told: str = "") -> str:
+def rows(title: str, found: Sequence[tuple[str, int, str]]) -> str:
     """One bar below the other, with its name and number: (name, value, where it leads)."""
     most = max((value for _, value, _ in found), default=0) or 1
     return fragment(
-        "parts/chart_rows.html", title=title, told=told,
+        "parts/chart_rows.html", title=title,
         found=[(name, value, path, round(100 * value / most, 1)) for name, value, path in found],
     )  # fmt: skip
 

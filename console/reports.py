@@ -24,8 +24,6 @@ PICTURES = (
 )
 # Since how many days tickets are open: name, the first and the last day, counted back from today.
 AGES = (("Today", 0, 0), ("1 to 3 days", 3, 1), ("4 to 7 days", 7, 4), ("1 to 4 weeks", 28, 8), ("Older", 36500, 29))
-
-
 SLOW_SECONDS = 600
 TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
 

@@ -18,7 +18,7 @@ from console.page_response import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times
 from server.access.actor import Actor
-from server.desk.pictures import initials
+from server.desk.pictures import drawn
 from server.people import form_drafts
 from server.upkeep.finding import Finding
 
@@ -115,8 +115,8 @@ def logo() -> str:
 
 
 def avatar(name: str, id: int) -> str:
-    """The initials of somebody in a circle, in one of eight colours. They decorate; the name stands beside them."""
-    return fragment("parts/avatar.html", initials=initials(name), hue=id % 8)
+    """The initials of somebody in a circle, as their picture has them. They decorate; the name stands beside them."""
+    return fragment("parts/avatar.html", drawn=drawn(name, id))
 
 
 def token(visit: Visit, draft: str = "") -> str:

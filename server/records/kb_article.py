@@ -38,7 +38,7 @@ def load_categories(shown: DictionaryContext, records: list[Record], form: str) 
     """`categories`: {category id: {id: name} of it and those above, the top first}."""
     tree = Tree(shown.tx)
     found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
-    for article_id, category_id in pairs_through(shown, PLACED, "article_id", "category_id", records):
+    for article_id, category_id in pairs_through(shown.tx, PLACED, "article_id", "category_id", records):
         found[article_id][str(category_id)] = {str(each.id): each.name for each in tree.trail(category_id)}
     return {id: {"categories": each} for id, each in found.items()}
 

@@ -74,15 +74,12 @@ def test_icons_are_of_one_set_and_each_is_used(signed_in: Visitor) -> None:
     used = set(re.findall(r'ui\.icon\("([a-z]+)"\)', "".join(path.read_text("utf-8") for path in _templates())))
     named = set(re.findall(r'icon="([a-z]+)"', (STATIC.parent / "navigation.py").read_text("utf-8")))
     start = set(re.findall(r'", "([a-z]+)"\),', (STATIC.parent / "pages" / "start.py").read_text("utf-8")))
-    assert used | named <= icons.PATHS.keys() and icons.PATHS.keys() - used - named <= start | RESERVED
+    assert used | named <= icons.PATHS.keys() and icons.PATHS.keys() - used - named <= start
     for path in icons.PATHS.values():
         numbers = [float(each) for each in re.findall(r"(?<=[MH])-?\d*\.?\d+", path)]
         assert all(0 <= each <= 16 for each in numbers), path
     page = signed_in.get("/").text
     assert page.count('class="icon"') == page.count('viewBox="0 0 16 16" aria-hidden="true"')
-
-
-RESERVED = {"download", "group", "pencil", "plus", "sliders", "trash", "copy"}  # of the set, for the pages to come
 
 
 def _templates() -> Iterator[Path]:

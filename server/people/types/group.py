@@ -97,8 +97,8 @@ def exported_members(tx: Transaction, groups: list[Record]) -> Exported:
 
 def load_members(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`members`: {worker id: worker with their address and `is_manager`}, those who may log in."""
-    pairs = maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records)
-    managers = set(maps.pairs_through(shown, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
+    pairs = maps.pairs_through(shown.tx, GROUP_MEMBER, "group_id", "worker_id", records)
+    managers = set(maps.pairs_through(shown.tx, GROUP_MEMBER, "group_id", "worker_id", records, is_manager=1))
     workers = {
         id: dictionary
         for id, dictionary in maps.by_id(shown, "worker", {id for _, id in pairs}, "address_").items()

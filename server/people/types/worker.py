@@ -82,13 +82,13 @@ def load_emails(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 def load_groups(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`groups`: {group id: group}."""
-    pairs = maps.pairs_through(shown, GROUP_MEMBER, "worker_id", "group_id", records)
+    pairs = maps.pairs_through(shown.tx, GROUP_MEMBER, "worker_id", "group_id", records)
     return maps.as_map("groups", records, pairs, maps.by_id(shown, "group", {id for _, id in pairs}))
 
 
 def load_roles(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     """`roles`: {role id: role} of the roles that the worker is a member of."""
-    pairs = maps.pairs_through(shown, ROLE_WORKER, "worker_id", "role_id", records, part="member")
+    pairs = maps.pairs_through(shown.tx, ROLE_WORKER, "worker_id", "role_id", records, part="member")
     return maps.as_map("roles", records, pairs, maps.by_id(shown, "role", {id for _, id in pairs}))
 
 

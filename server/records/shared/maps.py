@@ -7,13 +7,12 @@ from server.records.parts import DictionaryContext, Record
 from server.records.shared.collections import ids_text
 from server.store.statements import in_list, slot
 from server.store.tables import Table, table_named
+from server.store.transaction import Transaction
 
 Pairs = list[tuple[int, int]]
 
 
-def pairs_through(
-    shown: DictionaryContext, table: Table, own: str, other: str, records: Sequence[Record], **only: Any
-) -> Pairs:
+def pairs_through(tx: Transaction, table: Table, own: str, other: str, records: Sequence[Record], **only: Any) -> Pairs:
     """The (own id, other id) pairs of a table between for many records, in order. One statement."""
     columns, names = table.sql, tuple(only)
 
@@ -24,7 +23,7 @@ def pairs_through(
             query = query.where(getattr(columns, name) == slot(place))
         return query
 
-    return [(row[0], row[1]) for row in shown.tx.rows(build, (ids_text(records), *only.values()))]
+    return [(row[0], row[1]) for row in tx.rows(build, (ids_text(records), *only.values()))]
 
 
 def pairs_behind(shown: DictionaryContext, table: str, column: str, records: Sequence[Record]) -> Pairs:

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from server.records.parts import DictionaryContext, Expand, Loader, Record, Writing
-from server.records.shared.collections import ids_text
+from server.records.shared import maps
 from server.records.shared.forms import read_form
 from server.records.shared.tables import ATTACHED
 from server.records.traits.base import Exported, Trait, together
-from server.store.statements import in_list, slot
-from server.store.transaction import Row, Transaction
+from server.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -38,17 +37,9 @@ class Attachments(Trait):
         return together("attachment_ids", _attached(tx, record_type, records))
 
 
-def _attached(tx: Transaction, record_type: "RecordType", records: list[Record]) -> list[Row]:
+def _attached(tx: Transaction, record_type: "RecordType", records: list[Record]) -> maps.Pairs:
     """(record id, file id), in this order."""
-    table: Any = ATTACHED.sql
-    return tx.rows(
-        lambda: (
-            table.select(table.record_id, table.attachment_id)
-            .where(table.context == slot(0), in_list(table.record_id, slot(1)))
-            .order_by(table.record_id, table.attachment_id)
-        ),
-        (record_type.context, ids_text(records)),
-    )
+    return maps.pairs_through(tx, ATTACHED, "record_id", "attachment_id", records, context=record_type.context)
 
 
 def _files(record_type: "RecordType") -> Loader:

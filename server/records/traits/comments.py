@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.records.parts import DictionaryContext, Expand, Loader, Record, Writing
+from server.records.shared import maps
 from server.records.shared.collections import ids_text
 from server.records.shared.forms import read_form
 from server.records.traits.base import Trait
@@ -58,14 +59,8 @@ def _newest(record_type: "RecordType") -> Loader:
             )
 
         rows = shown.tx.rows(build, (record_type.context, ids_text(records), form.many))
-        comment_records = shown.records(COMMENT, [id for _, id in rows])
-        dictionaries = shown.dictionaries(COMMENT, comment_records, form.key)
-        by_id = {each["id"]: dictionary for each, dictionary in zip(comment_records, dictionaries, strict=True)}
-        found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
-        for own, id in rows:
-            if id in by_id:
-                found[own][str(id)] = by_id[id]
-        return {own: {"comments": each} for own, each in found.items()}
+        others = maps.by_id(shown, COMMENT, [id for _, id in rows], form.key)
+        return maps.as_map("comments", records, rows, others)
 
     return load
 

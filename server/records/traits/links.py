@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from server.errors import Invalid
 from server.fields import Field, References
 from server.records.parts import Change, DictionaryContext, Expand, Loader, Reading, Record, Writing
-from server.records.shared import custom
+from server.records.shared import custom, maps
 from server.records.shared.collections import by_context, ids_text, listed, readable_pairs
 from server.records.shared.forms import read_form
 from server.records.shared.owners import WORKER
@@ -176,23 +176,10 @@ def _watching(record_type: "RecordType") -> Loader:
     """`watchers`: {worker id: worker}."""
 
     def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
-        table = LINK.sql
-        rows = shown.tx.rows(
-            lambda: table.select(table.from_id, table.to_id).where(
-                table.from_context == slot(0), in_list(table.from_id, slot(1)), table.to_context == WORKER
-            ),
-            (record_type.context, ids_text(records)),
-        )
-        workers = shown.records("worker", {worker for _, worker in rows})
-        by_id = {
-            record["id"]: dictionary
-            for record, dictionary in zip(workers, shown.dictionaries("worker", workers), strict=True)
-        }
-        found: dict[int, dict[str, Any]] = {record["id"]: {} for record in records}
-        for own, worker in rows:
-            if worker in by_id:
-                found[own][str(worker)] = by_id[worker]
-        return {own: {"watchers": each} for own, each in found.items()}
+        ends = {"from_context": record_type.context, "to_context": WORKER}
+        pairs = maps.pairs_through(shown.tx, LINK, "from_id", "to_id", records, **ends)
+        workers = maps.by_id(shown, "worker", {worker for _, worker in pairs})
+        return maps.as_map("watchers", records, pairs, workers)
 
     return load
 
