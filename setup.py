@@ -49,6 +49,7 @@ setup(
         "mistune>=3.4,<4",
         "bleach>=6.4,<7",
         "nh3>=0.3,<1",
+        "polib>=1.2,<2",
         "requests>=2.34,<3",
         "oauthlib>=4.0.1,<5",
         "argon2-cffi>=25.1,<26",

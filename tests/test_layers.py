@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "errors",
         (
             "passwords clock settings log context events markup memory resources discovery times wildcards digits "
-            "cells file_names contexts"
+            "cells file_names contexts translation"
         ),
         "store mail kata template outbound",
         "search",
