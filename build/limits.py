@@ -421,6 +421,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.behaviors.schedule.MAX_VALUES_CHARS", "characters", "variables of a run that waits, as JSON"),
     ),
     "The console": (
+        ("translation.MAX_FILE_BYTES", "bytes", "file of a language; of a larger one nothing is shown"),
         (
             "upkeep.backups.MAX_UPLOAD_BYTES", "bytes",
             "backup that is sent in a form; a larger one is copied into the folder by hand",
