@@ -7,7 +7,7 @@ WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check bench reference screenshots dist lock clean
+.PHONY: help run test lint check bench reference messages screenshots dist lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,9 @@ bench: $(VENV)/.for-dev  ## measure speed beside a bare handler (ARGS="--help" s
 reference: $(VENV)/.for-run  ## write the tables of the help pages and the completions from the code
 	$(BIN)/python build/reference.py
 	$(BIN)/python build/completions.py
+
+messages: $(VENV)/.for-run  ## collect what people are shown, for translators (resources/languages/)
+	$(BIN)/python build/messages.py
 
 screenshots: $(VENV)/.for-dev .work/samples .work/browser  ## take the pictures of README.md anew
 	HELPDESK_SCREENSHOTS=yes $(BIN)/python -m pytest -q -n 0 tests/console/test_journeys.py -k pictures

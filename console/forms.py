@@ -6,6 +6,7 @@ from typing import Any
 
 from console.page_response import INVALID
 from server.errors import HelpdeskError, TooMany, all_of
+from server.translation import Words, shown
 from server.web import errors
 from server.web.params import Params
 
@@ -39,9 +40,9 @@ class Form:
         """A value without blanks at its ends."""
         return self.get(name).strip()
 
-    def fail(self, name: str, message: str) -> "Form":
+    def fail(self, name: str, message: Words) -> "Form":
         """Something is wrong with a field, or with the whole form."""
-        self.errors.setdefault(name, message)
+        self.errors.setdefault(name, shown(message))
         self.status = max(self.status, INVALID)
         return self
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.access.actor import Actor
+from server.translation import Words
 
 Who = Literal["worker", "admin", "manager"]
 
@@ -17,8 +18,8 @@ class NavigationItem:
     a phone, which has room for four."""
 
     path: str
-    label: str
-    group: str
+    label: Words
+    group: Words
     who: Who = "worker"
     key: str = ""
     words: str = ""

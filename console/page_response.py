@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tornado.template import Loader
-
+from console.template_words import Spoken, TranslatedLoader
+from server.translation import _, ngettext
 from server.web.call import Feed
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -54,13 +54,13 @@ def again(shown: PageResponse, seconds: int) -> PageResponse:
 
 
 @cache
-def _loader() -> Loader:
-    return Loader(str(_TEMPLATES), autoescape="xhtml_escape")
+def _loader() -> TranslatedLoader:
+    return TranslatedLoader(str(_TEMPLATES), autoescape="xhtml_escape")
 
 
 def fragment(template: str, **values: Any) -> str:
     """A template of console/templates as HTML; values are escaped."""
-    html: str = _loader().load(template).generate(**values).decode("utf-8")
+    html: str = _loader().load(template).generate(_t=Spoken(), _=_, ngettext=ngettext, **values).decode("utf-8")
     return html.strip() if template.startswith("parts/") else html  # parts may stand inside a line
 
 

@@ -10,10 +10,11 @@ from console.page_response import PageResponse, see
 from console.rendering import bug, problem
 from console.routes import Page
 from console.visit import FORM_TOKEN, Visit
-from server import clock, log, times
+from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.desk import speech
 from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated, NotFound, NotOffered, Unavailable
 from server.people import preferences
 from server.records.shared.usage_buffer import usage_buffer
@@ -78,20 +79,27 @@ class Console(Site):
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())
-        try:
-            self._who(visit)
-            shown = self._page(visit)
-        except HelpdeskError as error:
-            shown = problem(visit, error)
-        except Exception:
-            LOG.exception("page.failed", request_id=request.id, path=log.mask_path(request.path))
-            shown = bug(visit)
+        with translation.speaking(translation.ENGLISH):  # until it is known who asks
+            shown = self._shown(visit)
         headers = self._headers(shown) | dict(shown.headers)
         return Answer(
             status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
             content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
             feed=shown.feed,
         )  # fmt: skip
+
+    def _shown(self, visit: Visit) -> PageResponse:
+        """The page in the language of who asks, or what went wrong."""
+        try:
+            self._who(visit)
+            translation.speak(speech.languages(self.service).of(visit.language))
+            return self._page(visit)
+        except HelpdeskError as error:
+            return problem(visit, error)
+        except Exception:
+            request = visit.request
+            LOG.exception("page.failed", request_id=request.id, path=log.mask_path(request.path))
+            return bug(visit)
 
     def follower(self, request: Request) -> Follower:
         """Who is signed in, for as long as they are and may read what they could at first. Renews no login."""

@@ -20,33 +20,44 @@ from server import times
 from server.access.actor import Actor
 from server.desk.pictures import drawn
 from server.people import form_drafts
+from server.translation import N_, N_ngettext, Words, _, ngettext, shown, shown_mark
 from server.upkeep.finding import Finding
 
 # What keys do: shown by `?`, and read from there by static/keys.js. The last is the place that one leads to.
 KEYS = (
-    ("?", "show these keys", ""),
-    ("/", "search on this page", ""),
-    ("Ctrl K", "jump to anything", ""),
-    *((f"g {each.key}", f"go to {each.label}", each.path) for each in PLACES if each.key),
-    ("j", "next row", ""),
-    ("k", "previous row", ""),
-    ("o", "open the row", ""),
-    ("z", "undo what was just done", ""),
-    ("F6", "to the message, and back", ""),
-    ("Ctrl Enter", "send the form", ""),
-    ("F8", "next mistake in an editor", ""),
-    ("Esc", "close, then leave the field", ""),
+    ("?", N_("show these keys"), ""),
+    ("/", N_("search on this page"), ""),
+    ("Ctrl K", N_("jump to anything"), ""),
+    *((f"g {each.key}", each.label, each.path) for each in PLACES if each.key),
+    ("j", N_("next row"), ""),
+    ("k", N_("previous row"), ""),
+    ("o", N_("open the row"), ""),
+    ("z", N_("undo what was just done"), ""),
+    ("F6", N_("to the message, and back"), ""),
+    ("Ctrl Enter", N_("send the form"), ""),
+    ("F8", N_("next mistake in an editor"), ""),
+    ("Esc", N_("close, then leave the field"), ""),
 )
-Option = tuple[str, str]  # value, label
+Option = tuple[str, Words]  # value, label
 PAGE_ROWS = 25
 SIGNS = {"ok": "●", "warn": "▲", "err": "✕", "info": "◆", "muted": "·"}
-STATES = {"ok": ("ok", "OK"), "warning": ("warn", "warning"), "problem": ("err", "problem")}
+STATES = {"ok": ("ok", N_("OK")), "warning": ("warn", N_("warning")), "problem": ("err", N_("problem"))}
 # Entries of the rail with a mark when something needs attention, and the part that it is about; "" for all of them.
 MARKED = {"/admin/mail": "mail", "/admin/system": ""}
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")
-_SPANS = ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"), (3600, "hour"), (60, "minute"))
+# Seconds, and how many of these are told: ago, and ahead.
+_SPANS = (
+    (86400 * 365, N_ngettext("{count} year ago", "{count} years ago"),
+     N_ngettext("in {count} year", "in {count} years")),
+    (86400 * 30, N_ngettext("{count} month ago", "{count} months ago"),
+     N_ngettext("in {count} month", "in {count} months")),
+    (86400, N_ngettext("{count} day ago", "{count} days ago"), N_ngettext("in {count} day", "in {count} days")),
+    (3600, N_ngettext("{count} hour ago", "{count} hours ago"), N_ngettext("in {count} hour", "in {count} hours")),
+    (60, N_ngettext("{count} minute ago", "{count} minutes ago"),
+     N_ngettext("in {count} minute", "in {count} minutes")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,8 @@ class Sample:
 def keys(worker: Actor) -> list[tuple[str, str, str]]:
     """The keys that do something for a worker: (keys, what they do, path of the place)."""
     paths = {each.path for each in open_to(worker)} | {""}
-    return [each for each in KEYS if each[2] in paths]
+    told = ((keys, _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS)
+    return [each for each in told if each[2] in paths]
 
 
 Entries = list[
@@ -141,37 +153,38 @@ def hidden(name: str, value: str) -> str:
     return fragment("parts/hidden.html", name=name, value=value)
 
 
-def summary(form: Form, labels: Mapping[str, str] | None = None) -> str:
+def summary(form: Form, labels: Mapping[str, Words] | None = None) -> str:
     """What is wrong with a form, above it, with links to its fields; nothing when all is well."""
-    return fragment("parts/summary.html", form=form, labels=labels or {}) if form.is_wrong else ""
+    return fragment("parts/summary.html", form=form, labels=labels or {}, shown=shown) if form.is_wrong else ""
 
 
-def field(form: Form, name: str, label: str, type: str = "text", hint: str = "", **attributes: Any) -> str:
+def field(form: Form, name: str, label: Words, type: str = "text", hint: Words = "", **attributes: Any) -> str:
     """A line to type into. attributes: of the input, such as autocomplete; None and False are left out."""
     if type != "password":
         attributes["value"] = form.get(name)
     return _part("field", form, name, label, hint, {"type": type, **attributes})
 
 
-def time_field(form: Form, name: str, label: str, hint: str = "", **attributes: Any) -> str:
+def time_field(form: Form, name: str, label: Words, hint: Words = "", **attributes: Any) -> str:
     """A line for a time in words; what it was understood as is told while typing."""
     attributes |= {"value": form.get(name), "data-time": True, "autocomplete": "off"}
     return _part("time_field", form, name, label, hint, {"type": "text", **attributes})
 
 
-def zone_field(form: Form, name: str, label: str, hint: str, **attributes: Any) -> str:
+def zone_field(form: Form, name: str, label: Words, hint: Words, **attributes: Any) -> str:
     """A line for the name of a time zone; where scripts run, those that fit are shown while typing."""
-    return field(form, name, label, hint=f"Such as Europe/Berlin. {hint}".strip(), autocomplete="off",
-                 autocapitalize="off", data_suggest="/-/zones", **attributes)  # fmt: skip
+    told = " ".join((_("Such as Europe/Berlin."), shown(hint))).strip()
+    return field(form, name, label, hint=told, autocomplete="off", autocapitalize="off", data_suggest="/-/zones",
+                 **attributes)  # fmt: skip
 
 
-def area(form: Form, name: str, label: str, rows: int = 4, hint: str = "", **attributes: Any) -> str:
+def area(form: Form, name: str, label: Words, rows: int = 4, hint: Words = "", **attributes: Any) -> str:
     """Room for several lines."""
     return _part("area", form, name, label, hint, {"rows": rows, **attributes}, text=form.get(name))
 
 
 def editor(
-    form: Form, name: str, label: str, rows: int = 16, hint: str = "", mistakes: Sequence[tuple[int, str]] = (),
+    form: Form, name: str, label: Words, rows: int = 16, hint: Words = "", mistakes: Sequence[tuple[int, str]] = (),
     check: str = "",
 ) -> str:  # fmt: skip
     """A text with numbered lines and what is wrong at which of them: (line from 1, reason). check: the path that tells
@@ -180,15 +193,16 @@ def editor(
     return _part("editor", form, name, label, hint, attributes, text=form.get(name), mistakes=mistakes)
 
 
-def choice(form: Form, name: str, label: str, options: Sequence[Option], hint: str = "", **attributes: Any) -> str:
+def choice(form: Form, name: str, label: Words, options: Sequence[Option], hint: Words = "", **attributes: Any) -> str:
     """One of a list. Long lists can be searched where scripts run."""
     if len(options) > 12:
         attributes["data-search-options"] = True
-    return _part("choice", form, name, label, hint, attributes, options=options)
+    told = [(value, shown_mark(text)) for value, text in options]
+    return _part("choice", form, name, label, hint, attributes, options=told)
 
 
 def chooser(
-    form: Form, name: str, label: str, found: ChooserOptions, hint: str = "", none: str = "", **attributes: Any
+    form: Form, name: str, label: Words, found: ChooserOptions, hint: Words = "", none: Words = "", **attributes: Any
 ) -> str:
     """One record of a type. found: from lists.choosable; when there are too many it is a line that takes a name or a
     number, which scripts turn into a list that the server searches. lists.chosen_id reads what is sent. none: what
@@ -197,28 +211,29 @@ def chooser(
         return choice(form, name, label, [*([("", none)] if none else []), *found.options], hint, **attributes)
     attributes |= {
         "value": found.shown, "type": "text", "data-chooser": f"/-/choose/{found.uri}", "autocomplete": "off",
-        "placeholder": none or None,
+        "placeholder": shown(none) or None,
     }  # fmt: skip
     return _part("chooser", form, name, label, hint, attributes, uri=found.uri)
 
 
-def ticks(form: Form, name: str, label: str, options: Sequence[tuple[str, str, str]], hint: str = "") -> str:
+def ticks(form: Form, name: str, label: Words, options: Sequence[tuple[str, Words, Words]], hint: Words = "") -> str:
     """Any number of a list: (value, label, what it means)."""
-    return _part("ticks", form, name, label, hint, {}, options=options, chosen=form.several.get(name, []))
+    told = [(value, shown_mark(text), shown_mark(note)) for value, text, note in options]
+    return _part("ticks", form, name, label, hint, {}, options=told, chosen=form.several.get(name, []))
 
 
-def tick(form: Form, name: str, label: str, hint: str = "") -> str:
+def tick(form: Form, name: str, label: Words, hint: Words = "") -> str:
     """Yes or no."""
     attributes = {"checked": form.get(name) not in ("", "0"), "value": "1", "type": "checkbox"}
     return _part("tick", form, name, label, hint, attributes)
 
 
-def badge(kind: str, text: str) -> str:
+def badge(kind: str, text: Words) -> str:
     """A state in a word. kind: ok, warn, err, info, muted. Each has its sign: colour alone tells nothing."""
-    return fragment("parts/badge.html", kind=kind, text=text, sign=SIGNS[kind])
+    return fragment("parts/badge.html", kind=kind, text=shown(text), sign=SIGNS[kind])
 
 
-def state(state: str, text: str = "") -> str:
+def state(state: str, text: Words = "") -> str:
     """How a part of the service is, or all of it. state: ok, warning, problem. text: in words."""
     kind, usual = STATES[state]
     return badge(kind, text or usual)
@@ -238,21 +253,21 @@ def mark(visit: Visit, path: str) -> str:
     return fragment("parts/mark.html", text=told, state=judged.state, sign=SIGNS[STATES[judged.state][0]])
 
 
-def copy(text: str, label: str) -> str:
+def copy(text: str, label: Words) -> str:
     """A button that copies a text; without scripts there is none. label: what is copied, for screen readers."""
-    return fragment("parts/copy.html", text=text, label=label)
+    return fragment("parts/copy.html", text=text, label=shown(label))
 
 
-def secret(label: str, value: str, id: str) -> str:
+def secret(label: Words, value: str, id: str) -> str:
     """A secret that is shown this once."""
-    return fragment("parts/secret.html", label=label, value=value, id=id)
+    return fragment("parts/secret.html", label=shown(label), value=value, id=id)
 
 
-def bars(values: Sequence[int], label: str) -> str:
+def bars(values: Sequence[int], label: Words) -> str:
     """A row of small bars, as tall as their values. label: what they say, for those who do not see them."""
     most = max(values, default=0) or 1
     heights = [round(BAR_HEIGHT * value / most, 1) if value else 0 for value in values]
-    return fragment("parts/bars.html", label=label, height=BAR_HEIGHT, bars=[
+    return fragment("parts/bars.html", label=shown(label), height=BAR_HEIGHT, bars=[
         (place * BAR_STEP, max(height, 1)) for place, height in enumerate(heights) if height
     ], width=len(heights) * BAR_STEP)  # fmt: skip
 
@@ -262,27 +277,27 @@ def breakable(text: str) -> str:
     return fragment("parts/breakable.html", parts=_AFTER_A_PART.split(text))
 
 
-def diff(lines: Sequence[diffs.DiffLine], label: str) -> str:
+def diff(lines: Sequence[diffs.DiffLine], label: Words) -> str:
     """Two texts beside each other, from diffs.compared. label: what they are."""
-    return fragment("parts/diff.html", lines=lines, label=label, signs=DIFF_SIGNS)
+    return fragment("parts/diff.html", lines=lines, label=shown(label), signs=DIFF_SIGNS)
 
 
-def snippet(text: str, label: str) -> str:
+def snippet(text: str, label: Words) -> str:
     """A text to be copied, such as a command."""
-    return fragment("parts/snippet.html", text=text, label=label)
+    return fragment("parts/snippet.html", text=text, label=shown(label))
 
 
-def button(visit: Visit, path: str, label: str, kind: str = "", confirm: str = "", **fields: str) -> str:
+def button(visit: Visit, path: str, label: Words, kind: str = "", confirm: Words = "", **fields: str) -> str:
     """A form that is one button. kind: primary, danger, link. confirm: what is asked before."""
     return _button(visit, path, label, kind, confirm, fields.items())
 
 
 def undo(visit: Visit, path: str, fields: Sequence[tuple[str, str]]) -> str:
     """The button of a message that takes back what was done."""
-    return _button(visit, path, "Undo", "link", "", fields)
+    return _button(visit, path, N_("Undo"), "link", "", fields)
 
 
-def asks(text: str, verb: str) -> str:
+def asks(text: Words, verb: Words) -> str:
     """What a form with data-confirm carries, asked where no scripts run, too; see console/confirmation.py. verb: what
     its button says."""
     return fragment(
@@ -314,7 +329,7 @@ def number(visit: Visit, value: float) -> str:
 
 def counted(visit: Visit, value: int, most: int) -> str:
     """A number that was counted as far as `most`."""
-    return f"more than {number(visit, most)}" if value > most else number(visit, value)
+    return _("more than {number}", number=number(visit, most)) if value > most else number(visit, value)
 
 
 def distance(seconds: int) -> str:
@@ -322,12 +337,11 @@ def distance(seconds: int) -> str:
     >>> distance(-30), distance(-7200), distance(90000), distance(0)
     ('just now', '2 hours ago', 'in 1 day', 'just now')
     """
-    for size, name in _SPANS:
+    for size, ago, ahead in _SPANS:
         count = abs(seconds) // size
         if count:
-            words = f"{count} {name}{'s' if count > 1 else ''}"
-            return f"in {words}" if seconds > 0 else f"{words} ago"
-    return "in less than a minute" if seconds > 0 else "just now"
+            return ngettext(*(ahead if seconds > 0 else ago), count)
+    return _("in less than a minute") if seconds > 0 else _("just now")
 
 
 def bytes_text(number: int) -> str:
@@ -342,21 +356,28 @@ def bytes_text(number: int) -> str:
 
 
 def pager(
-    visit: Visit, total: int, page: int, limit: int = PAGE_ROWS, name: str = "page", label: str = "Pages", at: str = ""
+    visit: Visit,
+    total: int,
+    page: int,
+    limit: int = PAGE_ROWS,
+    name: str = "page",
+    label: Words = "Pages",
+    at: str = "",
 ) -> str:
     """The way to the other pages of a list. page: counted from 1. name: of the parameter that says which. label: what
     they are pages of, for screen readers. at: the id of the list, where it stands far down its page."""
     last = max(1, -(-total // limit))
     first, end = (page - 1) * limit + 1, min(page * limit, total)
-    shown = "{}–{} of {}".format(*(number(visit, each) for each in (first, end, total))) if total else ""
+    counts = {name: number(visit, value) for name, value in (("first", first), ("last", end), ("total", total))}
+    counted = _("{first}–{last} of {total}", **counts) if total else ""
     place = f"#{at}" if at else ""
-    return fragment("parts/pager.html", shown=shown, page=page, last=last, label=label,
+    return fragment("parts/pager.html", counted=counted, page=page, last=last, label=shown(label),
                     link=lambda other: _link(visit, **{name: str(other)}) + place)  # fmt: skip
 
 
-def empty(text: str, action: str = "", label: str = "", clear: str = "", query: str = "") -> str:
+def empty(text: Words, action: str = "", label: Words = "", clear: str = "", query: str = "") -> str:
     """What a list without rows says. action, label: what to do first. clear: the list without its filter `query`."""
-    return fragment("parts/empty.html", text=text, action=action, label=label, clear=clear, query=query)
+    return fragment("parts/empty.html", text=shown(text), action=action, label=shown(label), clear=clear, query=query)
 
 
 def api(visit: Visit, *samples: Sample) -> str:
@@ -371,15 +392,16 @@ def quoted(text: str) -> str:
     return quote(text, safe="")
 
 
-WAITS = {"/admin/system/checkup": "Mail servers are asked…"}  # said while pages come that take their time
+WAITS = {"/admin/system/checkup": N_("Asking the mail servers…")}  # said while pages come that take their time
 
 
-def tabs(visit: Visit, label: str, pages: Sequence[Option]) -> str:
+def tabs(visit: Visit, label: Words, pages: Sequence[Option]) -> str:
     """Pages that belong together: (path, label). The one that is shown is the longest path that this one begins with.
     label: what they are, for screen readers."""
     fitting = [path for path, _ in pages if visit.path == path or visit.path.startswith(path + "/")]
     return fragment(
-        "parts/tabs.html", label=label, pages=pages, here=max(fitting, key=len, default=""), path=visit.path,
+        "parts/tabs.html", label=shown(label), here=max(fitting, key=len, default=""), path=visit.path,
+        pages=[(path, shown_mark(text)) for path, text in pages],
         waits=WAITS,
     )  # fmt: skip
 
@@ -397,7 +419,8 @@ def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: d
     given = {"name": name, "aria-describedby": " ".join(described) or None,
              "aria-invalid": "true" if error else None, **attributes}  # fmt: skip
     return fragment(
-        f"parts/{part}.html", id=id, name=name, label=label, hint=hint, error=error, value=form.get(name), **more,
+        f"parts/{part}.html", id=id, name=name, label=shown(label), hint=shown(hint), error=error,
+        value=form.get(name), **more,
         attributes=[(key.rstrip("_").replace("_", "-"), text) for key, text in given.items()
                     if text is not None and text is not False],
     )  # fmt: skip
@@ -405,13 +428,14 @@ def _part(part: str, form: Form, name: str, label: str, hint: str, attributes: d
 
 def _button(visit: Visit, path: str, label: str, kind: str, confirm: str, fields: Iterable[tuple[str, str]]) -> str:
     return fragment(
-        "parts/button.html", token=token(visit), path=path, label=label, kind=kind, confirm=confirm, fields=fields,
+        "parts/button.html", token=token(visit), path=path, label=shown(label), kind=kind, confirm=shown(confirm),
+        fields=fields,
         asks=asks(confirm, label),
     )  # fmt: skip
 
 
 def _locale(visit: Visit) -> Locale:
-    return locales.of(visit.session.actor.language if visit.session is not None else "")
+    return locales.of(visit.language)
 
 
 def _link(visit: Visit, **changes: str) -> str:

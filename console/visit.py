@@ -17,12 +17,14 @@ from server.access.known_devices import KNOWN_SECONDS
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.desk import speech
 from server.errors import NotFound, TooLarge
 from server.first_start import setup
 from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
+from server.translation import Words, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
 from server.web.call import id_of
@@ -93,6 +95,13 @@ class Visit:
     def id(self) -> int:
         """The id in the path."""
         return id_of(self.arguments["id"])
+
+    @cached_property
+    def language(self) -> str:
+        """The locale of who is signed in, else what the browser asks for: `de_CH`."""
+        if self.session is not None and self.session.actor.language:
+            return self.session.actor.language
+        return speech.languages(self.service).accepted(self.request.headers.get("Accept-Language", ""))
 
     @property
     def peer(self) -> Peer:
@@ -232,7 +241,7 @@ class Visit:
         given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
         return own_path(given)
 
-    def tell(self, text: str, undo: str = "", /, **fields: str | list[str]) -> None:
+    def tell(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
         """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
         kept = ""
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
@@ -242,7 +251,7 @@ class Visit:
             except TooLarge:
                 undo = kept = ""
             fields = {}
-        told = json.dumps([text[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
+        told = json.dumps([shown(text)[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
         told = told.encode("utf-8", "replace").decode()
         signed = f"{self._tag(told)}{told}"
         self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))

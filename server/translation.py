@@ -47,8 +47,8 @@ class Catalog:
         return not self.messages and not self.plurals
 
 
-_SOURCE = Catalog(SOURCE)
-_spoken: ContextVar[Catalog] = ContextVar("spoken", default=_SOURCE)
+ENGLISH = Catalog(SOURCE)
+_spoken: ContextVar[Catalog] = ContextVar("spoken", default=ENGLISH)
 
 
 class Marked(str):
@@ -60,6 +60,11 @@ class Marked(str):
 def N_(message: str) -> Marked:
     """Marks the text of a constant: it is translated where it is shown."""
     return Marked(message)
+
+
+def N_ngettext(one: str, many: str) -> tuple[str, str]:
+    """Marks the forms of a constant: ngettext takes them where it is shown."""
+    return one, many
 
 
 def _(message: str, /, **values: object) -> str:
@@ -108,6 +113,11 @@ def spoken() -> Catalog:
     return _spoken.get()
 
 
+def speak(catalog: Catalog) -> None:
+    """Go on in that language, until what stands around it in speaking() ends."""
+    _spoken.set(catalog)
+
+
 @contextmanager
 def speaking(catalog: Catalog) -> Iterator[None]:
     """Within it, messages are in that language."""
@@ -136,7 +146,7 @@ class Languages:
         language = language.replace("-", "_")
         alone = language.partition("_")[0]
         if alone == SOURCE and not any((folder / f"{language}.po").is_file() for folder in self.folders):
-            return _SOURCE
+            return ENGLISH
         wanted = [name for name in dict.fromkeys((language, alone)) if _LANGUAGE.fullmatch(name)]
         files = [folder / f"{name}.po" for name in wanted for folder in self.folders]
         return _merged(
@@ -178,7 +188,7 @@ def _merged(language: str, files: tuple[tuple[Path, int, int], ...]) -> Catalog:
     """The catalog of files, the first that has a message wins. Kept until one of them is another."""
     found = [each for path, _, size in files if (each := _read(path, size)) is not None]
     if not found:
-        return _SOURCE
+        return ENGLISH
     messages: dict[str, str] = {}
     plurals: dict[str, tuple[str, ...]] = {}
     for each in reversed(found):

@@ -16,6 +16,7 @@ from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
+from server.translation import _
 
 ISSUER = "Helpdesk"
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
@@ -44,9 +45,9 @@ def save_appearance(visit: Visit) -> PageResponse:
     """Change how the console looks."""
     form = Form.sent(visit.form, ("theme", "density", "has_keys"))
     if form.get("theme") not in THEMES:
-        form.fail("theme", f"Choose one of {', '.join(THEMES)}.")
+        form.fail("theme", _("Choose one of {THEMES}.", THEMES=", ".join(THEMES)))
     if form.get("density") not in DENSITIES:
-        form.fail("density", f"Choose one of {', '.join(DENSITIES)}.")
+        form.fail("density", _("Choose one of {DENSITIES}.", DENSITIES=", ".join(DENSITIES)))
     if form.is_wrong:
         return _account(visit, appearance_form=form)
     before = visit.preferences
@@ -90,7 +91,7 @@ def end_session(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign out everywhere else."""
     count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
-    visit.tell(f"{count} other device{' is' if count == 1 else 's are'} signed out.")
+    visit.tell(_("{count} other device{are} signed out.", count=count, are=" is" if count == 1 else "s are"))
     return see("/account#sessions")
 
 

@@ -9,6 +9,7 @@ from console.routes import page
 from console.visit import Visit
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
 from server.people import login_address
+from server.translation import _
 
 BASE = "/account/address"
 BACK = "/account#address"
@@ -31,7 +32,12 @@ def ask(visit: Visit) -> PageResponse:
         return _form(visit, form.fail("current", error.message))
     except (Conflict, Invalid, TooMany) as error:
         return _form(visit, form.refuse(error))
-    visit.tell(f"A mail with a link goes to {change.new_email}. Until you have opened it, you sign in as before.")
+    visit.tell(
+        _(
+            "A mail with a link goes to {new_email}. Until you have opened it, you sign in as before.",
+            new_email=change.new_email,
+        )
+    )
     return see(BACK)
 
 
@@ -70,7 +76,7 @@ def confirm(visit: Visit) -> PageResponse:
     except Conflict as error:
         change = login_address.of_code(visit.ctx, code)
         return render(visit, "confirm_address.html", 422, form=Form().refuse(error), change=change, code=code)
-    visit.tell(f"You sign in with {change.new_email} from now on.")
+    visit.tell(_("You sign in with {new_email} from now on.", new_email=change.new_email))
     return see(BACK)
 
 

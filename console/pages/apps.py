@@ -21,6 +21,7 @@ from server.people.token_lists import TokenGroup
 from server.records.shared import callbacks, scopes
 from server.records.shared.scopes import Scope
 from server.records.shared.secrets import digest
+from server.translation import _
 from server.web import reach
 from server.web.routes import ENDPOINTS, Router
 
@@ -101,7 +102,7 @@ def save(visit: Visit) -> PageResponse:
         records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), app)
-    visit.tell(f"{form.text('name')} is saved.", visit.path, **_stored(app).sent_again())
+    visit.tell(_("{name} is saved.", name=form.text("name")), visit.path, **_stored(app).sent_again())
     return see(BASE)
 
 
@@ -146,7 +147,7 @@ def show_delete(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove an app; its tokens end."""
     app = lists.remove(visit, URI)
-    visit.tell(f"{app['name']} is removed; its tokens work no more.")
+    visit.tell(_("{name} is removed; its tokens work no more.", name=app["name"]))
     return see(BASE)
 
 
@@ -183,7 +184,7 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str
     """What somebody should know before an app is saved like this; [] once they do, or when there is nothing."""
     found = []
     for line, reason in callbacks.mistakes(form.get("callback_url")):
-        form.fail("callback_url", f"Line {line} {reason}.")
+        form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
         found.append(
             f"Callback address {line} {reason}. An app that only uses the token generator needs none that works."
         )

@@ -13,6 +13,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
+from server.translation import _
 from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
@@ -84,7 +85,7 @@ def send(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")
         return _all(visit, form.refuse(where))
-    visit.tell(f"It is sound, and kept as {made.path.name}.")
+    visit.tell(_("It is sound, and kept as {name}.", name=made.path.name))
     return see(_path(made))
 
 
@@ -122,7 +123,7 @@ def download(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove it for good."""
     backups.remove(visit.ctx, visit.arguments["name"])
-    visit.tell(f"{visit.arguments['name']}.db is removed.")
+    visit.tell(_("{name}.db is removed.", name=visit.arguments["name"]))
     return see(BASE)
 
 

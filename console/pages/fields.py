@@ -18,6 +18,7 @@ from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
+from server.translation import _
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -113,7 +114,7 @@ def create(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, URI, fields)
     except HelpdeskError as error:
         return _form(visit, _refuse(form, error, kind), record_type, kind, None)
-    visit.tell(f"The field {made['_label']} is made: custom_{made['id']}.")
+    visit.tell(_("The field {label} is made: custom_{id}.", label=made["_label"], id=made["id"]))
     return see(_list_path(record_type))
 
 
@@ -137,7 +138,9 @@ def save(visit: Visit) -> PageResponse:
         records.update(visit.ctx, URI, visit.id, fields | {"params": _params(form, kind, field["params"])})
     except HelpdeskError as error:
         return _form(visit, _refuse(form, error, kind), record_type, kind, field)
-    visit.tell(f"The field {form.text('name')} is saved.", visit.path, **_stored(visit, field).sent_again())
+    visit.tell(
+        _("The field {name} is saved.", name=form.text("name")), visit.path, **_stored(visit, field).sent_again()
+    )
     return see(_list_path(record_type))
 
 
@@ -149,7 +152,11 @@ def move(visit: Visit) -> PageResponse:
     by = visit.form.integer("by", one, -custom_fields.MAX_ORDERED, custom_fields.MAX_ORDERED)
     try:
         custom_fields.move(visit.ctx, visit.id, by)
-        visit.tell(f"The field {field['name']} is moved {'up' if by < 0 else 'down'}.", visit.path, by=str(-by))
+        visit.tell(
+            _("The field {name} is moved {down}.", name=field["name"], down="up" if by < 0 else "down"),
+            visit.path,
+            by=str(-by),
+        )
     except HelpdeskError as error:
         visit.tell(sentence(error.message))
     return see(f"{_list_path(_type(visit, field['context']))}#field-{visit.id}")
@@ -164,7 +171,7 @@ def rename(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         record_type = _type(visit, field["context"])
         return _form(visit, _stored(visit, field), record_type, field["type"], field, renaming.refuse(error))
-    visit.tell(f"The option is renamed, in {count} place{'' if count == 1 else 's'} as well.")
+    visit.tell(_("The option is renamed, in {count} place{s} as well.", count=count, s="" if count == 1 else "s"))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -183,7 +190,7 @@ def show_delete(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove a field with its values."""
     field = lists.remove(visit, URI)
-    visit.tell(f"The field {field['name']} is deleted.", f"{BASE}/deleted/{visit.id}/restore")
+    visit.tell(_("The field {name} is deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -191,7 +198,7 @@ def delete(visit: Visit) -> PageResponse:
 def restore(visit: Visit) -> PageResponse:
     """Bring a deleted field back with its values."""
     field = deleted_fields.restore(visit.ctx, visit.id)
-    visit.tell(f"The field {field['name']} is back.")
+    visit.tell(_("The field {name} is back.", name=field["name"]))
     return see(_list_path(_type(visit, field["context"])))
 
 
@@ -199,7 +206,7 @@ def restore(visit: Visit) -> PageResponse:
 def remove(visit: Visit) -> PageResponse:
     """Remove a deleted field for good."""
     field = deleted_fields.remove(visit.ctx, visit.id)
-    visit.tell(f"The field {field['name']} is gone for good.")
+    visit.tell(_("The field {name} is gone for good.", name=field["name"]))
     return see(BASE)
 
 
@@ -220,7 +227,7 @@ def create_set(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, SET_URI, {"context": record_type.context, **_set_fields(visit, form)})
     except HelpdeskError as error:
         return _set_form(visit, _refuse_owner(form, error), record_type, None)
-    visit.tell(f"The fieldset {made['_label']} is made. Give it fields.")
+    visit.tell(_("The fieldset {label} is made. Give it fields.", label=made["_label"]))
     return see(f"{_list_path(record_type)}#set-{made['id']}")
 
 
@@ -240,7 +247,9 @@ def save_set(visit: Visit) -> PageResponse:
         records.update(visit.ctx, SET_URI, visit.id, _set_fields(visit, form))
     except HelpdeskError as error:
         return _set_form(visit, _refuse_owner(form, error), record_type, found)
-    visit.tell(f"The fieldset {form.text('name')} is saved.", visit.path, **_stored_set(found).sent_again())
+    visit.tell(
+        _("The fieldset {name} is saved.", name=form.text("name")), visit.path, **_stored_set(found).sent_again()
+    )
     return see(f"{_list_path(record_type)}#set-{visit.id}")
 
 
@@ -262,7 +271,7 @@ def show_delete_set(visit: Visit) -> PageResponse:
 def delete_set(visit: Visit) -> PageResponse:
     """Remove a fieldset with its fields and their values."""
     found = lists.remove(visit, SET_URI)
-    visit.tell(f"The fieldset {found['name']} is deleted.")
+    visit.tell(_("The fieldset {name} is deleted.", name=found["name"]))
     return see(_list_path(_type(visit, found["context"])))
 
 

@@ -18,6 +18,7 @@ from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
+from server.translation import _
 
 URI = "group"
 BASE = "/admin/people/groups"
@@ -64,7 +65,7 @@ def create(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, URI, _fields(visit, form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), None)
-    visit.tell(f"{made['_label']} is made. Choose who is in it.")
+    visit.tell(_("{label} is made. Choose who is in it.", label=made["_label"]))
     return see(f"{ROSTERS}?group={made['id']}")
 
 
@@ -83,7 +84,7 @@ def save(visit: Visit) -> PageResponse:
         records.update(visit.ctx, URI, visit.id, _fields(visit, form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), group)
-    visit.tell(f"{form.text('name')} is saved.", visit.path, **_stored(group).sent_again())
+    visit.tell(_("{name} is saved.", name=form.text("name")), visit.path, **_stored(group).sent_again())
     return see(BASE)
 
 
@@ -101,7 +102,7 @@ def delete(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
         return _delete(visit, Form().refuse(error))
-    visit.tell(f"{group['name']} is deleted.")
+    visit.tell(_("{name} is deleted.", name=group["name"]))
     return see(BASE)
 
 
@@ -116,7 +117,7 @@ def create_bucket(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
     except HelpdeskError as error:
         return _form(visit, _stored(group), group, form.refuse(error, names={"name": "bucket"}))
-    visit.tell(f"The bucket {made['_label']} is made.")
+    visit.tell(_("The bucket {label} is made.", label=made["_label"]))
     return see(f"{BASE}/{visit.id}#buckets")
 
 
@@ -136,7 +137,9 @@ def save_bucket(visit: Visit) -> PageResponse:
         records.update(visit.ctx, "bucket", visit.id, {"name": form.text("name"), "is_default": is_default})
     except HelpdeskError as error:
         return _bucket(visit, form.refuse(error), bucket)
-    visit.tell(f"The bucket {form.text('name')} is saved.", visit.path, **_stored_bucket(bucket).sent_again())
+    visit.tell(
+        _("The bucket {name} is saved.", name=form.text("name")), visit.path, **_stored_bucket(bucket).sent_again()
+    )
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
 
@@ -148,7 +151,7 @@ def delete_bucket(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
         return _bucket(visit, _stored_bucket(bucket).refuse(error), bucket)
-    visit.tell(f"The bucket {bucket['name']} is deleted.")
+    visit.tell(_("The bucket {name} is deleted.", name=bucket["name"]))
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
 
@@ -177,7 +180,11 @@ def save_rosters(visit: Visit) -> PageResponse:
         return _rosters(visit, form.refuse(error))
     count = sum(map(len, changed.values()))
     if count:
-        visit.tell(f"{count} place{'' if count == 1 else 's'} changed.", visit.shown_path, **_back(changed, before))
+        visit.tell(
+            _("{count} place{s} changed.", count=count, s="" if count == 1 else "s"),
+            visit.shown_path,
+            **_back(changed, before),
+        )
     else:
         visit.tell("Nothing was changed.")
     names = ("q", "group", "page", COLUMNS)

@@ -11,6 +11,7 @@ from console.visit import Visit
 from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
 from server.settings import BY_NAME, LIVE, Setting, display_value
+from server.translation import _
 
 ELSEWHERE = {
     "base_url": f"{SETUP}/address",
@@ -42,7 +43,7 @@ def save(visit: Visit) -> PageResponse:
         live_settings.change(visit.ctx, {setting.name: text})
     except HelpdeskError as error:
         return _form(visit, setting, form.refuse(error))
-    visit.tell(f"{setting.name} is set.", visit.path, **{setting.name: before})
+    visit.tell(_("{name} is set.", name=setting.name), visit.path, **{setting.name: before})
     return see(f"{SETTINGS}?q={setting.name}")
 
 

@@ -23,6 +23,7 @@ from server.mailroom.routing import MAX_ROUTES
 from server.outbox import mail_queue
 from server.people import profile
 from server.settings import Settings, display_value
+from server.translation import _
 
 BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
@@ -87,7 +88,7 @@ def add_sender(visit: Visit) -> PageResponse:
         mail_setup.set_sender(visit.ctx, form.get("email"), id, form.get("is_default") == "1")
     except HelpdeskError as error:
         return _setup(visit, form.refuse(error))
-    visit.tell(f"Mail can come from {form.text('email')}.")
+    visit.tell(_("Mail can come from {email}.", email=form.text("email")))
     return see(f"{BASE}#senders")
 
 
@@ -177,7 +178,11 @@ def save_listener(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _listener(visit, form.refuse(error))
     urls = mail_listening.state(visit.service).urls
-    visit.tell(f"Mail servers hand over mail at {urls[0]}." if urls else "The listener is off.", LISTENER, **before)
+    visit.tell(
+        _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else "The listener is off.",
+        LISTENER,
+        **before,
+    )
     return see(BASE)
 
 
@@ -232,9 +237,11 @@ def take_failed_mail(visit: Visit) -> PageResponse:
         visit.tell(error.message)
         return see(FAILED)
     except HelpdeskError as error:
-        visit.tell(f"It could not be processed: {error.message}")
+        visit.tell(_("It could not be processed: {message}", message=error.message))
         return see(f"{FAILED}/{name}")
-    visit.tell(f"The mail is on ticket {received.mask}." if received.mask else "The mail was taken, and ignored.")
+    visit.tell(
+        _("The mail is on ticket {mask}.", mask=received.mask) if received.mask else "The mail was taken, and ignored."
+    )
     return see(FAILED)
 
 
@@ -242,7 +249,7 @@ def take_failed_mail(visit: Visit) -> PageResponse:
 def discard_failed_mail(visit: Visit) -> PageResponse:
     """Forget it for good."""
     try:
-        visit.tell(f"{letters.discard(visit.ctx, visit.arguments['name'])} is discarded.")
+        visit.tell(_("{name} is discarded.", name=letters.discard(visit.ctx, visit.arguments["name"])))
     except NotFound as error:
         visit.tell(error.message)
     return see(FAILED)
@@ -262,15 +269,15 @@ def create_transport(visit: Visit) -> PageResponse:
     """Make a transport."""
     form = _sent_transport(visit)
     try:
-        _, was = mail_setup.defaults(visit.ctx)
+        was = mail_setup.defaults(visit.ctx)[1]
         made = records.create(visit.ctx, TRANSPORT, _transport_fields(visit, form))
     except HelpdeskError as error:
         return _transport(visit, form.refuse(error), None)
     if mail_setup.defaults(visit.ctx)[1] == made["id"]:
-        visit.tell(f"{form.text('name')} is saved, and is the default: all mail leaves through it. Try it now.",
-                   f"{BASE}/default", transport=str(was))  # fmt: skip
+        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=form.text("name"))
+        visit.tell(told, f"{BASE}/default", transport=str(was))
     else:
-        visit.tell(f"{form.text('name')} is saved. Try it now: send a mail through it.")
+        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=form.text("name")))
     return see(f"{TRANSPORTS}/{made['id']}")
 
 
@@ -289,7 +296,7 @@ def save_transport(visit: Visit) -> PageResponse:
         records.update(visit.ctx, TRANSPORT, visit.id, _transport_fields(visit, form))
     except HelpdeskError as error:
         return _transport(visit, form.refuse(error), each)
-    visit.tell(f"{form.text('name')} is saved.")
+    visit.tell(_("{name} is saved.", name=form.text("name")))
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
@@ -305,7 +312,14 @@ def test_transport(visit: Visit) -> PageResponse:
         return _transport(visit, form.refuse(error, known=("recipient",)), each, error.dialogue)
     except HelpdeskError as error:
         return _transport(visit, form.refuse(error, known=("recipient",)), each)
-    visit.tell(f"{each['name']} took the mail from {sender} to {form.get('recipient')}.")
+    visit.tell(
+        _(
+            "{name} took the mail from {sender} to {recipient}.",
+            name=each["name"],
+            sender=sender,
+            recipient=form.get("recipient"),
+        )
+    )
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
@@ -313,7 +327,7 @@ def test_transport(visit: Visit) -> PageResponse:
 def delete_transport(visit: Visit) -> PageResponse:
     """Remove a transport; mail of its addresses leaves by the default one, or waits."""
     each = lists.remove(visit, TRANSPORT)
-    visit.tell(f"{each['name']} is removed.")
+    visit.tell(_("{name} is removed.", name=each["name"]))
     return see(BASE)
 
 
@@ -370,7 +384,7 @@ def create_mailbox(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, MAILBOX, _mailbox_fields(visit, form))
     except HelpdeskError as error:
         return _mailbox(visit, form.refuse(error, known=LABELS), None)
-    visit.tell(f"{form.text('name')} is saved.")
+    visit.tell(_("{name} is saved.", name=form.text("name")))
     return see(f"{MAILBOXES}/{made['id']}")
 
 
@@ -399,7 +413,7 @@ def save_mailbox(visit: Visit) -> PageResponse:
         records.update(visit.ctx, MAILBOX, visit.id, _mailbox_fields(visit, form))
     except HelpdeskError as error:
         return _mailbox(visit, form.refuse(error, known=LABELS), each)
-    visit.tell(f"{form.text('name')} is saved.")
+    visit.tell(_("{name} is saved.", name=form.text("name")))
     return see(f"{MAILBOXES}/{visit.id}")
 
 
@@ -421,7 +435,7 @@ def check_mailbox(visit: Visit) -> PageResponse:
 def delete_mailbox(visit: Visit) -> PageResponse:
     """Remove a mailbox; its mails stay on the server and here."""
     each = lists.remove(visit, MAILBOX)
-    visit.tell(f"{each['name']} is not looked at any more.")
+    visit.tell(_("{name} is not looked at any more.", name=each["name"]))
     return see(BASE)
 
 
@@ -494,7 +508,7 @@ def send_again(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Remove a mail: it is not sent."""
     try:
-        visit.tell(f"'{mail_queue.drop(visit.ctx, visit.id)[:200]}' is dropped and not sent.")
+        visit.tell(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
     except NotFound as error:
         visit.tell(error.message)
     return see(OUTBOX)

@@ -11,6 +11,7 @@ from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim
 from server.mailroom.dkim import DkimKey
+from server.translation import _
 
 BASE = "/admin/mail/signing"
 LABELS = {"domain": "Domain"}
@@ -30,7 +31,13 @@ def make(visit: Visit) -> PageResponse:
         made = dkim.make(visit.ctx, form.get("domain"))
     except HelpdeskError as error:
         return _all(visit, form.refuse(error))
-    visit.tell(f"The key {made.selector} is made. Add its entry to the DNS of {made.domain}, then start signing.")
+    visit.tell(
+        _(
+            "The key {selector} is made. Add its entry to the DNS of {domain}, then start signing.",
+            selector=made.selector,
+            domain=made.domain,
+        )
+    )
     return see(f"{BASE}#key{made.id}")
 
 
@@ -44,7 +51,7 @@ def use(visit: Visit) -> PageResponse:
 def stop(visit: Visit) -> PageResponse:
     """Sign with a key no more."""
     key = dkim.stop(visit.ctx, visit.id)
-    visit.tell(f"Mail from {key.domain} is no longer signed with {key.selector}.")
+    visit.tell(_("Mail from {domain} is no longer signed with {selector}.", domain=key.domain, selector=key.selector))
     return see(BASE)
 
 

@@ -27,6 +27,7 @@ from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
+from server.translation import _
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
@@ -126,7 +127,9 @@ def look(visit: Visit) -> PageResponse:
         try:
             form.values["package_json"] = visit.form.text("file", "")
         except Malformed as error:
-            return _list(visit, form.fail("package_json", f"The file is no JSON text: {error.message}."))
+            return _list(
+                visit, form.fail("package_json", _("The file is no JSON text: {message}.", message=error.message))
+            )
     text = form.get("package_json")
     try:
         return _open(visit, _tree(text), "", text)

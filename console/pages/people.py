@@ -12,6 +12,7 @@ from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, login_address, security, sign_in
 from server.people.accounts import SignInMethods
+from server.translation import _
 
 URI = "worker"
 BASE = "/admin/people"
@@ -121,7 +122,7 @@ def keep_address(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign a worker out everywhere."""
     count = accounts.end_sessions(visit.ctx, visit.id)
-    visit.tell(f"Signed out of {count} device{'' if count == 1 else 's'}.")
+    visit.tell(_("Signed out of {count} device{s}.", count=count, s="" if count == 1 else "s"))
     return see(_path(visit.id))
 
 
@@ -176,7 +177,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
 def enable(visit: Visit) -> PageResponse:
     """Let a worker in again."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
-    visit.tell(f"{label} may sign in again.", f"{_path(visit.id)}/disable", tickets=KEEP)
+    visit.tell(_("{label} may sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
     return see(_path(visit.id))
 
 

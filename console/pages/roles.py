@@ -16,6 +16,7 @@ from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import accounts
 from server.records.base import RecordType
+from server.translation import _
 
 URI = "role"
 BASE = "/admin/people/roles"
@@ -75,7 +76,7 @@ def create(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, URI, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), None)
-    visit.tell(f"The role {made['_label']} is made.")
+    visit.tell(_("The role {label} is made.", label=made["_label"]))
     return see(BASE)
 
 
@@ -94,7 +95,7 @@ def save(visit: Visit) -> PageResponse:
         records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error), role)
-    visit.tell(f"The role {form.text('name')} is saved.", visit.path, **_stored(role).sent_again())
+    visit.tell(_("The role {name} is saved.", name=form.text("name")), visit.path, **_stored(role).sent_again())
     return see(BASE)
 
 
@@ -106,7 +107,7 @@ def delete(visit: Visit) -> PageResponse:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
         return _form(visit, _stored(role).refuse(error), role)
-    visit.tell(f"The role {role['name']} is deleted.")
+    visit.tell(_("The role {name} is deleted.", name=role["name"]))
     return see(BASE)
 
 

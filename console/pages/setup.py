@@ -17,6 +17,7 @@ from server.first_start.setup import Step
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
 from server.people import profile
+from server.translation import _
 
 BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
@@ -76,7 +77,7 @@ def _check(form: Form, password: str, again: str) -> None:
     if not form.text("email"):
         form.fail("email", "Enter your mail address.")
     if len(password) < MIN_CHARS:
-        form.fail("password", f"The password needs at least {MIN_CHARS} characters.")
+        form.fail("password", _("The password needs at least {MIN_CHARS} characters.", MIN_CHARS=MIN_CHARS))
     elif password != again:
         form.fail("password_again", "The two passwords differ.")
 
@@ -174,7 +175,7 @@ def save_mail(visit: Visit) -> PageResponse:
         return _mail(visit, form.refuse(error), error.dialogue)
     except HelpdeskError as error:
         return _mail(visit, form.refuse(error))
-    visit.tell(f"Mail leaves by {form.text('host')} from now on.")
+    visit.tell(_("Mail leaves by {host} from now on.", host=form.text("host")))
     return _next(visit, "mail")
 
 
@@ -201,7 +202,7 @@ def fill(visit: Visit) -> PageResponse:
 def remove_demo(visit: Visit) -> PageResponse:
     """Remove the demo data for good."""
     count = demo.remove(visit.ctx)
-    visit.tell(f"The demo data is gone: {count} tickets with all that belonged to them.")
+    visit.tell(_("The demo data is gone: {count} tickets with all that belonged to them.", count=count))
     return see("/")
 
 

@@ -9,6 +9,7 @@ from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
 from server.people import security, token_lists
+from server.translation import _
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # of what needs attention in the service, shown at once
@@ -59,7 +60,7 @@ def show(visit: Visit) -> PageResponse:
 def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
     made = to_do.send_test_ticket(visit.ctx)
-    visit.tell(f"Ticket {made.mask} created.")
+    visit.tell(_("Ticket {mask} created.", mask=made.mask))
     return see("/")
 
 

@@ -13,6 +13,7 @@ from server.automation import history, uses
 from server.automation.versions import MAX_VERSIONS, TEXTS
 from server.errors import HelpdeskError, KataSyntax, NotFound
 from server.kata import parse
+from server.translation import _
 
 # Where the console shows records that may use an automation.
 PATHS = {"automation": "/automations/", "webhook_listener": "/automations/webhooks/"}
@@ -36,7 +37,7 @@ def restore(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _history(visit, Form().refuse(error), number)
     path = f"{BASE}/{visit.id}"
-    visit.tell(f"Version {number} is back.", f"{path}/restore", version=str(before))
+    visit.tell(_("Version {number} is back.", number=number), f"{path}/restore", version=str(before))
     return see(f"{path}/history")
 
 

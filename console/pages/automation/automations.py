@@ -26,6 +26,7 @@ from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
+from server.translation import _
 from server.web.json_text import loads
 from server.web.webhooks import received_of
 
@@ -127,7 +128,7 @@ def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
     record = lists.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
-    visit.tell(f"{record['name']} is removed.")
+    visit.tell(_("{name} is removed.", name=record["name"]))
     return see(BASE)
 
 
@@ -135,7 +136,7 @@ def delete(visit: Visit) -> PageResponse:
 def remove_example(visit: Visit) -> PageResponse:
     """Forget an example."""
     removed = examples.remove(visit.ctx, visit.id, visit.form.id("example", required=True))
-    visit.tell(f"The example '{removed.name}' is removed.")
+    visit.tell(_("The example '{name}' is removed.", name=removed.name))
     return see(f"{BASE}/{visit.id}#examples")
 
 

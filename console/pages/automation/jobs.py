@@ -15,6 +15,7 @@ from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.jobs import queue, scheduler
+from server.translation import _
 from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
@@ -111,7 +112,7 @@ def switch_scan(visit: Visit) -> PageResponse:
     name, is_off = visit.form.text("name", ""), visit.form.flag("off")
     scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
     told = "off: it does not run, also after the next start" if is_off else "on"
-    visit.tell(f"'{name}' is {told}.", f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    visit.tell(_("'{name}' is {told}.", name=name, told=told), f"{SCANS}/switch", name=name, off="0" if is_off else "1")
     return see(SCANS)
 
 
@@ -143,7 +144,7 @@ def run(visit: Visit) -> PageResponse:
 def drop(visit: Visit) -> PageResponse:
     """Remove a job: what it was to do is not done."""
     kind = scheduled_jobs.drop(visit.ctx, visit.id)
-    visit.tell(f"Job {visit.id} ({kind}) is dropped; the audit log tells what it was to do.")
+    visit.tell(_("Job {id} ({kind}) is dropped; the audit log tells what it was to do.", id=visit.id, kind=kind))
     return see(BASE)
 
 
@@ -162,7 +163,7 @@ def run_timer(visit: Visit) -> PageResponse:
         if timer["is_disabled"]:
             raise Invalid(f"{timer['name']} is switched off; switch it on first")
         records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
-        visit.tell(f"{timer['name']} is due now; the log of automations tells how it went.")
+        visit.tell(_("{name} is due now; the log of automations tells how it went.", name=timer["name"]))
     except HelpdeskError as error:
         visit.tell(error.message)
     return see(TIMERS)
@@ -175,7 +176,9 @@ def switch_timer(visit: Visit) -> PageResponse:
     is_off = visit.form.flag("off")
     records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
     told = "off: it does not run" if is_off else "on"
-    visit.tell(f"{timer['name']} is {told}.", f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
+    visit.tell(
+        _("{name} is {told}.", name=timer["name"], told=told), f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1"
+    )
     return see(TIMERS)
 
 

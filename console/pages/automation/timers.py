@@ -14,6 +14,7 @@ from console.visit import Visit
 from server.automation import timers
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
+from server.translation import _
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 BASE = "/admin/jobs/timers"
@@ -55,7 +56,7 @@ def create(visit: Visit) -> PageResponse:
         records.create(visit.ctx, URI, _fields(visit, form) | {"automations_kata": KATA.format(form.get("automation"))})
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"next_run_at": "time"}), None)
-    visit.tell(f"{form.text('name')} is created.")
+    visit.tell(_("{name} is created.", name=form.text("name")))
     return see(BASE)
 
 
@@ -81,7 +82,7 @@ def change(visit: Visit) -> PageResponse:
         records.update(visit.ctx, URI, visit.id, _fields(visit, form) | {"automations_kata": text})
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"next_run_at": "time"}), each)
-    visit.tell(f"{form.text('name')} is saved.")
+    visit.tell(_("{name} is saved.", name=form.text("name")))
     return see(BASE)
 
 
@@ -89,7 +90,7 @@ def change(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove a timer; its automation stays."""
     each = lists.remove(visit, URI)
-    visit.tell(f"{each['name']} is deleted.")
+    visit.tell(_("{name} is deleted.", name=each["name"]))
     return see(BASE)
 
 

@@ -27,6 +27,7 @@ from server.automation.webhooks.secret_requests import HIDDEN
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import checks
+from server.translation import _
 from server.web.webhooks import received_of, replay
 
 URI = "webhook_listener"
@@ -107,7 +108,7 @@ def create(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, URI, {"name": form.text("name"), "automations_kata": binding})
     except HelpdeskError as error:
         return _new(visit, form.refuse(error))
-    visit.tell(f"{form.text('name')} listens.")
+    visit.tell(_("{name} listens.", name=form.text("name")))
     return see(f"{BASE}/{made['id']}")
 
 
@@ -137,7 +138,7 @@ def save(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _webhook(visit, each, _form(visit, each, form.refuse(error)))
     was = {name: str(each[name]) for name in SETTINGS}
-    visit.tell(f"{form.text('name')} is saved.", f"{BASE}/{visit.id}", **was)
+    visit.tell(_("{name} is saved.", name=form.text("name")), f"{BASE}/{visit.id}", **was)
     return see(f"{BASE}/{visit.id}")
 
 
@@ -184,7 +185,7 @@ def rotate(visit: Visit) -> PageResponse:
     seconds = int(form.get("overlap"))
     tokens.rotate(visit.ctx, visit.id, seconds)
     until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "no longer works"
-    visit.tell(f"The webhook has a new address. The old one {until}.")
+    visit.tell(_("The webhook has a new address. The old one {until}.", until=until))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -194,7 +195,9 @@ def switch(visit: Visit) -> PageResponse:
     each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
     told = "off; its address answers 404" if is_off else "on"
-    visit.tell(f"{each['name']} is {told}.", f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
+    visit.tell(
+        _("{name} is {told}.", name=each["name"], told=told), f"{BASE}/{visit.id}/switch", off="0" if is_off else "1"
+    )
     return see(f"{BASE}/{visit.id}")
 
 
@@ -202,7 +205,7 @@ def switch(visit: Visit) -> PageResponse:
 def delete(visit: Visit) -> PageResponse:
     """Remove a webhook with its deliveries."""
     each = lists.remove(visit, URI)
-    visit.tell(f"{each['name']} is removed; its address answers 404.")
+    visit.tell(_("{name} is removed; its address answers 404.", name=each["name"]))
     return see(BASE)
 
 
