@@ -20,7 +20,7 @@ INLINE = frozenset("a abbr b bdi cite code em i kbd mark q samp small span stron
 VERBATIM = frozenset("code kbd pre samp var script style textarea".split())  # never a message by themselves
 _SKIPPED = frozenset(("pre", "script", "style", "textarea"))  # whose text is not for the ears of translators
 # Attributes that people read or hear.
-SPOKEN = frozenset("aria-label title placeholder alt data-busy data-label".split())
+SPOKEN = frozenset("aria-label title placeholder alt data-busy data-waits data-label".split())
 # Components that are a value in a sentence; others stand by themselves.
 _VALUES = re.compile(r"ui\.(when|moment|number|counted|breakable|bytes_text|distance)\(")
 _LETTERS = re.compile(r"[^\W\d_]{2}")

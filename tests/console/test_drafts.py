@@ -144,7 +144,7 @@ def test_typed_words_outlive_the_page_and_the_line(
         expect(page.get_by_text("Kept as a draft")).to_be_visible()
         page.goto("/account")
         page.goto(path)
-        expect(note).to_contain_text("You have an unsaved draft from")
+        expect(note).to_contain_text("You have an unsaved draft:")
         expect(page.locator("#name")).to_have_value("Typed")
         page.get_by_role("link", name="Restore draft").click()
         expect(page.locator("#name")).to_have_value("Typed and left")

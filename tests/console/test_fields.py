@@ -130,7 +130,7 @@ def test_deleting_tells_first_what_is_lost(signed_in: Visitor, nora: Api) -> Non
     id = field(nora, "Loss")
     nora.create("asset", name="Keeps", **{f"custom_{id}": "precious"}).ok()
     text = signed_in.get(f"{BASE}/{id}/delete").text
-    assert "1 record has a value of it; it goes with it" in text
+    assert "1 record has a value in this field. It is deleted too." in text
     assert nora.record("custom_field", id).status == 200
     assert place(signed_in.send(f"{BASE}/{id}/delete")) == f"{BASE}?type=asset"
     assert nora.record("custom_field", id).status == 404
@@ -224,7 +224,7 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     [inner] = nora.found("custom_field", f"fieldset.id:{id}")
     nora.create("org", name="Acme", **{f"custom_{inner}": "Post"}).ok()
     text = signed_in.get(f"{sets}/{id}/delete").text
-    assert "attached to 1 record and has 1 field" in text and "Carrier: values of 1 record go with it" in text
+    assert "It is on 1 record. Its 1 field is deleted too." in text and "Carrier: the value of 1 record is deleted." in text
     assert place(signed_in.send(f"{sets}/{id}/delete")) == f"{BASE}?type=org"
     assert nora.record("custom_field", inner).status == 404
 

@@ -424,7 +424,7 @@ def test_where_mail_goes_is_told(signed_in: Visitor, nora: Api) -> None:
         made = nora.parse(f"From: ana@customer.example\nTo: {to}\nSubject: Routed\n\nHi.\n").ok()["id"]
         assert nora.record("ticket", made).ok()[name] == id, to
     shown = signed_in.get("/admin/mail/dns").text  # asks nobody before it is told to
-    assert "<code>desk.example</code>" in shown and "Ask now" in shown and "SPF" not in shown.partition("<main")[2]
+    assert "<code>desk.example</code>" in shown and "Check now" in shown and "SPF" not in shown.partition("<main")[2]
     for uri, id in (("group", late), ("group", group), ("mail_transport", transport)):
         nora.remove(uri, id).ok()
 
