@@ -1,0 +1,64 @@
+"""A language for tests, in which every message shows that it is one: ⟦Ñew ŵebhook⟧. What stands on a page without these
+signs was never given to a translator."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import polib
+
+from server import resources, translation
+
+LANGUAGE = "eo"
+RIGHT_TO_LEFT = "ar"
+_UNREAD = frozenset("code pre kbd samp script style textarea option".split())
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+
+
+def pseudo(message: str) -> str:
+    """The message with its signs; its placeholders and elements stay."""
+    return f"⟦{message}⟧"
+
+
+def write(folder: Path, language: str = LANGUAGE) -> None:
+    """Make the language one of a service with this data folder."""
+    file = polib.pofile(str(resources.path(translation.FOLDER, translation.TEMPLATE)))
+    file.metadata["Plural-Forms"] = "nplurals=2; plural=(n != 1);"
+    for each in file:
+        if each.msgid_plural:
+            each.msgstr_plural = {0: pseudo(each.msgid), 1: pseudo(each.msgid_plural)}
+        else:
+            each.msgstr = pseudo(each.msgid)
+    target = folder / translation.FOLDER
+    target.mkdir(exist_ok=True)
+    file.save(str(target / f"{language}.po"))
+
+
+class Said(HTMLParser):
+    """The texts of a page: what people read, and what screen readers say."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self._inside: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _UNREAD:
+            self._inside.append(tag)
+        for name, value in attrs:
+            if name in ("aria-label", "title", "placeholder", "alt", "data-label", "data-confirm") and value:
+                self._note(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._inside and self._inside[-1] == tag:
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._inside or self._inside[-1] == "option":
+            self._note(data)
+
+    def _note(self, text: str) -> None:
+        shown = " ".join(text.split())
+        if _LETTERS.search(shown):
+            self.texts.append(shown)
