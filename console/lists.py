@@ -11,6 +11,7 @@ from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import is_whole
 from server.errors import BadQuery, Invalid, NotFound
+from server.translation import _
 
 MAX_CHOICES = 500  # of a list to choose from
 MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
@@ -117,7 +118,7 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     if len(exact) == 1:
         return int(exact[0]["id"])
     many = "several have that name" if exact else "nothing has exactly that name"
-    raise Invalid(f"{many}; choose from the list, or give the number", field=field)
+    raise Invalid(_("{many}; choose from the list, or give the number", many=many), field=field)
 
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
     found = records.stored(visit.ctx, uri, [id])
     if not found:
         name = visit.service.registry.type(uri).label_names[0].lower()
-        raise NotFound(f"There is no {name} {id} any more.")
+        raise NotFound(_("There is no {name} {id} any more.", name=name, id=id))
     return found[0]
 
 

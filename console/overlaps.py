@@ -3,11 +3,12 @@
 from console.forms import Form
 from console.ui import Option
 from console.visit import Visit
+from server.translation import N_
 
 DAY_SECONDS = 86400
 OVERLAPS: list[Option] = [
-    ("0", "ends now"), ("3600", "works 1 hour more"), (str(DAY_SECONDS), "works 1 day more"),
-    (str(7 * DAY_SECONDS), "works 7 days more"),
+    ("0", N_("ends now")), ("3600", N_("works 1 hour more")), (str(DAY_SECONDS), N_("works 1 day more")),
+    (str(7 * DAY_SECONDS), N_("works 7 days more")),
 ]  # fmt: skip
 
 

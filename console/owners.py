@@ -8,6 +8,7 @@ from console.ui import ChooserOptions, Option
 from console.visit import Visit
 from server.contexts import APP
 from server.errors import Invalid
+from server.translation import _
 
 NAME = "owner"  # under which they are looked up, in place of a record type
 TYPES = ("group", "role", "worker")
@@ -61,7 +62,7 @@ def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
         record_type = visit.service.registry.type(uri)
         if named and named[1].lower() == record_type.label_names[0].lower():
             return record_type.context, int(named[2])
-    raise Invalid("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody", field=field)
+    raise Invalid(_("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
 
 
 def _present(visit: Visit, text: str) -> list[Option]:

@@ -2,9 +2,23 @@
 automation/recurrence.py. Source: ours."""
 
 from server.automation.recurrence import ALIASES, FIELDS
+from server.translation import N_
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-WEEKDAYS = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = (
+    N_("Jan"),
+    N_("Feb"),
+    N_("Mar"),
+    N_("Apr"),
+    N_("May"),
+    N_("Jun"),
+    N_("Jul"),
+    N_("Aug"),
+    N_("Sep"),
+    N_("Oct"),
+    N_("Nov"),
+    N_("Dec"),
+)
+WEEKDAYS = (N_("Sun"), N_("Mon"), N_("Tue"), N_("Wed"), N_("Thu"), N_("Fri"), N_("Sat"), N_("Sun"))
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
 MAX_TIMES = 6  # of a day, told one by one
 _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS

@@ -8,12 +8,17 @@ from console.sheet import Fact, File
 from console.visit import Visit
 from server.outbox.delivery import Delivery, State
 from server.records.shared import paths
+from server.translation import N_
 
 # How mail that has not left is shown on its ticket.
 DELIVERIES: dict[State, tuple[str, str]] = {
-    "sending": ("info", "being sent"), "queued": ("info", "waits to be sent"), "later": ("info", "sent later"),
-    "parked": ("err", "not sent"), "failing": ("warn", "not sent yet"), "failed": ("err", "not sent"),
-}  # fmt: skip
+    "sending": ("info", N_("being sent")),
+    "queued": ("info", N_("waits to be sent")),
+    "later": ("info", N_("sent later")),
+    "parked": ("err", N_("not sent")),
+    "failing": ("warn", N_("not sent yet")),
+    "failed": ("err", N_("not sent")),
+}
 
 
 def fact(visit: Visit, fact: Fact) -> str:

@@ -7,10 +7,11 @@ from console.forms import Form
 from console.page_response import PageResponse, fragment
 from console.visit import Visit
 from server.errors import HelpdeskError
+from server.translation import N_
 from server.web import errors
 
-TITLES = {403: "No access", 404: "Not found", 500: "Something went wrong", 503: "Try again in a moment"}
-OTHER_TITLE = "This did not work"
+TITLES = {403: N_("No access"), 404: N_("Not found"), 500: N_("Something went wrong"), 503: N_("Try again in a moment")}
+OTHER_TITLE = N_("This did not work")
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:

@@ -8,6 +8,7 @@ from console.visit import Visit
 from server.errors import BadDataQuery
 from server.queries import frame
 from server.store.store_local import StoreLocal
+from server.translation import N_
 
 DAYS = 30
 PER_DAY = (
@@ -16,14 +17,23 @@ PER_DAY = (
 )
 # Title of a picture, and its series: label, record type, field with the time, and what else is asked.
 PICTURES = (
-    ("Tickets per day", (("Created", "ticket", "created", ""), ("Closed", "ticket", "closed", ""))),
+    (N_("Tickets per day"), ((N_("Created"), "ticket", "created", ""), (N_("Closed"), "ticket", "closed", ""))),
     (
-        "Messages per day",
-        (("Received", "message", "created", " isOutgoing:no"), ("Sent", "message", "created", " isOutgoing:yes")),
+        N_("Messages per day"),
+        (
+            (N_("Received"), "message", "created", " isOutgoing:no"),
+            (N_("Sent"), "message", "created", " isOutgoing:yes"),
+        ),
     ),
 )
 # Since how many days tickets are open: name, the first and the last day, counted back from today.
-AGES = (("Today", 0, 0), ("1 to 3 days", 3, 1), ("4 to 7 days", 7, 4), ("1 to 4 weeks", 28, 8), ("Older", 36500, 29))
+AGES = (
+    (N_("Today"), 0, 0),
+    ("1 to 3 days", 3, 1),
+    ("4 to 7 days", 7, 4),
+    ("1 to 4 weeks", 28, 8),
+    (N_("Older"), 36500, 29),
+)
 SLOW_SECONDS = 600
 TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
 

@@ -15,14 +15,15 @@ from server.access.service_actor import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
 from server.people import form_drafts, sign_in
 from server.people.sign_in import NewSession
+from server.translation import N_, _
 from server.web.params import Upload
 
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
 EMAIL, PROOF = "_email", "_proof"
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
-OLDER = "This form was older than your session."
-SIGNED_OUT = "You were signed out before this arrived."
-CONFIRM = "What you sent can do harm in wrong hands, and your password was asked for some time ago."
+OLDER = N_("This form was older than your session.")
+SIGNED_OUT = N_("You were signed out before this arrived.")
+CONFIRM = N_("What you sent can do harm in wrong hands, and your password was asked for some time ago.")
 
 
 def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
@@ -32,7 +33,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     headers = visit.request.headers
     is_ours = visit.session is not None and visit.has_form_token()
     if not is_ours and headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
-        raise Forbidden("The form carries no token of this session; open its page again, and send it from there.")
+        raise Forbidden(_("The form carries no token of this session; open its page again, and send it from there."))
     sent = _sent(visit)
     plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     form = form or Form()

@@ -19,6 +19,7 @@ from server.errors import AdminOnly, Forbidden, HelpdeskError, NotAuthenticated,
 from server.people import preferences
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
+from server.translation import _
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
 from server.web.site import Pool, Request, Site, announced
@@ -62,9 +63,14 @@ class Console(Site):
         id, now = visit.session_id(), visit.now
         session = self.service.store.read(lambda tx: sessions.check(tx, id, now))
         if session is None or session.waits_for_code:
-            raise NotAuthenticated(f"Sign in first: a form without a session has at most {MAX_FORM_BYTES:,} bytes.")
+            raise NotAuthenticated(
+                _(
+                    "Sign in first: a form without a session has at most {MAX_FORM_BYTES} bytes.",
+                    MAX_FORM_BYTES=f"{MAX_FORM_BYTES:,}",
+                )
+            )
         if found.access.endswith("admin") and not session.actor.is_admin:
-            raise AdminOnly("Only administrators may open this page.")
+            raise AdminOnly(_("Only administrators may open this page."))
         return None
 
     def hashes(self, request: Request) -> bool:
@@ -109,7 +115,7 @@ class Console(Site):
         def context() -> Context:
             session = self._session(id)
             if session.actor.reading != first.actor.reading:
-                raise Forbidden("What you may read has changed; load the page again.")
+                raise Forbidden(_("What you may read has changed; load the page again."))
             zone = times.zone(session.actor.timezone or "UTC")
             return Context(self.service, session.actor, clock.now(), zone, request.id)
 
@@ -119,7 +125,7 @@ class Console(Site):
         """Raises NotAuthenticated."""
         session = self.service.store.read(lambda tx: sessions.check(tx, id, clock.now()))
         if session is None or session.waits_for_code:
-            raise NotAuthenticated("You are signed out.")
+            raise NotAuthenticated(_("You are signed out."))
         return session
 
     def _headers(self, shown: PageResponse) -> dict[str, str]:
@@ -174,11 +180,13 @@ class Console(Site):
         request = visit.request
         found, visit.arguments = request.found
         if not found:
-            raise NotFound("There is no such page.")
+            raise NotFound(_("There is no such page."))
         method = "GET" if request.method == "HEAD" else request.method
         if method not in found:
             allow = ", ".join(sorted(found))
-            raise NotOffered(f"{request.method} is not offered here, but {allow}.", allow=allow)
+            raise NotOffered(
+                _("{method} is not offered here, but {allow}.", method=request.method, allow=allow), allow=allow
+            )
         each = found[method]
         if visit.is_post and each.is_open and FORM_TOKEN not in visit.form:
             return each.show(visit)
@@ -210,7 +218,7 @@ class Console(Site):
             visit.tell("Your administrator asks for a second factor. Set it up first.")
             return see(SECOND_FACTOR if visit.is_post else f"{SECOND_FACTOR}?{urlencode({'next': visit.shown_path})}")
         if each.access.endswith("admin") and not visit.actor.is_admin:
-            raise AdminOnly("Only administrators may open this page.")
+            raise AdminOnly(_("Only administrators may open this page."))
         if each.access.startswith("proven") and not visit.who.is_stepped_up(visit.now):
             if visit.is_post:
                 return resume.again(visit, resume.CONFIRM)
@@ -228,7 +236,7 @@ class Console(Site):
         own = {self.origin, f"http://{headers.get('Host', '')}", f"https://{headers.get('Host', '')}"}
         is_ours = site in ("same-origin", "none") if site is not None else origin is None or origin in own
         if not is_ours:
-            raise Forbidden("This form was sent from another site; nothing was done.")
+            raise Forbidden(_("This form was sent from another site; nothing was done."))
 
 
 def _page_of(request: Request, method: str) -> Page | None:

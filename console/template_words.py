@@ -85,8 +85,14 @@ class Spoken:
         return filled_html(self._messages.get(message, message), values, elements)
 
     @staticmethod
-    def escape(value: object) -> str:
+    def say(value: Any) -> Any:
+        """A value as it is shown: what N_ marked is translated."""
+        return translation.shown(value) if isinstance(value, translation.Marked) else value
+
+    @classmethod
+    def escape(cls, value: Any) -> str:
         """A value as HTML."""
+        value = cls.say(value)
         if isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         return xhtml_escape(value if isinstance(value, str) else str(value))
@@ -412,15 +418,15 @@ def _tag_python(tag: str) -> str:
 
 
 def _translating(expression: str) -> str:
-    """An expression whose texts are translated where it chooses between them.
+    """An expression whose texts are translated where it chooses between them, as are texts that were marked.
 
     >>> _translating('"Save" if group else name')
-    "_t.text('Save') if group else name"
+    "_t.say(_t.text('Save') if group else name)"
     """
     tree = ast.parse(expression, mode="eval")
     if not list(choices(tree.body)):
-        return expression
-    return ast.unparse(_Translating().visit_choice(tree.body))
+        return f"_t.say({expression})"
+    return f"_t.say({ast.unparse(_Translating().visit_choice(tree.body))})"
 
 
 def _chosen(found: re.Match[str] | None) -> Iterator[str]:

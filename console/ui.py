@@ -27,16 +27,16 @@ from server.upkeep.finding import Finding
 KEYS = (
     ("?", N_("show these keys"), ""),
     ("/", N_("search on this page"), ""),
-    ("Ctrl K", N_("jump to anything"), ""),
+    (N_("Ctrl K"), N_("jump to anything"), ""),
     *((f"g {each.key}", each.label, each.path) for each in PLACES if each.key),
     ("j", N_("next row"), ""),
     ("k", N_("previous row"), ""),
     ("o", N_("open the row"), ""),
     ("z", N_("undo what was just done"), ""),
     ("F6", N_("to the message, and back"), ""),
-    ("Ctrl Enter", N_("send the form"), ""),
+    (N_("Ctrl Enter"), N_("send the form"), ""),
     ("F8", N_("next mistake in an editor"), ""),
-    ("Esc", N_("close, then leave the field"), ""),
+    (N_("Esc"), N_("close, then leave the field"), ""),
 )
 Option = tuple[str, Words]  # value, label
 PAGE_ROWS = 25

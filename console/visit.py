@@ -24,7 +24,7 @@ from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
-from server.translation import Words, shown
+from server.translation import Words, _, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
 from server.web.call import id_of
@@ -111,7 +111,7 @@ class Visit:
     def who(self) -> Session:
         """The session of a page that is not for anyone. Raises NotFound where there is none."""
         if self.session is None:
-            raise NotFound("nobody is signed in")
+            raise NotFound(_("nobody is signed in"))
         return self.session
 
     @property

@@ -16,9 +16,9 @@ from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
-from server.translation import _
+from server.translation import N_, _
 
-ISSUER = "Helpdesk"
+ISSUER = N_("Helpdesk")
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
 
@@ -79,7 +79,7 @@ def end_session(visit: Visit) -> PageResponse:
     """Sign out one device. Raises NotFound for a session of somebody else."""
     session_id = visit.id
     if not sign_in.end_sessions(visit.ctx, session_id):
-        raise NotFound("There is no such session any more.")
+        raise NotFound(_("There is no such session any more."))
     if session_id == visit.who.id:
         visit.drop_session()
         return see("/login?out=1")
@@ -117,7 +117,7 @@ def turn_on(visit: Visit) -> PageResponse:
     """Begin to sign in with codes, once one of them was right; recovery codes are shown this once."""
     form, secret = Form(), visit.form.text("shared_key", "")
     if not _SECRET.match(secret):
-        raise Invalid("The key of this form is none of ours; open the page again.")
+        raise Invalid(_("The key of this form is none of ours; open the page again."))
     try:
         codes = sign_in.turn_on_code(visit.ctx, secret, visit.form.text("code", ""))
     except (Invalid, TooMany) as error:

@@ -21,7 +21,7 @@ from server.people.token_lists import TokenGroup
 from server.records.shared import callbacks, scopes
 from server.records.shared.scopes import Scope
 from server.records.shared.secrets import digest
-from server.translation import _
+from server.translation import N_, _
 from server.web import reach
 from server.web.routes import ENDPOINTS, Router
 
@@ -29,7 +29,7 @@ URI = "oauth_app"
 BASE = "/admin/apps"
 FIELDS = ("name", "url", "callback_url", "scopes", "is_public", "is_pkce_required")
 TEXT_BYTES = 1024 * 1024
-LABELS = {"name": "Name", "url": "Website", "callback_url": "Callback addresses", "scopes": "Scopes"}
+LABELS = {"name": N_("Name"), "url": N_("Website"), "callback_url": N_("Callback addresses"), "scopes": N_("Scopes")}
 MAX_SHOWN_CALLS = 400  # of what a scope can call
 MAX_NAMED = 5  # workers that a warning names
 
@@ -117,7 +117,7 @@ def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
     app = lists.record(visit, URI, visit.id)
     if app["is_public"]:
-        raise Invalid("A public app has no secret to be changed.")
+        raise Invalid(_("A public app has no secret to be changed."))
     form = overlaps.sent(visit)
     if form.is_wrong:
         return _rotate(visit, app, form)

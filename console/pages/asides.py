@@ -15,6 +15,7 @@ from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
 from server.people import form_drafts
 from server.records.shared import callbacks
+from server.translation import _
 from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
@@ -50,7 +51,7 @@ def keep_draft(visit: Visit) -> PageResponse:
     """Keep what was typed into the form `key`; fields: JSON, [[name, text], ...]. Raises Invalid, TooLarge."""
     fields = visit.form.json("fields", [], most=TEXT_BYTES)
     if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
-        raise Invalid("`fields` is a list of pairs of texts", field="fields")
+        raise Invalid(_("`fields` is a list of pairs of texts"), field="fields")
     form_drafts.keep(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
     return answer({"kept_at": visit.now})
 
@@ -59,7 +60,7 @@ def keep_draft(visit: Visit) -> PageResponse:
 def drop_draft(visit: Visit) -> PageResponse:
     """Forget what was typed; console/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
-        raise Invalid("the form names no draft", field=drafts.FIELD)
+        raise Invalid(_("the form names no draft"), field=drafts.FIELD)
     visit.tell("The draft is dropped.")
     return see(visit.next)
 
@@ -101,7 +102,7 @@ def check_callbacks(visit: Visit) -> PageResponse:
 def components(visit: Visit) -> PageResponse:
     """Every component in every state. Raises NotFound unless the setting component_page is on."""
     if not visit.service.settings.component_page:
-        raise NotFound("There is no such page.")
+        raise NotFound(_("There is no such page."))
     good = Form.of({
         "name": "Nora", "time": "mon 9am", "text": "Two\nlines", "list": "7", "worker": "Nora Berg #1",
         "script": "start:\n  log: x",

@@ -13,7 +13,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
-from server.translation import _
+from server.translation import N_, _
 from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
@@ -24,17 +24,17 @@ WARN_SECONDS = 7 * 86400  # without a backup
 MAX_TIMES = 6  # of a day, told one by one
 AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
 KEPT = (
-    ("backup_keep_last", "the newest {}"),
-    ("backup_keep_days", "the last one of {} days"),
-    ("backup_keep_weeks", "the last one of {} weeks"),
-    ("backup_keep_months", "the last one of {} months"),
+    ("backup_keep_last", N_("the newest {}")),
+    ("backup_keep_days", N_("the last one of {} days")),
+    ("backup_keep_weeks", N_("the last one of {} weeks")),
+    ("backup_keep_months", N_("the last one of {} months")),
 )
 STAGES = {
-    "copying": "The backup is copied beside the database. The service goes on meanwhile.",
-    "checking": "All of the copy is read, to see that it is sound. The service goes on meanwhile.",
-    "stopping": "What is under way is finished; then the service is away for a moment.",
+    "copying": N_("The backup is copied beside the database. The service goes on meanwhile."),
+    "checking": N_("All of the copy is read, to see that it is sound. The service goes on meanwhile."),
+    "stopping": N_("What is under way is finished; then the service is away for a moment."),
 }
-FIELDS, LABELS = ("typed",), {"typed": "Name of the backup", "file": "File"}
+FIELDS, LABELS = ("typed",), {"typed": N_("Name of the backup"), "file": N_("File")}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def send(visit: Visit) -> PageResponse:
     try:
         upload = visit.form.upload("file")
         if upload is None or not upload.content:
-            raise Invalid("choose a backup first", field="file")
+            raise Invalid(_("choose a backup first"), field="file")
         made = backups.keep_sent(visit.ctx, upload.content)
     except HelpdeskError as error:
         where = error if error.details.get("field") else Invalid(error.message, field="file")

@@ -26,6 +26,7 @@ from server.people import own_tokens
 from server.records.registry import Registry
 from server.records.shared.scopes import parse
 from server.settings import VERSION
+from server.translation import N_, _
 from server.web import envelope
 from server.web import errors as web_errors
 from server.web.call import Answer
@@ -42,7 +43,7 @@ FORM_BYTES = 4 * 1024 * 1024  # of a request that is tried
 MAX_SHOWN_CHARS = 200_000  # of an answer's body
 MAX_FOUND = 200  # operations that a search shows
 MAX_KEPT = 2  # documents in memory: that of now, and one that was made meanwhile
-FLAGS = [("", "not sent"), ("1", "yes: 1"), ("0", "no: 0")]
+FLAGS = [("", N_("not sent")), ("1", "yes: 1"), ("0", "no: 0")]
 METHODS = {"get": "ok", "post": "info", "put": "warn", "patch": "warn", "delete": "err"}
 PAIRS_HINT = "One a line, as name=value."
 
@@ -100,7 +101,7 @@ def show(visit: Visit) -> PageResponse:
     for each in found:
         tags[each.tag] = tags.get(each.tag, 0) + 1
     if tag and tag not in tags:
-        raise NotFound(f"There is no part '{tag[:60]}' of the API{nearest(tag, tags)}.")
+        raise NotFound(_("There is no part '{tag}' of the API{tags}.", tag=tag[:60], tags=nearest(tag, tags)))
     fitting = [each for each in found if _fits(each, tag, q)] if tag or q else []
     types = {each.uri: each.label_names[1] for each in visit.service.registry}
     return render(
@@ -139,7 +140,9 @@ def try_read(visit: Visit) -> PageResponse:
     """Send a request that changes nothing, and show the answer. Raises NotFound, Invalid for other operations."""
     each = _operation(visit)
     if not each.is_read:
-        raise Invalid(f"{each.method.upper()} {each.path} changes something; send it from its own page")
+        raise Invalid(
+            _("{upper} {path} changes something; send it from its own page", upper=each.method.upper(), path=each.path)
+        )
     return _tried(visit, each)
 
 
@@ -159,7 +162,9 @@ def _operation(visit: Visit) -> Operation:
     for each in found:
         if each.name == name:
             return each
-    raise NotFound(f"There is no operation '{name[:100]}'{nearest(name, [each.name for each in found])}.")
+    raise NotFound(
+        _("There is no operation '{name}'{found}.", name=name[:100], found=nearest(name, [each.name for each in found]))
+    )
 
 
 def _tried(visit: Visit, each: Operation) -> PageResponse:
@@ -193,13 +198,15 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
     if not form.text(AS) and not form.text(WITH):
         return 0, ""
     if not visit.actor.is_admin:
-        raise Invalid("only administrators send requests as an app", field=AS)
+        raise Invalid(_("only administrators send requests as an app"), field=AS)
     app_id, scope = lists.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
     if not app_id:
-        raise Invalid("choose the app that has this scope", field=AS)
+        raise Invalid(_("choose the app that has this scope"), field=AS)
     known = list(parse(lists.record(visit, "oauth_app", app_id)["scopes"]))
     if scope and scope not in known:
-        raise Invalid(f"the app has no scope '{scope[:60]}', but {', '.join(known)}", field=WITH)
+        raise Invalid(
+            _("the app has no scope '{scope}', but {known}", scope=scope[:60], known=", ".join(known)), field=WITH
+        )
     return app_id, scope
 
 
@@ -230,7 +237,7 @@ def _values(one: RequestInput, text: str) -> Iterator[tuple[str, str]]:
         for line in text.split("\n"):
             name, equals, value = line.partition("=")
             if line.strip() and not (equals and name.strip()):
-                raise Invalid(f"'{line[:60]}' is not written as name=value", field=one.key)
+                raise Invalid(_("'{line}' is not written as name=value", line=line[:60]), field=one.key)
             if line.strip():
                 yield f"{one.name}[{name.strip()}]", value.strip()
     else:
@@ -241,7 +248,7 @@ def _headers(each: Operation, form: Form) -> dict[str, str]:
     found = {one.name: form.text(one.key) for one in each.inputs if one.place == "header" and form.text(one.key)}
     for one in each.inputs:
         if one.place == "header" and any(char < " " for char in form.text(one.key)):
-            raise Invalid(f"{one.name} must be one line", field=one.key)
+            raise Invalid(_("{name} must be one line", name=one.name), field=one.key)
     return found
 
 

@@ -18,7 +18,7 @@ from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
-from server.translation import _
+from server.translation import N_, _
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -26,13 +26,25 @@ SETS = f"{BASE}/sets"
 TEXT_BYTES = 1024 * 1024  # of a form with many options
 # What each kind is for, in the order in which they are offered.
 NOTES = {
-    "S": "A few words, such as an order number.", "T": "Room for paragraphs.", "N": "A whole number.",
-    "O": "A number with digits behind the point.", "Y": "An amount of one currency.", "C": "Yes or no.",
-    "D": "One of a list of options.", "X": "Any number of a list of options.", "M": "Any number of short texts.",
-    "E": "A day and time.", "U": "An address that can be opened.", "W": "One of the workers.",
-    "L": "One record of another type.", LINKS: "Any number of records of another type.", "F": "One file.",
-    "I": "Any number of files.", SLIDER: "A number between two ends.", GEO: "A place, by latitude and longitude.",
-}  # fmt: skip
+    "S": N_("A few words, such as an order number."),
+    "T": N_("Room for paragraphs."),
+    "N": N_("A whole number."),
+    "O": N_("A number with digits behind the point."),
+    "Y": N_("An amount of one currency."),
+    "C": N_("Yes or no."),
+    "D": N_("One of a list of options."),
+    "X": N_("Any number of a list of options."),
+    "M": N_("Any number of short texts."),
+    "E": N_("A day and time."),
+    "U": N_("An address that can be opened."),
+    "W": N_("One of the workers."),
+    "L": N_("One record of another type."),
+    LINKS: N_("Any number of records of another type."),
+    "F": N_("One file."),
+    "I": N_("Any number of files."),
+    SLIDER: N_("A number between two ends."),
+    GEO: N_("A place, by latitude and longitude."),
+}
 # The settings that a kind has.
 PARAMS: dict[str, tuple[str, ...]] = {
     "D": ("options",), "X": ("options",), "L": ("context",), LINKS: ("context",), "Y": ("currency_id",),
@@ -40,11 +52,20 @@ PARAMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 LINES = ("name", "uri", "custom_fieldset_id")
 LABELS = {
-    "name": "Name", "uri": "Name for programs", "custom_fieldset_id": "Stands on", "options": "Options",
-    "context": "Record type", "currency_id": "Currency", "decimal_at": "Digits behind the point",
-    "value_min": "From", "value_max": "To", "send_notifications": "Notifications", "new_name": "New name",
-    "option": "Option", "owner": "Belongs to",
-}  # fmt: skip
+    "name": N_("Name"),
+    "uri": N_("Name for programs"),
+    "custom_fieldset_id": N_("Stands on"),
+    "options": N_("Options"),
+    "context": N_("Record type"),
+    "currency_id": N_("Currency"),
+    "decimal_at": N_("Digits behind the point"),
+    "value_min": N_("From"),
+    "value_max": N_("To"),
+    "send_notifications": N_("Notifications"),
+    "new_name": N_("New name"),
+    "option": N_("Option"),
+    "owner": N_("Belongs to"),
+}
 
 
 @page("GET", BASE, "admin")
@@ -102,7 +123,7 @@ def create(visit: Visit) -> PageResponse:
     """Make a field."""
     record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
     if kind not in KINDS:
-        raise Invalid("Choose the kind of the field first.")
+        raise Invalid(_("Choose the kind of the field first."))
     form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
     uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
     fields = {
@@ -300,7 +321,7 @@ def _type(visit: Visit, name: str) -> RecordType:
     """Raises NotFound for an unknown type, Invalid for one without custom fields."""
     found = visit.service.registry.type(name)
     if not found.has(CustomFields):
-        raise Invalid(f"{found.label_names[1]} have no custom fields.")
+        raise Invalid(_("{label_names} have no custom fields.", label_names=found.label_names[1]))
     return found
 
 

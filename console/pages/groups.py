@@ -18,7 +18,7 @@ from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
-from server.translation import _
+from server.translation import N_, _
 
 URI = "group"
 BASE = "/admin/people/groups"
@@ -31,13 +31,18 @@ LINES = (
     "list_headers",
 )  # fmt: skip
 LABELS = {
-    "name": "Name", "reply_address_id": "Replies come from", "reply_personal": "Sender name",
-    "reply_signature_id": "Signature", "reply_html_template_id": "Mail template", "is_default": "Default group",
-    "reply_to": "Answers go to", "list_headers": "Header fields of a list",
-}  # fmt: skip
+    "name": N_("Name"),
+    "reply_address_id": N_("Replies come from"),
+    "reply_personal": N_("Sender name"),
+    "reply_signature_id": N_("Signature"),
+    "reply_html_template_id": N_("Mail template"),
+    "is_default": N_("Default group"),
+    "reply_to": N_("Answers go to"),
+    "list_headers": N_("Header fields of a list"),
+}
 FLAGS = ("is_private", "is_default")
 PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
-SENDERS = "mailTransport.id:>0"  # the search of addresses that replies can come from
+SENDERS = N_("mailTransport.id:>0")  # the search of addresses that replies can come from
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
 MAX_NAMED = 60  # people of one group by name
@@ -197,7 +202,7 @@ def _cells(sent: dict[str, Any]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for group, workers in sent.items():
         if not isinstance(workers, dict):
-            raise Invalid("the form is none of ours; open the page again")
+            raise Invalid(_("the form is none of ours; open the page again"))
         found[group.removeprefix("g")] = {worker.removeprefix("w"): str(part) for worker, part in workers.items()}
     return found
 
@@ -206,7 +211,7 @@ def _before(visit: Visit) -> dict[str, dict[str, str]]:
     """What the page showed, for the same cells. Raises Invalid."""
     shown = visit.form.json("before", {})
     if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
-        raise Invalid("the form is none of ours; open the page again")
+        raise Invalid(_("the form is none of ours; open the page again"))
     return shown
 
 
@@ -223,7 +228,7 @@ def _back(changed: dict[str, dict[str, str]], before: dict[str, dict[str, str]])
 def _rosters(visit: Visit, form: Form) -> PageResponse:
     actor, wrong = visit.actor, ""
     if not actor.is_admin and not actor.manages:
-        raise Forbidden("Only administrators, and managers of a group, may change who is in a group.")
+        raise Forbidden(_("Only administrators, and managers of a group, may change who is in a group."))
     filters, mine = Form.of({"group": visit.query.text("group", "")}), _mine(visit)
     only = 0
     try:

@@ -7,6 +7,7 @@ from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server.errors import NotFound, nearest
+from server.translation import _
 
 
 @page("GET", BASE)
@@ -51,7 +52,9 @@ def _shown(visit: Visit, name: str) -> PageResponse:
     pages = articles(visit.service.base_url)
     place = next((place for place, each in enumerate(pages) if each.name == name), None)
     if place is None:
-        raise NotFound(f"There is no help page '{name}'{nearest(name, [each.name for each in pages])}.")
+        raise NotFound(
+            _("There is no help page '{name}'{pages}.", name=name, pages=nearest(name, [each.name for each in pages]))
+        )
     article = pages[place]
     listed = groups(pages)
     beside = below(pages).get(article.folder) or next(each for _, each in listed if article in each)

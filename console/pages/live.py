@@ -50,7 +50,9 @@ def save(visit: Visit) -> PageResponse:
 def _setting(visit: Visit) -> Setting:
     name = visit.arguments["name"]
     if name not in LIVE:
-        raise NotFound(f"'{name[:60]}' is no setting that can be changed here{nearest(name, LIVE)}")
+        raise NotFound(
+            _("'{name}' is no setting that can be changed here{LIVE}", name=name[:60], LIVE=nearest(name, LIVE))
+        )
     return BY_NAME[name]
 
 

@@ -12,6 +12,7 @@ from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany
 from server.first_start import setup
 from server.people import password_change, security, sign_in
+from server.translation import _
 
 REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
@@ -130,7 +131,7 @@ def new_password(visit: Visit) -> str:
     """The new password of a form. Raises Invalid when its two fields differ."""
     new = visit.form.text("password", "")
     if new != visit.form.text("password_again", ""):
-        raise Invalid("The two passwords differ.", field="password_again")
+        raise Invalid(_("The two passwords differ."), field="password_again")
     return new
 
 

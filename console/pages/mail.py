@@ -23,14 +23,14 @@ from server.mailroom.routing import MAX_ROUTES
 from server.outbox import mail_queue
 from server.people import profile
 from server.settings import Settings, display_value
-from server.translation import _
+from server.translation import N_, _
 
 BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
 FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
 KINDS = [(SMTP, "SMTP server"), (NULL, "Nowhere: takes every mail and sends none")]
-ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", "None, port 25")]
+ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", N_("None, port 25"))]
 PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
@@ -39,20 +39,38 @@ NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id"
 PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
 MAX_LETTERS = 200  # mails that nobody could take, named on the page
 LABELS = {
-    "name": "Name", "host": "Host", "port": "Port", "encryption": "Encryption", "username": "User name",
-    "password": "Password", "timeout": "Seconds to wait", "recipient": "Send it to", "email": "Address",
-    "transport": "Mail transport", "protocol": "Protocol", "folder": "Folder", "max_msg_size_kb": "Largest mail",
-    "timeout_secs": "Seconds to wait", "connected_account_id": "Connected account",
-    "connected_account": "Connected account",
-    "on": "Take mail", "lmtp_host": "Address", "lmtp_port": "Port", "lmtp_protocol": "Protocol",
-    "lmtp_domains": "Domains",
-}  # fmt: skip
+    "name": N_("Name"),
+    "host": N_("Host"),
+    "port": N_("Port"),
+    "encryption": N_("Encryption"),
+    "username": N_("User name"),
+    "password": N_("Password"),
+    "timeout": N_("Seconds to wait"),
+    "recipient": N_("Send it to"),
+    "email": N_("Address"),
+    "transport": N_("Mail transport"),
+    "protocol": N_("Protocol"),
+    "folder": N_("Folder"),
+    "max_msg_size_kb": N_("Largest mail"),
+    "timeout_secs": N_("Seconds to wait"),
+    "connected_account_id": N_("Connected account"),
+    "connected_account": N_("Connected account"),
+    "on": N_("Take mail"),
+    "lmtp_host": N_("Address"),
+    "lmtp_port": N_("Port"),
+    "lmtp_protocol": N_("Protocol"),
+    "lmtp_domains": N_("Domains"),
+}
 STATES = {
-    "failed": ("err", "given up"), "parked": ("warn", "no mail transport"), "sending": ("info", "being sent"),
-    "failing": ("warn", "tried again"), "later": ("muted", "for later"), "queued": ("ok", "queued"),
-}  # fmt: skip
-SHOWN = [("", "All that have not left"), ("failed", "Given up"), ("parked", "Without a mail transport"),
-         ("failing", "Tried again"), ("queued", "To be sent")]  # fmt: skip
+    "failed": ("err", N_("given up")),
+    "parked": ("warn", N_("no mail transport")),
+    "sending": ("info", N_("being sent")),
+    "failing": ("warn", N_("tried again")),
+    "later": ("muted", N_("for later")),
+    "queued": ("ok", "queued"),
+}
+SHOWN = [("", N_("All that have not left")), ("failed", N_("Given up")), ("parked", N_("Without a mail transport")),
+         ("failing", N_("Tried again")), ("queued", N_("To be sent"))]  # fmt: skip
 
 
 # -- the set-up --------------------------------------------------------------------------------------------------------
@@ -475,8 +493,12 @@ def show_outbox(visit: Visit) -> PageResponse:
     state = visit.query.text("state", "")
     if state and state not in mail_queue.FILTERS:
         raise Invalid(
-            f"state: '{state[:60]}' is none{nearest(state, mail_queue.FILTERS)}; "
-            f"use one of {', '.join(mail_queue.FILTERS)}"
+            _(
+                "state: '{state}' is none{FILTERS}; use one of {FILTERS2}",
+                state=state[:60],
+                FILTERS=nearest(state, mail_queue.FILTERS),
+                FILTERS2=", ".join(mail_queue.FILTERS),
+            )
         )
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     found, total = mail_queue.list_queue(visit.ctx, state, PAGE_ROWS, number)

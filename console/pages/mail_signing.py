@@ -11,10 +11,10 @@ from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim
 from server.mailroom.dkim import DkimKey
-from server.translation import _
+from server.translation import N_, _
 
 BASE = "/admin/mail/signing"
-LABELS = {"domain": "Domain"}
+LABELS = {"domain": N_("Domain")}
 
 
 @page("GET", BASE, "proven admin")

@@ -27,7 +27,7 @@ from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
-from server.translation import _
+from server.translation import N_, _
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
@@ -36,7 +36,7 @@ MAX_KEPT = 50  # results of imports, until they were looked at
 KEPT_SECONDS = 600
 MAX_PAST = 100  # imports that are listed
 MAX_FOUND = 100  # records to choose from for a package
-LABELS = {"package_json": "Package", "records": "Records", "q": "Search", "name": "Name"}
+LABELS = {"package_json": N_("Package"), "records": N_("Records"), "q": N_("Search"), "name": N_("Name")}
 # Where the console shows records of a type.
 PATHS = {
     "automation": "/automations/", "custom_field": "/admin/fields/", "custom_fieldset": "/admin/fields/sets/",
@@ -44,7 +44,7 @@ PATHS = {
     "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
 }  # fmt: skip
 SECRET = "client_secret"  # what only the answer of an import holds, of apps
-UNANSWERED = "Answer this question."
+UNANSWERED = N_("Answer this question.")
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -182,7 +182,7 @@ def show_result(visit: Visit) -> PageResponse:
     """What an import made. Raises NotFound when it is told no more."""
     found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
     if found is None:
-        raise NotFound("What this import made is told no more. The records are there anyway: look for them.")
+        raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
     name, imported = found
     return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
 
@@ -207,9 +207,12 @@ def show_past(visit: Visit) -> PageResponse:
 def _tree(text: str) -> Any:
     """The value of a pasted text. Raises Malformed, TooLarge, Invalid."""
     if not text.strip():
-        raise Invalid("Paste a package, or choose its file.", field="package_json")
+        raise Invalid(_("Paste a package, or choose its file."), field="package_json")
     if len(text.encode("utf-8", "surrogatepass")) > MAX_PACKAGE_BYTES:
-        raise TooLarge(f"a package has at most {MAX_PACKAGE_BYTES} bytes", field="package_json")
+        raise TooLarge(
+            _("a package has at most {MAX_PACKAGE_BYTES} bytes", MAX_PACKAGE_BYTES=MAX_PACKAGE_BYTES),
+            field="package_json",
+        )
     return loads(text, "the package", field="package_json", depth=MAX_DEPTH)
 
 

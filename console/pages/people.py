@@ -12,28 +12,43 @@ from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, login_address, security, sign_in
 from server.people.accounts import SignInMethods
-from server.translation import _
+from server.translation import N_, _
 
 URI = "worker"
 BASE = "/admin/people"
-TABS = ((BASE, "Workers"), (f"{BASE}/groups", "Groups"), (f"{BASE}/rosters", "Rosters"), (f"{BASE}/roles", "Roles"))
+TABS = (
+    (BASE, N_("Workers")),
+    (f"{BASE}/groups", N_("Groups")),
+    (f"{BASE}/rosters", N_("Rosters")),
+    (f"{BASE}/roles", N_("Roles")),
+)
 LINES = (
     "first_name", "last_name", "email", "at_mention_name", "title", "phone", "mobile", "location", "timezone",
     "language",
 )  # fmt: skip
 FLAGS = ("is_superuser", "is_mfa_required", "is_password_disabled")
 LABELS = {
-    "first_name": "First name", "last_name": "Last name", "email": "Mail address", "at_mention_name": "Nickname",
-    "title": "Job title", "phone": "Phone", "mobile": "Mobile", "location": "Place", "timezone": "Time zone",
-    "language": "Language", "invite": "Invitation", "tickets": "Their tickets", "to_id": "Who takes them",
-}  # fmt: skip
+    "first_name": N_("First name"),
+    "last_name": N_("Last name"),
+    "email": N_("Mail address"),
+    "at_mention_name": N_("Nickname"),
+    "title": N_("Job title"),
+    "phone": N_("Phone"),
+    "mobile": N_("Mobile"),
+    "location": N_("Place"),
+    "timezone": N_("Time zone"),
+    "language": N_("Language"),
+    "invite": N_("Invitation"),
+    "tickets": N_("Their tickets"),
+    "to_id": N_("Who takes them"),
+}
 INVITE = [
-    ("mail", "Send mail with a link to choose a password"),
-    ("link", "Show me the link, and I hand it over"),
-    ("", "Not yet"),
+    ("mail", N_("Send mail with a link to choose a password")),
+    ("link", N_("Show me the link, and I hand it over")),
+    ("", N_("Not yet")),
 ]
 KEEP, FREE, GIVE = "keep", "free", "give"
-TICKETS = [(KEEP, "stay with them"), (FREE, "wait for a new owner"), (GIVE, "go to somebody else")]
+TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
 
 @page("GET", BASE, "admin")
@@ -161,15 +176,15 @@ def _taker(visit: Visit, form: Form) -> int | None:
     """Who takes the tickets of a worker: an id, 0 for nobody; None when they stay. Raises Invalid."""
     to_id, way = lists.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
     if way not in dict(TICKETS):
-        raise Invalid("choose one of the list", field="tickets")
+        raise Invalid(_("choose one of the list"), field="tickets")
     if not to_id and way == GIVE:
-        raise Invalid("choose who takes the tickets", field="to_id")
+        raise Invalid(_("choose who takes the tickets"), field="to_id")
     if to_id and way == FREE:
-        raise Invalid("choose one of the two: they wait for an owner, or somebody takes them", field="tickets")
+        raise Invalid(_("choose one of the two: they wait for an owner, or somebody takes them"), field="tickets")
     if not to_id:
         return 0 if way == FREE else None
     if to_id == visit.id or lists.record(visit, URI, to_id)["is_disabled"]:
-        raise Invalid("choose somebody who works here", field="to_id")
+        raise Invalid(_("choose somebody who works here"), field="to_id")
     return to_id
 
 

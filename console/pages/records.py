@@ -20,6 +20,7 @@ from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.records.shared import paths
 from server.tickets import masks
+from server.translation import _
 
 TICKET, FILE = "ticket", "attachment"
 SHOWN = ("bucket", "group", "owner", "org", "created", "updated", "reopen_at")  # of a ticket, before its messages
@@ -86,7 +87,7 @@ def former(visit: Visit) -> PageResponse:
     if uri == TICKET and (id is None or masks.ticket_id(visit.ctx, name) is not None):
         return _to(visit, paths.ticket(name))
     if id is None:
-        raise NotFound(f"'{name[:50]}' is not a record id")
+        raise NotFound(_("'{name}' is not a record id", name=name[:50]))
     return _to(visit, paths.record(uri, id))
 
 
@@ -102,7 +103,7 @@ def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
 def _ticket(visit: Visit, mask: str) -> Sheet:
     id = masks.ticket_id(visit.ctx, mask)
     if id is None:
-        raise NotFound(f"There is no ticket '{mask[:80]}'.")
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]))
     return sheet.sheet(visit.ctx, TICKET, id, "requesters")
 
 

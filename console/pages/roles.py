@@ -16,22 +16,22 @@ from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import accounts
 from server.records.base import RecordType
-from server.translation import _
+from server.translation import N_, _
 
 URI = "role"
 BASE = "/admin/people/roles"
 QUERIES = ("member_query_worker", "editor_query_worker", "reader_query_worker")
 LINES = ("name", *QUERIES, "privs_mode")
 LABELS = {
-    "name": "Name", "member_query_worker": "Who has it", "editor_query_worker": "Who changes what it owns",
-    "reader_query_worker": "Who reads what it owns", "privs_mode": "It grants", "privs": "Privileges",
+    "name": N_("Name"), "member_query_worker": N_("Who has it"), "editor_query_worker": N_("Who changes what it owns"),
+    "reader_query_worker": N_("Who reads what it owns"), "privs_mode": N_("It grants"), "privs": N_("Privileges"),
 }  # fmt: skip
 MODES = [
     ("", "nothing: it only owns things"),
-    ("itemized", "the privileges that are ticked below"),
-    ("all", "every privilege, those of record types to come as well"),
+    ("itemized", N_("the privileges that are ticked below")),
+    ("all", N_("every privilege, those of record types to come as well")),
 ]
-GRANTS = {"": "nothing", "itemized": "some privileges", "all": "every privilege"}  # in short
+GRANTS = {"": "nothing", "itemized": N_("some privileges"), "all": N_("every privilege")}  # in short
 MAX_MEMBERS = 20  # shown by name
 TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
 # What an operation is called in a sentence.

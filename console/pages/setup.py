@@ -17,19 +17,28 @@ from server.first_start.setup import Step
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
 from server.people import profile
-from server.translation import _
+from server.translation import N_, _
 
 BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
 ADDRESS_FIELDS = ("base_url", "sender", "mail_mask_pattern")
 MAIL_FIELDS = ("host", "encryption", "port", "username", "recipient")
 LABELS = {
-    "first_name": "First name", "email": "Mail address", "timezone": "Time zone", "password": "Password",
-    "password_again": "Password again", "base_url": "Address", "sender": "Answers come from",
-    "mail_mask_pattern": "Ticket numbers", "host": "Host", "port": "Port", "username": "User name",
-    "encryption": "Encryption", "recipient": "Send a test mail to",
-}  # fmt: skip
-TITLES = {"you": "You", "address": "Address", "mail": "Mail", "start": "Start"}
+    "first_name": N_("First name"),
+    "email": N_("Mail address"),
+    "timezone": N_("Time zone"),
+    "password": N_("Password"),
+    "password_again": N_("Password again"),
+    "base_url": N_("Address"),
+    "sender": N_("Answers come from"),
+    "mail_mask_pattern": N_("Ticket numbers"),
+    "host": N_("Host"),
+    "port": N_("Port"),
+    "username": N_("User name"),
+    "encryption": N_("Encryption"),
+    "recipient": N_("Send a test mail to"),
+}
+TITLES = {"you": N_("You"), "address": N_("Address"), "mail": N_("Mail"), "start": N_("Start")}
 
 
 # -- you ---------------------------------------------------------------------------------------------------------------
@@ -109,7 +118,9 @@ def skip(visit: Visit) -> PageResponse:
     for known in setup.STEPS:
         if step == known:
             return _next(visit, known)
-    raise Invalid(f"'{step[:40]}' is no step; use one of {', '.join(setup.STEPS)}", field="step")
+    raise Invalid(
+        _("'{step}' is no step; use one of {STEPS}", step=step[:40], STEPS=", ".join(setup.STEPS)), field="step"
+    )
 
 
 @page("GET", f"{BASE}/address", "admin")
@@ -144,7 +155,10 @@ def _require_same(visit: Visit, wanted: str) -> None:
     parts = urlsplit(wanted)
     here = origin if "://" in origin else f"{parts.scheme}://{host}"
     if here.rstrip("/").lower() != f"{parts.scheme}://{parts.netloc}".lower():
-        raise Invalid(f"you are at {here} just now; tick the box below if {wanted} is right", field="base_url")
+        raise Invalid(
+            _("you are at {here} just now; tick the box below if {wanted} is right", here=here, wanted=wanted),
+            field="base_url",
+        )
 
 
 def _address(visit: Visit, form: Form) -> PageResponse:

@@ -9,23 +9,23 @@ from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
 from server.people import security, token_lists
-from server.translation import _
+from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400
 MOST_WRONG = 5  # of what needs attention in the service, shown at once
 WAITING = (
-    ("ticket", "status:open owner.id:me", "My open tickets", "ticket"),
-    ("ticket", "status:open owner.id:none", "Unassigned", "inbox"),
-    ("task", "status:open owner.id:me", "My open tasks", "check"),
-    ("notification", "isRead:no", "Unread notifications", "bell"),
+    ("ticket", "status:open owner.id:me", N_("My open tickets"), "ticket"),
+    ("ticket", "status:open owner.id:none", N_("Unassigned"), "inbox"),
+    ("task", "status:open owner.id:me", N_("My open tasks"), "check"),
+    ("notification", "isRead:no", N_("Unread notifications"), "bell"),
 )
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
-    "ticket": ("Send yourself a test ticket", "The way an email to the helpdesk creates one.", ""),
-    "token": ("Create a token", "The key to the API for your scripts.", "/admin/tokens"),
-    "package": ("Import a package", "Automations, fields and searches made by others.", "/admin/packages"),
-    "worker": ("Invite a worker", "Someone to answer tickets with you.", "/admin/people/new"),
-    "backups": ("Set up backups", "Choose a folder on another disk, and how often.", "/admin/backups"),
+    "ticket": (N_("Send yourself a test ticket"), N_("The way an email to the helpdesk creates one."), ""),
+    "token": (N_("Create a token"), N_("The key to the API for your scripts."), "/admin/tokens"),
+    "package": (N_("Import a package"), N_("Automations, fields and searches made by others."), "/admin/packages"),
+    "worker": (N_("Invite a worker"), N_("Someone to answer tickets with you."), "/admin/people/new"),
+    "backups": (N_("Set up backups"), N_("Choose a folder on another disk, and how often."), "/admin/backups"),
 }
 
 

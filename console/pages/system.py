@@ -22,6 +22,7 @@ from server import settings as table
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
+from server.translation import N_, _
 from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
@@ -29,16 +30,22 @@ from server.upkeep.health import Backlog
 BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
     "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
 )  # fmt: skip
-TABS = [(BASE, "System"), (CHECKUP, "Check-up"), (SETTINGS, "Settings"), (AUDIT, "Audit log"), (LOG, "Log")]
+TABS = [
+    (BASE, N_("System")),
+    (CHECKUP, N_("Check-up")),
+    (SETTINGS, N_("Settings")),
+    (AUDIT, N_("Audit log")),
+    (LOG, N_("Log")),
+]
 # Waiting: (name of the number, label, where it is looked at).
 WAITING = (
-    ("jobs_due", "Jobs that are due", "/admin/jobs?state=due"),
-    ("jobs_later", "Jobs for later", "/admin/jobs?state=waiting"),
-    ("jobs_failed", "Jobs given up", "/admin/jobs?state=failed"),
-    ("mail_queued", "Mails to send", "/admin/mail/outbox?state=queued"),
-    ("mail_failing", "Mails tried again", "/admin/mail/outbox?state=failing"),
-    ("mail_parked", "Mails without a server", "/admin/mail/outbox?state=parked"),
-    ("queue_messages", "Messages in queues", ""),
+    ("jobs_due", N_("Jobs that are due"), "/admin/jobs?state=due"),
+    ("jobs_later", N_("Jobs for later"), "/admin/jobs?state=waiting"),
+    ("jobs_failed", N_("Jobs given up"), "/admin/jobs?state=failed"),
+    ("mail_queued", N_("Mails to send"), "/admin/mail/outbox?state=queued"),
+    ("mail_failing", N_("Mails tried again"), "/admin/mail/outbox?state=failing"),
+    ("mail_parked", N_("Mails without a server"), "/admin/mail/outbox?state=parked"),
+    ("queue_messages", N_("Messages in queues"), ""),
 )
 MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
 FOLLOW_SECONDS = 5  # after which a log that is followed loads itself again
@@ -102,7 +109,14 @@ def show_log(visit: Visit) -> PageResponse:
     """The last lines of the log. Raises Invalid for a level that there is not."""
     level, q = visit.query.text("level", ""), visit.query.text("q", "").strip()
     if level and level not in log.LEVELS:
-        raise Invalid(f"level: '{level[:60]}' is none{nearest(level, log.LEVELS)}; use one of {', '.join(log.LEVELS)}")
+        raise Invalid(
+            _(
+                "level: '{level}' is none{LEVELS}; use one of {LEVELS2}",
+                level=level[:60],
+                LEVELS=nearest(level, log.LEVELS),
+                LEVELS2=", ".join(log.LEVELS),
+            )
+        )
     found, is_followed = _lines(level, q), visit.query.flag("follow")
     shown = render(
         visit, "system_log.html", tabs=TABS, found=found[:MAX_LINES], total=len(found), level=level, q=q,

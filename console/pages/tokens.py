@@ -17,7 +17,7 @@ from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
-from server.translation import _
+from server.translation import N_, _
 from server.web import reach
 from server.web.routes import ENDPOINTS
 
@@ -26,7 +26,13 @@ FIELDS = ("app_id", "worker_id", "expires", "label")
 WANTED = {"app": "oauth_app", "worker": "worker"}  # what the list can be narrowed down to
 LONG = "1 year"  # what lasts longer is asked about once
 PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
-LABELS = {"app_id": "App", "worker_id": "Worker", "expires": "Expires", "label": "What for", "scopes": "Scopes"}
+LABELS = {
+    "app_id": N_("App"),
+    "worker_id": N_("Worker"),
+    "expires": N_("Expires"),
+    "label": N_("What for"),
+    "scopes": N_("Scopes"),
+}
 REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
@@ -119,7 +125,7 @@ def _wanted(visit: Visit, filters: Form) -> TokenSelection:
 def _whose(visit: Visit, wanted: TokenSelection) -> str:
     """In words: of Nora through Shop. Raises NotFound, Invalid for neither."""
     if not wanted.app_id and not wanted.worker_id:
-        raise Invalid("Choose an app or a worker first.")
+        raise Invalid(_("Choose an app or a worker first."))
     parts = []
     for word, uri, id in (("of", "worker", wanted.worker_id), ("of the app", "oauth_app", wanted.app_id)):
         if id:

@@ -224,7 +224,10 @@ def test_a_fieldset_is_made_filled_and_deleted(signed_in: Visitor, nora: Api) ->
     [inner] = nora.found("custom_field", f"fieldset.id:{id}")
     nora.create("org", name="Acme", **{f"custom_{inner}": "Post"}).ok()
     text = signed_in.get(f"{sets}/{id}/delete").text
-    assert "It is on 1 record. Its 1 field is deleted too." in text and "Carrier: the value of 1 record is deleted." in text
+    assert (
+        "It is on 1 record. Its 1 field is deleted too." in text
+        and "Carrier: the value of 1 record is deleted." in text
+    )
     assert place(signed_in.send(f"{sets}/{id}/delete")) == f"{BASE}?type=org"
     assert nora.record("custom_field", inner).status == 404
 

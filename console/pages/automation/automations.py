@@ -26,7 +26,7 @@ from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
-from server.translation import _
+from server.translation import N_, _
 from server.web.json_text import loads
 from server.web.webhooks import received_of
 
@@ -40,19 +40,28 @@ MAX_SHOWN_CHARS = 20_000  # of what a run returned or left behind
 MAX_SHOWN_STEPS = 200  # of a trace
 MAX_CONTINUED_CHARS = 200_000  # of what a run that waits goes on with, as JSON in the page
 LABELS = {
-    "name": "Name", "extension_id": "Started by", "script": "Script", "policy_kata": "Policy", "values": "Values",
-    "description": "What it does", "example_name": "Example",
-}  # fmt: skip
+    "name": N_("Name"),
+    "extension_id": N_("Started by"),
+    "script": N_("Script"),
+    "policy_kata": N_("Policy"),
+    "values": N_("Values"),
+    "description": N_("What it does"),
+    "example_name": N_("Example"),
+}
 FIRST_SCRIPT = "start:\n  return:\n    hello: world\n"
 STATES = {"return": "ok", "exit": "ok", "await": "info", "error": "err", "failure": "err"}
 ENDINGS = {
-    "return": "returned", "exit": "came to its end", "await": "waits", "error": "ran out of time", "failure": "failed",
-}  # fmt: skip
+    "return": "returned",
+    "exit": N_("came to its end"),
+    "await": "waits",
+    "error": N_("ran out of time"),
+    "failure": "failed",
+}
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
 RUN_CODE, CODE_CHARS = "run_code", 40
-REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
-BLANK = [("", "not given"), ("yes", "yes"), ("no", "no")]
+REFUSED = N_("the policy does not let ")  # how the error of a step begins that the policy refused
+BLANK = [("", N_("not given")), ("yes", "yes"), ("no", "no")]
 
 
 @dataclass
@@ -319,14 +328,14 @@ def _given(visit: Visit, form: Form, asked: list[InputDeclaration]) -> dict[str,
     required fields that are blank at the form, and raises for them, too."""
     values = loads(form.get("values") or "{}", "'values'", field="values")
     if not isinstance(values, dict) or not isinstance(values.get("inputs") or {}, dict):
-        raise Invalid('The values are a map, such as {"inputs": {}}.', field="values")
+        raise Invalid(_('The values are a map, such as {"inputs": {}}.'), field="values")
     given = dict(values.get("inputs") or {})
     for each in asked:
         text = form.get(INPUT + each.name)
         if text.strip():
             given[each.name] = _value(visit, each, text)
         elif each.is_required and not given.get(each.name) and "default" not in each.options:
-            raise Invalid("The script requires this input.", field=INPUT + each.name)
+            raise Invalid(_("The script requires this input."), field=INPUT + each.name)
     return values | {"inputs": given}
 
 
@@ -350,7 +359,7 @@ def _continued(visit: Visit) -> dict[str, Any]:
     """What a run that waits goes on with, as it left it in the page. Raises Malformed, Invalid."""
     found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
     if not isinstance(found, dict):
-        raise Invalid("What the run goes on with is a map.", field="values")
+        raise Invalid(_("What the run goes on with is a map."), field="values")
     return found
 
 

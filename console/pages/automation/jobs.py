@@ -15,50 +15,68 @@ from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.jobs import queue, scheduler
-from server.translation import _
+from server.translation import N_, _
 from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
 TIMER = "automation_timer"
-TABS = [(BASE, "Jobs"), (RUNS, "History"), (SCANS, "Maintenance tasks"), (TIMERS, "Timers")]
+TABS = [(BASE, N_("Jobs")), (RUNS, N_("History")), (SCANS, N_("Maintenance tasks")), (TIMERS, N_("Timers"))]
 BADGES = {"running": "info", "due": "warn", "waiting": "muted", "failed": "err"}
-STATES = [("", "Every state"), ("running", "Running"), ("due", "Due"), ("waiting", "Waiting"), ("failed", "Failed")]
+STATES = [
+    ("", N_("Every state")),
+    ("running", N_("Running")),
+    ("due", N_("Due")),
+    ("waiting", N_("Waiting")),
+    ("failed", N_("Failed")),
+]
 # What jobs of a kind do; another one is shown by its name alone.
 DOES = {
-    "backup": "Makes a backup of the database", "backup.verify": "Reads all of a backup",
-    "behavior.run": "Runs a scheduled behavior",
-    "login.address": "Sends the mails about a new sign-in address",
-    "login.locked": "Tells a worker that sign-in was locked",
-    "database.check": "Looks at the whole database for damage", "event": "Runs what automations wait for an event",
-    "mail.send": "Sends a mail", "mailbox.check": "Looks at a mailbox", "password.link": "Sends a link for a password",
-    "service.look": "Asks mail servers whether they can be reached", "timer": "Runs an automation timer",
-}  # fmt: skip
+    "backup": N_("Makes a backup of the database"),
+    "backup.verify": N_("Reads all of a backup"),
+    "behavior.run": N_("Runs a scheduled behavior"),
+    "login.address": N_("Sends the mails about a new sign-in address"),
+    "login.locked": N_("Tells a worker that sign-in was locked"),
+    "database.check": N_("Looks at the whole database for damage"),
+    "event": N_("Runs what automations wait for an event"),
+    "mail.send": N_("Sends a mail"),
+    "mailbox.check": N_("Looks at a mailbox"),
+    "password.link": N_("Sends a link for a password"),
+    "service.look": N_("Asks mail servers whether they can be reached"),
+    "timer": N_("Runs an automation timer"),
+}
 # What is done by what runs from time to time, by its name.
 SCANS_DO = {
-    "old changes": "Deletes entries of the change log that are older than the setting allows.",
-    "automatic answers": "Forgets who was answered automatically more than an hour ago.",
-    "automation resources that expired": "Removes them.", "automation timers": "Adds a job for each that is due.",
-    "backups": "Adds a job when the backup of its time is missing.",
-    "counts of automatic mail": "Removes those whose hour is over.",
-    "databases that restores put aside": "Removes those that no rule of what is kept of backups keeps.",
-    "deleted custom fields": "Removes those deleted a week ago, with their values.",
-    "deleted tickets": "Removes those deleted long enough ago, with their messages.",
-    "drafts that are due": "Sends what was to be sent later, and tries again what did not leave.",
-    "gauges": "Takes the numbers that metrics keep.",
-    "listener for mail that failed": "Opens it again.", "mailboxes to look at": "Adds a job for each that is due.",
-    "mail servers to look at": "Adds a job when they were last asked long ago.",
-    "mail without an id": "Forgets what is too old to be told again.",
-    "messages that nobody gets": "Takes old ones out of queues, and gives others back.",
-    "notes": "Writes down when workers and tokens were last seen.",
-    "what hung on deleted records": "Removes messages, comments and files of records that had many.",
-    "words of older records": "Puts them into full-text indexes that are new, until all are there.",
-    "old automation log entries": "Removes them.", "old continuations": "Removes what nobody went on with.",
-    "old drafts of forms": "Removes them.", "old webhook deliveries": "Removes what no rule keeps.",
-    "old webhook tokens": "Ends addresses that were replaced.",
-    "records due to open": "Opens tickets and tasks whose wait is over.", "reminders due": "Tells their workers.",
-    "sessions that are over": "Removes them.", "spam lessons": "Learns what mail is spam from what workers marked.",
-    "stored values that expired": "Removes them.", "tokens of no use": "Removes what has ended long ago.",
-}  # fmt: skip
+    "old changes": N_("Deletes entries of the change log that are older than the setting allows."),
+    "automatic answers": N_("Forgets who was answered automatically more than an hour ago."),
+    "automation resources that expired": N_("Removes them."),
+    "automation timers": N_("Adds a job for each that is due."),
+    "backups": N_("Adds a job when the backup of its time is missing."),
+    "counts of automatic mail": N_("Removes those whose hour is over."),
+    "databases that restores put aside": N_("Removes those that no rule of what is kept of backups keeps."),
+    "deleted custom fields": N_("Removes those deleted a week ago, with their values."),
+    "deleted tickets": N_("Removes those deleted long enough ago, with their messages."),
+    "drafts that are due": N_("Sends what was to be sent later, and tries again what did not leave."),
+    "gauges": N_("Takes the numbers that metrics keep."),
+    "listener for mail that failed": N_("Opens it again."),
+    "mailboxes to look at": N_("Adds a job for each that is due."),
+    "mail servers to look at": N_("Adds a job when they were last asked long ago."),
+    "mail without an id": N_("Forgets what is too old to be told again."),
+    "messages that nobody gets": N_("Takes old ones out of queues, and gives others back."),
+    "notes": N_("Writes down when workers and tokens were last seen."),
+    "what hung on deleted records": N_("Removes messages, comments and files of records that had many."),
+    "words of older records": N_("Puts them into full-text indexes that are new, until all are there."),
+    "old automation log entries": N_("Removes them."),
+    "old continuations": N_("Removes what nobody went on with."),
+    "old drafts of forms": N_("Removes them."),
+    "old webhook deliveries": N_("Removes what no rule keeps."),
+    "old webhook tokens": N_("Ends addresses that were replaced."),
+    "records due to open": N_("Opens tickets and tasks whose wait is over."),
+    "reminders due": N_("Tells their workers."),
+    "sessions that are over": N_("Removes them."),
+    "spam lessons": N_("Learns what mail is spam from what workers marked."),
+    "stored values that expired": N_("Removes them."),
+    "tokens of no use": N_("Removes what has ended long ago."),
+}
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
 MAX_LINES = 100  # of the log, about one job
@@ -122,7 +140,7 @@ def show_one(visit: Visit) -> PageResponse:
     job = scheduled_jobs.one(visit.ctx, visit.id)
     runs, total = scheduled_jobs.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
     if job is None and not runs:
-        raise NotFound(f"There is no job {visit.id} any more: it was dropped, or its history is over.")
+        raise NotFound(_("There is no job {id} any more: it was dropped, or its history is over.", id=visit.id))
     kind = runs[0].kind if job is None else job.kind
     told = re.compile(rf"\bjob={visit.id}\b")
     lines = [each for each in log.recent_lines() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
@@ -161,7 +179,7 @@ def run_timer(visit: Visit) -> PageResponse:
     timer = lists.record(visit, TIMER, visit.id)
     try:
         if timer["is_disabled"]:
-            raise Invalid(f"{timer['name']} is switched off; switch it on first")
+            raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
         records.update(visit.ctx, TIMER, visit.id, {"next_run_at": str(visit.now)})
         visit.tell(_("{name} is due now; the log of automations tells how it went.", name=timer["name"]))
     except HelpdeskError as error:
@@ -185,5 +203,13 @@ def switch_timer(visit: Visit) -> PageResponse:
 def _choice(visit: Visit, name: str, known: list[str]) -> str:
     given = visit.query.text(name, "")
     if given and given not in known:
-        raise Invalid(f"{name}: '{given[:60]}' is none{nearest(given, known)}; use one of {', '.join(known)}")
+        raise Invalid(
+            _(
+                "{name}: '{given}' is none{known}; use one of {known2}",
+                name=name,
+                given=given[:60],
+                known=nearest(given, known),
+                known2=", ".join(known),
+            )
+        )
     return given

@@ -17,20 +17,26 @@ from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.errors import BadQuery, NotFound
+from server.translation import N_, _
 
 BASE = "/automations/log"
-LEVELS = [("", "Every level"), ("warning,error", "Errors and warnings"), ("error", "Errors"), ("warning", "Warnings"),
-          ("debug", "Notes")]  # fmt: skip
+LEVELS = [
+    ("", N_("Every level")),
+    ("warning,error", N_("Errors and warnings")),
+    ("error", N_("Errors")),
+    ("warning", N_("Warnings")),
+    ("debug", N_("Notes")),
+]
 KINDS = {"emergency": "err", "alert": "err", "critical": "err", "error": "err", "warning": "warn", "notice": "info",
          "info": "info", "debug": "muted"}  # fmt: skip
 PARTS = 60  # of the time that the histogram shows
 MAX_EXPORTED = 10_000  # entries in one file, the newest
 FILTERS = (
-    ('automation:(name:"shop.echo" node:"start:*")', "of an automation, at a place; * stands for anything"),
-    ("level:[warning,error]", "of these levels; level:!debug leaves one out"),
-    ('created:"-1 day to now"', "of a time"),
-    ("message:*late*", "with a word in the message"),
-    ("id:>100", "by number"),
+    ('automation:(name:"shop.echo" node:"start:*")', N_("of an automation, at a place; * stands for anything")),
+    ("level:[warning,error]", N_("of these levels; level:!debug leaves one out")),
+    ('created:"-1 day to now"', N_("of a time")),
+    ("message:*late*", N_("with a word in the message")),
+    ("id:>100", N_("by number")),
 )
 
 
@@ -73,10 +79,16 @@ def export(visit: Visit) -> PageResponse:
     """The entries that a search finds as a file: `format` csv or jsonl. Raises NotFound for another one, BadQuery."""
     format = visit.query.text("format", "csv")
     if format not in exports.FORMATS:
-        raise NotFound(f"There is no export as '{format[:20]}', but as {' and '.join(exports.FORMATS)}.")
+        raise NotFound(
+            _(
+                "There is no export as '{format}', but as {FORMATS}.",
+                format=format[:20],
+                FORMATS=" and ".join(exports.FORMATS),
+            )
+        )
     if visit.request.method != "HEAD":
         log_export(visit.ctx, "the automation log")
-    found, _ = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))
+    found = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
     names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
     rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]
     return exports.file(format, "automation-log", names, [{name: row[name] for name in names} for row in rows])

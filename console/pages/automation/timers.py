@@ -14,24 +14,35 @@ from console.visit import Visit
 from server.automation import timers
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
-from server.translation import _
+from server.translation import N_, _
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 BASE = "/admin/jobs/timers"
 FIELDS = ("name", "automation", "automations_kata", "repeat", "day", "time", "recurring_patterns", "recurring_timezone")
 LABELS = {
-    "name": "Name", "automation": "Automation", "automations_kata": "Automations", "repeat": "Runs", "day": "Day",
-    "time": "Time", "recurring_patterns": "Schedule", "recurring_timezone": "Time zone",
-}  # fmt: skip
+    "name": N_("Name"),
+    "automation": N_("Automation"),
+    "automations_kata": N_("Automations"),
+    "repeat": N_("Runs"),
+    "day": N_("Day"),
+    "time": N_("Time"),
+    "recurring_patterns": N_("Schedule"),
+    "recurring_timezone": N_("Time zone"),
+}
 ONCE, OWN = "once", "own"
 REPEATS = [
-    (ONCE, "Once"), ("hourly", "Every hour"), ("daily", "Every day"), ("weekdays", "Monday to Friday"),
-    ("weekly", "Every week"), ("monthly", "On the first of every month"), (OWN, "By a schedule of its own"),
+    (ONCE, N_("Once")), ("hourly", N_("Every hour")), ("daily", N_("Every day")), ("weekdays", N_("Monday to Friday")),
+    ("weekly", N_("Every week")), ("monthly", N_("On the first of every month")), (OWN, N_("By a schedule of its own")),
 ]  # fmt: skip
 DAYS = [
-    ("mon", "Monday"), ("tue", "Tuesday"), ("wed", "Wednesday"), ("thu", "Thursday"), ("fri", "Friday"),
-    ("sat", "Saturday"), ("sun", "Sunday"),
-]  # fmt: skip
+    ("mon", N_("Monday")),
+    ("tue", N_("Tuesday")),
+    ("wed", N_("Wednesday")),
+    ("thu", N_("Thursday")),
+    ("fri", N_("Friday")),
+    ("sat", N_("Saturday")),
+    ("sun", N_("Sunday")),
+]
 PATTERNS = {
     "daily": "{0} * * *", "weekdays": "{0} * * mon-fri", "weekly": "{0} * * {1}", "monthly": "{0} 1 * *",
 }  # fmt: skip
@@ -52,7 +63,7 @@ def create(visit: Visit) -> PageResponse:
     form = Form.sent(visit.form, FIELDS)
     try:
         if not form.get("automation"):
-            raise Required("automation: choose the one that runs", field="automation")
+            raise Required(_("automation: choose the one that runs"), field="automation")
         records.create(visit.ctx, URI, _fields(visit, form) | {"automations_kata": KATA.format(form.get("automation"))})
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"next_run_at": "time"}), None)
@@ -99,7 +110,7 @@ def _fields(visit: Visit, form: Form) -> dict[str, Any]:
     repeat, fields = form.get("repeat"), {"name": form.text("name")}
     if repeat == ONCE:
         if not form.text("time"):
-            raise Required("time: say when it runs, such as tomorrow 8:00", field="time")
+            raise Required(_("time: say when it runs, such as tomorrow 8:00"), field="time")
         return fields | {"is_recurring": "0", "recurring_patterns": "", "next_run_at": form.text("time")}
     zone = {"recurring_timezone": form.text("recurring_timezone") or "UTC"}
     return fields | {"is_recurring": "1", "recurring_patterns": _patterns(form, repeat)} | zone
@@ -108,17 +119,19 @@ def _fields(visit: Visit, form: Form) -> dict[str, Any]:
 def _patterns(form: Form, repeat: str) -> str:
     if repeat == OWN:
         if not form.text("recurring_patterns"):
-            raise Required("recurring_patterns: say when it runs, such as 0 8 * * mon-fri", field="recurring_patterns")
+            raise Required(
+                _("recurring_patterns: say when it runs, such as 0 8 * * mon-fri"), field="recurring_patterns"
+            )
         return form.get("recurring_patterns").replace("\r\n", "\n")
     if repeat == "hourly":
         return "@hourly"
     clock = _CLOCK.fullmatch(form.text("time"))
     if clock is None:
-        raise Invalid("time: give a time of the day, such as 08:30", field="time")
+        raise Invalid(_("time: give a time of the day, such as 08:30"), field="time")
     if repeat not in PATTERNS:
-        raise Invalid("repeat: choose how often it runs", field="repeat")
+        raise Invalid(_("repeat: choose how often it runs"), field="repeat")
     if repeat == "weekly" and form.get("day") not in dict(DAYS):
-        raise Invalid("day: choose the day of the week", field="day")
+        raise Invalid(_("day: choose the day of the week"), field="day")
     return PATTERNS[repeat].format(f"{int(clock[2])} {int(clock[1])}", form.get("day"))
 
 

@@ -27,7 +27,7 @@ from server.automation.webhooks.secret_requests import HIDDEN
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import checks
-from server.translation import _
+from server.translation import N_, _
 from server.web.webhooks import received_of, replay
 
 URI = "webhook_listener"
@@ -39,14 +39,19 @@ SETTINGS = ("name", "automations_kata", "kept_days", "kept_last")
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
-REAL = "The automation answers for real: it may write records and send mail."
+REAL = N_("The automation answers for real: it may write records and send mail.")
 MAX_SHOWN_CHARS = 20_000  # of what a simulation answered
 MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
 MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
-LABELS = {"name": "Name", "automations_kata": "Automation binding", "try_headers": "Headers", "kept_days": "Days",
-          "kept_last": "Last deliveries"}  # fmt: skip
+LABELS = {
+    "name": N_("Name"),
+    "automations_kata": N_("Automation binding"),
+    "try_headers": N_("Headers"),
+    "kept_days": N_("Days"),
+    "kept_last": N_("Last deliveries"),
+}
 
 
 @dataclass(frozen=True)
@@ -363,7 +368,7 @@ def _headers(text: str) -> list[tuple[str, str]]:
         if not line.strip():
             continue
         if not colon or not name.strip().isascii():
-            raise Invalid(f"'{line[:60]}' is no header; write Name: value.", field="try_headers")
+            raise Invalid(_("'{line}' is no header; write Name: value.", line=line[:60]), field="try_headers")
         found.append((name.strip(), value.strip()))
     return found
 
