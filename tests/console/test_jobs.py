@@ -91,7 +91,7 @@ def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, des
     id = job(desk, kind="database.check", payload={"note": HOSTILE}, failed_at=NOW, last_error=HOSTILE)
     waiting = job(desk, kind="database.check", attempts=3, last_error="It was busy.")
     page.goto(f"{BASE}/{id}")
-    expect(page.locator("main")).to_contain_text("It was given up")
+    expect(page.locator("main")).to_contain_text("Gave up")
     expect(page.locator("main")).to_contain_text(HOSTILE)
     assert violations(page, part="main") == []
     page.get_by_role("button", name="Run again").click()

@@ -233,7 +233,7 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     answer = signed_in.send(f"{MAILBOXES}/new", sent)
     assert answer.status_code == 303, text_of(answer.text)
     path = place(answer)
-    page = loaded(signed_in, path, "The last look failed")
+    page = loaded(signed_in, path, "The last check failed")
     assert "127.0.0.1 cannot be reached" in page and PASSWORD not in signed_in.get(path).text
     id = int(path.rpartition("/")[2])
     page = text_of(signed_in.get("/admin/mail").text)

@@ -78,7 +78,7 @@ def test_imports_are_remembered_with_what_is_left_of_them(signed_in: Visitor, no
     [path] = re.findall(rf'href="({BASE}/imported/[0-9]+)">Two of them', listed)
     shown = signed_in.get(path).text
     assert "Remembered" in shown and shown.count("deleted") == 1
-    assert "It was imported before" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
+    assert "Imported before" in signed_in.send(f"{BASE}/look", {"package_json": text}, page=BASE).text
     looked = [look(signed_in, text.replace('"revision": 7', f'"revision": {revision}')).text for revision in (7, 8, 6)]
     assert ["which is newer than this one" in each for each in looked] == [False, False, True]
     assert signed_in.get(f"{BASE}/imported/999999").status_code == 404
