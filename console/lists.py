@@ -117,8 +117,9 @@ def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
     exact = [each for each in found["results"] if str(each[LABEL]).lower() == text.lower()]
     if len(exact) == 1:
         return int(exact[0]["id"])
-    many = "several have that name" if exact else "nothing has exactly that name"
-    raise Invalid(_("{many}; choose from the list, or give the number", many=many), field=field)
+    if exact:
+        raise Invalid(_("several have that name; choose from the list, or enter the number"), field=field)
+    raise Invalid(_("nothing has exactly that name; choose from the list, or enter the number"), field=field)
 
 
 def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class NavigationItem:
     group: Words
     who: Who = "worker"
     key: str = ""
-    words: str = ""
+    words: Words = ""
     is_part: bool = False
     icon: str = ""
     is_first: bool = False

@@ -73,7 +73,7 @@ def _present(visit: Visit, text: str) -> list[Option]:
     for uri in TYPES:
         if visit.service.registry.type(uri).context == stored[1]:
             return [(text, _label(visit, uri, label)) for _, label in lists.choices(visit, uri, f"id:{stored[2]}")]
-    return [(text, f"As it is: {text}")]
+    return [(text, _("As it is: {text}", text=text))]
 
 
 def _stored(visit: Visit, uri: str, id: str) -> str:

@@ -2,7 +2,7 @@
 automation/recurrence.py. Source: ours."""
 
 from server.automation.recurrence import ALIASES, FIELDS
-from server.translation import N_
+from server.translation import N_, _, ngettext, shown
 
 MONTHS = (
     N_("Jan"),
@@ -19,7 +19,7 @@ MONTHS = (
     N_("Dec"),
 )
 WEEKDAYS = (N_("Sun"), N_("Mon"), N_("Tue"), N_("Wed"), N_("Thu"), N_("Fri"), N_("Sat"), N_("Sun"))
-ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
+ORDINALS = ("", N_("first"), N_("second"), N_("third"), N_("fourth"), N_("fifth"))
 MAX_TIMES = 6  # of a day, told one by one
 _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS
 
@@ -42,11 +42,12 @@ def _told(words: list[str]) -> str:
     minute, hour, day, month, weekday = words
     parts = [_clock(minute, hour)]
     if day != "*":
-        parts.append(f"on {_all([_of_month(part) for part in day.split(',')])}")
+        parts.append(_("on {days}", days=_all([_of_month(part) for part in day.split(",")])))
     if weekday != "*":
         parts.append(_all([_of_week(part) for part in weekday.split(",")]))
     if month != "*":
-        parts.append(f"in {_all([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(',')])}")
+        months = _all([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(",")])
+        parts.append(_("in {months}", months=months))
     return ", ".join(parts)
 
 
@@ -55,51 +56,58 @@ def _clock(minute: str, hour: str) -> str:
     minutes = sorted({each for part in minute.split(",") for each in _MINUTE.numbers(part)})
     hours = sorted({each for part in hour.split(",") for each in _HOUR.numbers(part)})
     if hour != "*" and len(minutes) * len(hours) <= MAX_TIMES:
-        return f"at {_all([f'{one:02}:{other:02}' for one in hours for other in minutes])}"
+        return _("at {times}", times=_all([f"{one:02}:{other:02}" for one in hours for other in minutes]))
     step = minutes[1] - minutes[0] if len(minutes) > 1 else 0
     apart = hours[1] - hours[0] if len(hours) > 1 else 1
     if minutes == [0] and apart > 1 and hours == list(range(0, 24, apart)):
-        return f"every {apart} hours from 00:00 on"
+        return _("every {count} hours from 00:00 on", count=apart)
     if minutes == [0]:
-        often = "every hour"
+        often = _("every hour")
     elif len(minutes) == 1:
-        often = f"{minutes[0]} minute{'' if minutes[0] == 1 else 's'} past every hour"
+        often = ngettext("{count} minute past every hour", "{count} minutes past every hour", minutes[0])
     elif minutes == list(range(0, 60, step)):
-        often = "every minute" if step == 1 else f"every {step} minutes"
+        often = ngettext("every minute", "every {count} minutes", step)
     else:
-        often = f"at minutes {_all(list(map(str, minutes)))} of every hour"
+        often = _("at minutes {minutes} of every hour", minutes=_all(list(map(str, minutes))))
     if hour == "*":
         return often
     if hours == list(range(hours[0], hours[-1] + 1)):
-        return f"{often} from {hours[0]:02}:00 to {hours[-1]:02}:59"
-    return f"{often} of the hours {_all([f'{each:02}' for each in hours])}"
+        return _("{often} from {start} to {end}", often=often, start=f"{hours[0]:02}:00", end=f"{hours[-1]:02}:59")
+    return _("{often} of the hours {hours}", often=often, hours=_all([f"{each:02}" for each in hours]))
 
 
 def _of_month(part: str) -> str:
     if part == "l":
-        return "the last day of the month"
+        return _("the last day of the month")
     if part == "lw":
-        return "the last working day of the month"
+        return _("the last working day of the month")
     if part.endswith("w"):
-        return f"the working day nearest to {part[:-1]}"
+        return _("the working day nearest to {day}", day=part[:-1])
     numbers = _DAY.numbers(part)
-    return f"day{'' if len(numbers) == 1 else 's'} {_span(numbers, (), 0)} of the month"
+    return ngettext("day {days} of the month", "days {days} of the month", len(numbers), days=_span(numbers, (), 0))
 
 
 def _of_week(part: str) -> str:
     name, hash, number = part.partition("#")
     if hash:
-        return f"on the {ORDINALS[int(number)]} {WEEKDAYS[_WEEKDAY.number(name)]}"
+        return _(
+            "on the {first} {weekday}",
+            first=shown(ORDINALS[int(number)]),
+            weekday=shown(WEEKDAYS[_WEEKDAY.number(name)]),
+        )
     if part.endswith("l"):
-        return f"on the last {WEEKDAYS[_WEEKDAY.number(part[:-1])]}"
+        return _("on the last {weekday}", weekday=shown(WEEKDAYS[_WEEKDAY.number(part[:-1])]))
     return _span(_WEEKDAY.numbers(part), WEEKDAYS, 0)
 
 
 def _span(numbers: range, names: tuple[str, ...], first: int) -> str:
     """The numbers of a part, by their names where they have some."""
-    named = [names[each - first] if names else str(each) for each in numbers]
-    return f"{named[0]} to {named[-1]}" if numbers.step == 1 and len(named) > 2 else _all(named)
+    named = [shown(names[each - first]) if names else str(each) for each in numbers]
+    is_range = numbers.step == 1 and len(named) > 2
+    return _("{first} to {last}", first=named[0], last=named[-1]) if is_range else _all(named)
 
 
 def _all(texts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))
+    if len(texts) == 1:
+        return texts[0]
+    return _("{others} and {last}", others=", ".join(texts[:-1]), last=texts[-1])

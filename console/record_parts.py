@@ -8,7 +8,7 @@ from console.sheet import Fact, File
 from console.visit import Visit
 from server.outbox.delivery import Delivery, State
 from server.records.shared import paths
-from server.translation import N_
+from server.translation import N_, _
 
 # How mail that has not left is shown on its ticket.
 DELIVERIES: dict[State, tuple[str, str]] = {
@@ -46,4 +46,4 @@ def cut(text: str, most: int) -> str:
     ('Short.', 'Long\\n[8 more characters]')
     """
     left = len(text) - most
-    return f"{text[:most]}\n[{left:,} more characters]" if left > 0 else text
+    return f"{text[:most]}\n[{_('{count} more characters', count=f'{left:,}')}]" if left > 0 else text

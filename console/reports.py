@@ -8,7 +8,7 @@ from console.visit import Visit
 from server.errors import BadDataQuery
 from server.queries import frame
 from server.store.store_local import StoreLocal
-from server.translation import N_
+from server.translation import N_, _
 
 DAYS = 30
 PER_DAY = (
@@ -29,9 +29,9 @@ PICTURES = (
 # Since how many days tickets are open: name, the first and the last day, counted back from today.
 AGES = (
     (N_("Today"), 0, 0),
-    ("1 to 3 days", 3, 1),
-    ("4 to 7 days", 7, 4),
-    ("1 to 4 weeks", 28, 8),
+    (N_("1 to 3 days"), 3, 1),
+    (N_("4 to 7 days"), 7, 4),
+    (N_("1 to 4 weeks"), 28, 8),
     (N_("Older"), 36500, 29),
 )
 SLOW_SECONDS = 600
@@ -82,7 +82,7 @@ def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) ->
 def _ages(visit: Visit) -> str:
     asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
     found = [(name, lists.count(visit, "ticket", q), lists.explorer("ticket", q)) for name, q in asked]
-    return charts.rows("Open tickets by age", found)
+    return charts.rows(_("Open tickets by age"), found)
 
 
 def _span(visit: Visit, first: int, last: int) -> str:

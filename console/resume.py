@@ -51,7 +51,7 @@ def ask(visit: Visit) -> PageResponse:
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
     return render(
         visit, "sure.html", INVALID, question=visit.form.text(confirmation.QUESTION, ""), fields=fields,
-        verb=visit.form.text(confirmation.VERB, "")[:60] or "Continue",
+        verb=visit.form.text(confirmation.VERB, "")[:60] or _("Continue"),
         answer=confirmation.ANSWER, target=visit.shown_path, back=visit.referring_path,
     )  # fmt: skip
 
@@ -67,7 +67,7 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
         if session is None:
             found = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
             visit.begin(found, is_kept=False)
-            return again(visit, "You have a second factor: its code is needed, too.") if found.waits_for_code else None
+            return again(visit, _("Enter the code of your second factor, too.")) if found.waits_for_code else None
         if session.waits_for_code:
             visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
         elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):

@@ -159,8 +159,8 @@ def _account(
         email=login_address.of(visit.ctx), change=login_address.waiting(visit.ctx, worker_id), sessions=listed,
         device=sign_in.shown_device, devices=own.devices, known=own.known, has_code=own.has_code,
         codes_left=own.codes_left,
-        themes=[("system", "As the system"), ("light", "Light"), ("dark", "Dark")],
-        densities=[("normal", "Normal"), ("compact", "Compact")],
+        themes=[("system", N_("As the system")), ("light", N_("Light")), ("dark", N_("Dark"))],
+        densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )  # fmt: skip
 
 

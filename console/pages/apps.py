@@ -123,7 +123,7 @@ def rotate(visit: Visit) -> PageResponse:
         return _rotate(visit, app, form)
     until = visit.now + int(form.get("overlap"))
     made = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
-    old = f"works until {moment(visit, until)}" if until > visit.now else "no longer works"
+    old = _("works until {until}", until=moment(visit, until)) if until > visit.now else _("no longer works")
     return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False, old=old)
 
 
@@ -186,7 +186,11 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str
     for line, reason in callbacks.mistakes(form.get("callback_url")):
         form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
         found.append(
-            f"Callback address {line} {reason}. An app that only uses the token generator needs none that works."
+            _(
+                "Callback address {line} {reason}. An app that only uses the token generator needs none that works.",
+                line=line,
+                reason=reason,
+            )
         )
     found += _lost_scopes(visit, form, app) if app is not None else []
     if found and visit.form.text("sure", "") == _seal(found):
@@ -213,9 +217,9 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         having = [each for each in uses if name in each.scopes]
         count = sum(each.tokens for each in having)
         if count:
-            told.append(
-                f"The scope {name} is gone, and {_tokens(count)} of {_named(having)} can no longer do what it allowed."
-            )
+            lost = _("The scope {name} is gone. What it allowed is no longer possible for: {tokens} of {workers}.",
+                     name=name, tokens=_tokens(count), workers=_named(having))  # fmt: skip
+            told.append(lost)
     return told
 
 
@@ -256,10 +260,12 @@ def _tried(defined: dict[str, Scope], form: Form) -> str:
     """What the API says to a request, by endpoints and scopes."""
     path = form.text("try_path").partition("?")[0].removeprefix("/rest/").removesuffix(".json").lstrip("/")
     method = form.get("try_method") or "GET"
-    offered, _ = Router(ENDPOINTS).find(path)
+    offered = Router(ENDPOINTS).find(path)[0]
     if not offered:
-        return "refused: 404, there is no such endpoint"
+        return _("refused: 404, there is no such endpoint")
     if method not in offered:
-        return f"refused: 405, offered are {', '.join(sorted(offered))}"
+        return _("refused: 405, offered are {methods}", methods=", ".join(sorted(offered)))
     fitting = [each.id for each in defined.values() if each.allows(method, path)]
-    return f"allowed by {', '.join(fitting)}" if fitting else "refused: 403, no scope covers it"
+    if not fitting:
+        return _("refused: 403, no scope covers it")
+    return _("allowed by {scopes}", scopes=", ".join(fitting))

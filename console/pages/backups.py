@@ -13,7 +13,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
@@ -146,7 +146,11 @@ def _all(visit: Visit, form: Form) -> PageResponse:
         found, looks = backups.list_all_backups(settings), backups.looks(ctx)
         rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
     except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
-        wrong = error.message if isinstance(error, HelpdeskError) else f"The folder has changed: {error.strerror}."
+        wrong = (
+            error.message
+            if isinstance(error, HelpdeskError)
+            else _("The folder has changed: {reason}.", reason=error.strerror)
+        )
         rows = []
     job, last = scheduled_jobs.only(ctx, backups.KIND), restoring.last(ctx)
     is_made = job is not None and job.state in ("due", "running") and not job.error
@@ -189,11 +193,13 @@ def told_times(settings: Settings) -> str:
     hours, at = settings.backup_hours, str(settings.backup_at)
     first, minutes = int(at[:2]), at[2:]
     if hours % 24 == 0:
-        return f"every day at {at} UTC" if hours == 24 else f"every {hours // 24} days at {at} UTC"
+        return ngettext("every day at {time} UTC", "every {count} days at {time} UTC", hours // 24, time=at)
     if 24 % hours == 0 and 24 // hours <= MAX_TIMES:
         times = [f"{each:02}{minutes}" for each in sorted((first + step) % 24 for step in range(0, 24, hours))]
-        return f"every day at {', '.join(times[:-1])} and {times[-1]} UTC"
-    return f"every {f'{hours} hours' if hours > 1 else 'hour'}, counted from {at} UTC"
+        return _("every day at {times} UTC", times=", ".join(times))
+    return ngettext(
+        "every hour, counted from {time} UTC", "every {count} hours, counted from {time} UTC", hours, time=at
+    )
 
 
 def _kept(settings: Settings) -> str:

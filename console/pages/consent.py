@@ -13,6 +13,7 @@ from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.context import Service
 from server.errors import Invalid
 from server.people import consent
+from server.translation import _
 from server.web import oauth
 
 # The code must not leave with the address of the page, neither to us nor to what the app shows.
@@ -52,7 +53,7 @@ def answer(visit: Visit) -> PageResponse:
     if decided == "deny":
         return _to(provider.deny(service, asked))
     if decided != "allow":
-        return _question(visit, asked, "Choose one of the two.")
+        return _question(visit, asked, _("Choose one of the two."))
     return _to(consent.allow(visit.ctx, asked))
 
 

@@ -18,7 +18,7 @@ from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -174,7 +174,7 @@ def move(visit: Visit) -> PageResponse:
     try:
         custom_fields.move(visit.ctx, visit.id, by)
         visit.tell(
-            _("The field {name} is moved {down}.", name=field["name"], down="up" if by < 0 else "down"),
+            _("{name} moved up.", name=field["name"]) if by < 0 else _("{name} moved down.", name=field["name"]),
             visit.path,
             by=str(-by),
         )
@@ -192,7 +192,8 @@ def rename(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         record_type = _type(visit, field["context"])
         return _form(visit, _stored(visit, field), record_type, field["type"], field, renaming.refuse(error))
-    visit.tell(_("The option is renamed, in {count} place{s} as well.", count=count, s="" if count == 1 else "s"))
+    visit.tell(ngettext("The option is renamed, with its value in {count} record.",
+                        "The option is renamed, with its value in {count} records.", count))  # fmt: skip
     return see(f"{BASE}/{visit.id}")
 
 

@@ -18,7 +18,7 @@ from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 
 URI = "group"
 BASE = "/admin/people/groups"
@@ -186,7 +186,7 @@ def save_rosters(visit: Visit) -> PageResponse:
     count = sum(map(len, changed.values()))
     if count:
         visit.tell(
-            _("{count} place{s} changed.", count=count, s="" if count == 1 else "s"),
+            ngettext("{count} place changed.", "{count} places changed.", count),
             visit.shown_path,
             **_back(changed, before),
         )
@@ -310,8 +310,9 @@ def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: F
     return render(
         visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
         buckets=buckets, labels=LABELS, people=people,
-        sender_none="The service's own sender" if sender in ("", "0") else "",
-        sender_hint="Addresses with a mail transport." + (" The one that is chosen has none." if has_none else ""),
+        sender_none=_("The service's own sender") if sender in ("", "0") else "",
+        sender_hint=_("Addresses with a mail transport. The chosen one has none.") if has_none
+        else _("Addresses with a mail transport."),
         found={name: lists.choosable(visit, uri, searches.get(name, ""), form.get(name))
                for name, uri in CHOSEN.items()},
     )  # fmt: skip

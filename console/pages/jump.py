@@ -10,6 +10,7 @@ from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server.settings import SETTINGS
+from server.translation import N_, _, shown
 
 MAX_HITS = 40  # of one jump
 MAX_OF_KIND = 8  # records of one type, settings, help pages
@@ -27,14 +28,16 @@ class RecordPages:
 
 
 KINDS = (
-    RecordPages("automation", "Automation", "/automations/{}"),
-    RecordPages("webhook_listener", "Webhook", "/automations/webhooks/{}"),
-    RecordPages("oauth_app", "OAuth app", "/admin/apps/{}"), RecordPages("worker", "Worker", "/admin/people/{}"),
-    RecordPages("group", "Group", "/admin/people/groups/{}"), RecordPages("role", "Role", "/admin/people/roles/{}"),
-    RecordPages("mail_transport", "Mail transport", "/admin/mail/transports/{}"),
-    RecordPages("mailbox", "Mailbox", "/admin/mail/mailboxes/{}"),
-    RecordPages("custom_field", "Custom field", "/admin/fields/{}"),
-)  # fmt: skip
+    RecordPages("automation", N_("Automation"), "/automations/{}"),
+    RecordPages("webhook_listener", N_("Webhook"), "/automations/webhooks/{}"),
+    RecordPages("oauth_app", N_("OAuth app"), "/admin/apps/{}"),
+    RecordPages("worker", N_("Worker"), "/admin/people/{}"),
+    RecordPages("group", N_("Group"), "/admin/people/groups/{}"),
+    RecordPages("role", N_("Role"), "/admin/people/roles/{}"),
+    RecordPages("mail_transport", N_("Mail transport"), "/admin/mail/transports/{}"),
+    RecordPages("mailbox", N_("Mailbox"), "/admin/mail/mailboxes/{}"),
+    RecordPages("custom_field", N_("Custom field"), "/admin/fields/{}"),
+)
 
 
 @dataclass(frozen=True)
@@ -80,20 +83,20 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     """Pages, records, settings and help pages whose names have every word; all pages for none."""
     words = q.lower().split()
     hits = [
-        JumpTarget(each.label, "Page", each.path)
+        JumpTarget(shown(each.label), _("Page"), each.path)
         for each in navigation.open_to(visit.actor)
-        if _fits(words, f"{each.label} {each.words}")
+        if _fits(words, f"{each.label} {shown(each.label)} {each.words} {shown(each.words)}")
     ]
     if not words:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
     if visit.actor.is_admin:
-        hits += [JumpTarget(each["_label"], kind.label, kind.path.format(each["id"])) for kind in KINDS
+        hits += [JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"])) for kind in KINDS
                  for each in lists.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
         settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
-        hits += [JumpTarget(name, "Setting", f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
+        hits += [JumpTarget(name, _("Setting"), f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
     pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
-    hits += [JumpTarget(each.title, "Help", f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
+    hits += [JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
     return hits[:MAX_HITS]
 
 

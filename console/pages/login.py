@@ -137,8 +137,8 @@ def new_password(visit: Visit) -> str:
 
 def _login(visit: Visit, form: Form) -> PageResponse:
     is_set_up = setup.is_set_up(visit.service)
-    told = "You are signed out." if visit.query.flag("out") else ""
-    told = "The new password is set. Sign in with it." if visit.query.flag("new") else told
+    told = _("You are signed out.") if visit.query.flag("out") else ""
+    told = _("The new password is set. Sign in with it.") if visit.query.flag("new") else told
     return render(visit, "login.html", form.status, form=form, is_set_up=is_set_up, told=told)
 
 

@@ -152,18 +152,27 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
 def _guards(settings: Settings) -> list[tuple[str, str, str]]:
     """What keeps mail in bounds: (what it is, how it is set, the setting, "" for none)."""
     minutes = flood.WINDOW_SECONDS // 60
-    loops = f"is not answered automatically; after {flood.MAX_AUTOMATIC} of one sender within {minutes} minutes, more"
+    loops = _("is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
+              "automations", count=flood.MAX_AUTOMATIC, minutes=minutes)  # fmt: skip
     return [
-        ("Never made requesters", ", ".join(settings.mail_exclude_patterns) or "nobody", "mail_exclude_patterns"),
-        ("Largest mail", bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
-        ("Largest file kept of it", bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
-        ("Automatic mail", f"{loops} sets off no automations", ""),
+        (
+            N_("Never made requesters"),
+            ", ".join(settings.mail_exclude_patterns) or _("nobody"),
+            "mail_exclude_patterns",
+        ),
+        (N_("Largest mail"), bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
+        (N_("Largest file kept of it"), bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
+        (N_("Automatic mail"), loops, ""),
     ]
 
 
 def _tabs(visit: Visit) -> list[tuple[str, str]]:
     count = len(letters.list_letters(visit.ctx))
-    return [(BASE, "Set-up"), (OUTBOX, "Outbox"), (FAILED, f"Failed ({count})" if count else "Failed")]
+    return [
+        (BASE, _("Set-up")),
+        (OUTBOX, _("Outbox")),
+        (FAILED, _("Failed ({count})", count=count) if count else _("Failed")),
+    ]
 
 
 # -- the listener ------------------------------------------------------------------------------------------------------

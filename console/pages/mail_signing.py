@@ -44,7 +44,7 @@ def make(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/use", "proven admin")
 def use(visit: Visit) -> PageResponse:
     """Sign with a key, once DNS was seen to show it."""
-    return _changed(visit, dkim.use, "Mail from {domain} is signed with {selector} from now on.")
+    return _changed(visit, dkim.use, N_("Mail from {domain} is signed with {selector} from now on."))
 
 
 @page("POST", f"{BASE}/{{id}}/stop", "proven admin")
@@ -58,7 +58,9 @@ def stop(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> PageResponse:
     """Forget a key for good."""
-    return _changed(visit, dkim.delete, "The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
+    return _changed(
+        visit, dkim.delete, N_("The key {selector} of {domain} is deleted. You can take its entry out of DNS.")
+    )
 
 
 def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str) -> PageResponse:

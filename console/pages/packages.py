@@ -234,7 +234,7 @@ def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
     """The names of who imported, by the ids of workers. Those who are gone are not in it."""
     ids = sorted({each.worker_id for each in past})
     found = lists.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
-    return {each["id"]: str(each["_label"]) for each in found} | {0: "the service"}
+    return {each["id"]: str(each["_label"]) for each in found} | {0: _("the service")}
 
 
 def _open(
@@ -280,7 +280,7 @@ def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
             options = _chooser(visit, params)
             is_several = bool(options) and not is_yes(params.get("single"))
         if options and not is_several and "" not in dict(options):
-            options = [("", "Choose"), *options]
+            options = [("", N_("Choose")), *options]
         default = params.get("default")
         found.append(Prompt(
             each["key"], f"p{number}", str(each.get("label") or each["key"]), is_several, options,
@@ -321,7 +321,7 @@ def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[Imported
             secret = str(each.get(SECRET) or "") if is_there else ""
             path = f"{base}{each['id']}" if base else ""
             found.append(
-                ImportedRecord(name, uid, str(each["label"]), path, {"Client secret": secret} if secret else {})
+                ImportedRecord(name, uid, str(each["label"]), path, {_("Client secret"): secret} if secret else {})
             )
     return found
 

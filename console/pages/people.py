@@ -12,7 +12,7 @@ from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, login_address, security, sign_in
 from server.people.accounts import SignInMethods
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 
 URI = "worker"
 BASE = "/admin/people"
@@ -79,7 +79,7 @@ def create(visit: Visit) -> PageResponse:
         made = records.create(visit.ctx, URI, _fields(form))
     except HelpdeskError as error:
         return _new(visit, form.refuse(error, names={"email_id": "email"}))
-    return _invited(visit, made["id"], form.get("invite"), f"{made['_label']} is here now.")
+    return _invited(visit, made["id"], form.get("invite"), _("{name} is added.", name=made["_label"]))
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
@@ -96,9 +96,9 @@ def save(visit: Visit) -> PageResponse:
         changed = records.update(visit.ctx, URI, visit.id, _fields(form))
     except HelpdeskError as error:
         return _form(visit, form.refuse(error, names={"email_id": "email"}))
-    told = f"{changed['_label']} is saved."
+    told = _("{name} is saved.", name=changed["_label"])
     if login_address.waiting(visit.ctx, visit.id) is not None and form.text("email") != before.get("email"):
-        told += " They sign in with the new address once they have confirmed it."
+        told += " " + _("They sign in with the new address once they have confirmed it.")
     visit.tell(told, visit.path, **before.sent_again())
     return see(BASE)
 
@@ -137,7 +137,7 @@ def keep_address(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign a worker out everywhere."""
     count = accounts.end_sessions(visit.ctx, visit.id)
-    visit.tell(_("Signed out of {count} device{s}.", count=count, s="" if count == 1 else "s"))
+    visit.tell(ngettext("Signed out of {count} device.", "Signed out of {count} devices.", count))
     return see(_path(visit.id))
 
 
@@ -164,7 +164,7 @@ def disable(visit: Visit) -> PageResponse:
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
     except HelpdeskError as error:
         return _disable(visit, form.refuse(error))
-    told = "" if was_disabled else f"{label} is disabled."
+    told = "" if was_disabled else _("{name} is deactivated.", name=label)
     if to_id is not None:
         visit.tell(f"{told} {_handed_over(visit, to_id)}".strip())
     elif told:
@@ -220,8 +220,11 @@ def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = Fal
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
         accounts.invite(visit.ctx, id, ends_tokens)
-        way = "is on its way by mail" if _mail_leaves(visit) else "waits in the outbox until there is a mail transport"
-        told = f"{told} An invitation {way}.".strip()
+        sent, waits = (
+            _("An invitation is on its way."),
+            _("An invitation waits in the outbox: no mail transport is set up."),
+        )
+        told = f"{told} {sent if _mail_leaves(visit) else waits}".strip()
     visit.tell(told)
     return see(_path(id))
 
@@ -235,9 +238,10 @@ def _handed_over(visit: Visit, to_id: int) -> str:
     try:
         count, left = accounts.hand_over(visit.ctx, visit.id, to_id)
     except HelpdeskError as error:
-        return f"The tickets stay: {error.message}"
-    more = f", and {left} are left: hand over again" if left else ""
-    return f"{count} ticket{'' if count == 1 else 's'} handed over{more}."
+        return _("The tickets stay: {reason}", reason=error.message)
+    told = ngettext("{count} ticket is handed over.", "{count} tickets are handed over.", count)
+    more = ngettext("{count} is left: hand over again.", "{count} are left: hand over again.", left) if left else ""
+    return f"{told} {more}".strip()
 
 
 def _new(visit: Visit, form: Form) -> PageResponse:
@@ -262,5 +266,6 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
         ways=TICKETS, takers=takers, path=_path(visit.id),
-        title=f"{'Hand over the tickets of' if worker['is_disabled'] else 'Deactivate'} {worker['_label']}",
+        title=_("Hand over the tickets of {name}", name=worker["_label"]) if worker["is_disabled"]
+        else _("Deactivate {name}", name=worker["_label"]),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import accounts
 from server.records.base import RecordType
-from server.translation import N_, _
+from server.translation import N_, _, shown
 
 URI = "role"
 BASE = "/admin/people/roles"
@@ -165,26 +165,30 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
     if operation not in VERBS:
         form.fail("operation", "Choose one of the list.")
         return []
-    does = f"{VERBS[operation]} {record_type.label_names[1].lower()}"
+    does = f"{shown(VERBS[operation])} {shown(record_type.label_names[1].lower())}"
     who = accounts.rights_of(visit.ctx, worker["id"])
     if who is None:
-        return [("err", f"{name} is disabled, and may do nothing.")]
+        return [("err", _("{name} is deactivated, and may do nothing.", name=name))]
     rules = getattr(record_type.access, operation)
     if "nobody" in rules:
-        return [("err", f"Nobody may {does}: only the service does.")]
+        return [("err", _("Nobody may {do}: only the service does.", do=does))]
     if who.is_admin:
-        return [("ok", f"{name} may {does}, as an administrator may everything.")]
+        return [("ok", _("{name} may {do}: administrators may do everything.", name=name, do=does))]
     if "admins" in rules:
-        return [("err", f"{name} may not {does}: that is for administrators, and no role grants it.")]
+        return [("err", _("{name} may not {do}: only administrators may, and no role grants it.", name=name, do=does))]
     privilege = f"contexts.{record_type.context}.{operation}"
     told: list[tuple[str, str]] = []
     if "privilege" in rules:
         granting = [each["_label"] for each in _granting(visit, worker, privilege)]
         if not granting:
-            return [("err", f"{name} may not {does}: none of their roles grants {privilege}.")]
-        told.append(("ok", f"{name} may {does}, by {', '.join(granting)}."))
-    told += [("warn", f"Of each record is asked as well: {REASONS[rule]}.") for rule in rules if rule in REASONS]
-    return told or [("ok", f"Every worker may {does}.")]
+            no = _(
+                "{name} may not {do}: none of their roles grants {privilege}.", name=name, do=does, privilege=privilege
+            )
+            return [("err", no)]
+        told.append(("ok", _("{name} may {do}, by {roles}.", name=name, do=does, roles=", ".join(granting))))
+    told += [("warn", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule]))) for rule in rules
+             if rule in REASONS]  # fmt: skip
+    return told or [("ok", _("Every worker may {do}.", do=does))]
 
 
 def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict[str, Any]]:

@@ -39,14 +39,16 @@ def show(visit: Visit) -> PageResponse:
     waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in WAITING]
     tells = []
     if not security.has_second_factor(ctx):
-        tells.append(("/account/second-factor", "Protect your account with a second factor"))
+        tells.append(("/account/second-factor", _("Protect your account with a second factor")))
     if ctx.actor.is_admin:
         errors = automation_log.search(ctx, 'level:error created:"-1 day to now"', 1, 0)["total"]
         if errors:
-            tells.append(("/automations/log?q=level%3Aerror", f"Automation errors since yesterday: {errors}"))
+            tells.append(
+                ("/automations/log?q=level%3Aerror", _("Automation errors since yesterday: {count}", count=errors))
+            )
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
-            tells.append(("/admin/tokens", f"Tokens that expire within a week: {ending}"))
+            tells.append(("/admin/tokens", _("Tokens that expire within a week: {count}", count=ending)))
     items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,

@@ -22,7 +22,7 @@ from server import settings as table
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
@@ -119,10 +119,19 @@ def show_log(visit: Visit) -> PageResponse:
         )
     found, is_followed = _lines(level, q), visit.query.flag("follow")
     shown = render(
-        visit, "system_log.html", tabs=TABS, found=found[:MAX_LINES], total=len(found), level=level, q=q,
-        levels=[("", "Every level"), *((name, f"From {name} on") for name in log.LEVELS)], badges=LINE_BADGES,
-        is_followed=is_followed, seconds=FOLLOW_SECONDS, shown_level=visit.service.settings.log_level,
-    )  # fmt: skip
+        visit,
+        "system_log.html",
+        tabs=TABS,
+        found=found[:MAX_LINES],
+        total=len(found),
+        level=level,
+        q=q,
+        levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
+        badges=LINE_BADGES,
+        is_followed=is_followed,
+        seconds=FOLLOW_SECONDS,
+        shown_level=visit.service.settings.log_level,
+    )
     return again(shown, FOLLOW_SECONDS) if is_followed else shown
 
 
@@ -159,14 +168,22 @@ def _of_request(visit: Visit) -> Iterator[Finding]:
     headers, known = visit.request.headers, urlsplit(visit.service.base_url)
     host = headers.get("Host", "")
     if host != known.netloc:
-        yield Finding("address", "warning", f"you came by {host}, and links lead to {visit.service.base_url}",
-                      "set base_url to the address that all use, or use that one")  # fmt: skip
+        yield Finding(
+            "address",
+            "warning",
+            _("you came by {host}, and links lead to {address}", host=host, address=visit.service.base_url),
+            _("set base_url to the address that all use, or use that one"),
+        )
     else:
-        yield Finding("address", "ok", f"you came by {host}, as links do")
+        yield Finding("address", "ok", _("you came by {host}, as links do", host=host))
     passed_on = headers.get("X-Forwarded-For")
     if passed_on and visit.request.client == visit.request.peer:
-        yield Finding("proxy", "warning", f"{visit.request.peer} passes requests on for others and is not trusted",
-                      "set trusted_proxies to its address, if it is yours; else all clients look like it")  # fmt: skip
+        yield Finding(
+            "proxy",
+            "warning",
+            _("{proxy} passes requests on for others and is not trusted", proxy=visit.request.peer),
+            _("set trusted_proxies to its address, if it is yours; else all clients look like it"),
+        )
 
 
 def _actor(params: Any) -> str:
@@ -179,16 +196,16 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
     database, writes_waiting = health.database(visit.ctx)
     sizes = {each: _size(database.with_name(database.name + each)) for each in ("", "-wal")}
     return [
-        ("Version", f"{VERSION}, build {BUILD}"),
+        (N_("Version"), f"{VERSION}, build {BUILD}"),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         ("SQLite", apsw.sqlite_lib_version()),
         ("Tornado", tornado.version),
-        ("Packed", "executable" if getattr(sys, "frozen", False) else "source or package"),
-        ("Database", bytes_text(sizes[""])),
-        ("Write-ahead log", bytes_text(sizes["-wal"])),
-        ("Free on its disk", bytes_text(free_bytes)),
-        ("Writes that wait", str(writes_waiting)),
-        ("Up for", _span(visit.now - started_at)),
+        (N_("Packed"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
+        (N_("Database"), bytes_text(sizes[""])),
+        (N_("Write-ahead log"), bytes_text(sizes["-wal"])),
+        (N_("Free on its disk"), bytes_text(free_bytes)),
+        (N_("Writes that wait"), str(writes_waiting)),
+        (N_("Up for"), _span(visit.now - started_at)),
     ]
 
 
@@ -227,6 +244,9 @@ def _span(seconds: int) -> str:
     ('less than a minute', '1 minute', '1 day, 1 hour')
     """
     days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    counted = ((days, "day"), (hours, "hour"), (minutes, "minute"))
-    parts = [f"{count} {name}{'' if count == 1 else 's'}" for count, name in counted if count]
-    return ", ".join(parts[:2]) or "less than a minute"
+    told = (
+        ngettext("{count} day", "{count} days", days) if days else "",
+        ngettext("{count} hour", "{count} hours", hours) if hours else "",
+        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
+    )
+    return ", ".join(list(filter(None, told))[:2]) or _("less than a minute")

@@ -127,10 +127,13 @@ def _whose(visit: Visit, wanted: TokenSelection) -> str:
     if not wanted.app_id and not wanted.worker_id:
         raise Invalid(_("Choose an app or a worker first."))
     parts = []
-    for word, uri, id in (("of", "worker", wanted.worker_id), ("of the app", "oauth_app", wanted.app_id)):
+    for word, uri, id in (
+        (N_("of {name}"), "worker", wanted.worker_id),
+        (N_("of the app {name}"), "oauth_app", wanted.app_id),
+    ):
         if id:
             record_type = visit.service.registry.type(uri)
-            parts.append(f"{word} {record_type.label(lists.record(visit, uri, id))}")
+            parts.append(_(word, name=record_type.label(lists.record(visit, uri, id))))
     return " ".join(parts)
 
 
@@ -158,7 +161,7 @@ def _tokens(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
         workers_wanted=lists.choosable(visit, "worker", chosen=filters.get("worker")),
         presets=PRESETS, is_long=is_long, tokens=tokens, page=page, total=token_lists.count(visit.ctx, wanted),
         soon=_soon(visit), wanted=wanted, filters=filters,
-        states=[("", "that work now"), ("over", "that are over")],
+        states=[("", N_("Active")), ("over", N_("Expired or revoked"))],
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
 from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 from server.web.json_text import loads
 from server.web.webhooks import received_of
 
@@ -153,7 +153,8 @@ def remove_example(visit: Visit) -> PageResponse:
 def stop(visit: Visit) -> PageResponse:
     """Stop the run that a page of one's own waits for, if it still runs."""
     is_stopped = stopping.stop(visit.ctx, _code(visit))
-    told = "The run stops after the command that it is at." if is_stopped else "No run of that page is under way."
+    stops, ended = _("The run stops after its current command."), _("No run of that page is under way.")
+    told = stops if is_stopped else ended
     return render(visit, "automation_stopped.html", 200 if is_stopped else 404, told=told)
 
 
@@ -222,12 +223,13 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
     except HelpdeskError as error:
         form.refuse(error)
         form.values[BASED_ON] = str(error.details.get("version", form.get(BASED_ON)))
-        editing.note = f"{_kept(visit, key, form)} {'The version that runs stays as it was.' if id else ''}".strip()
+        stays = _("The version that runs stays as it was.") if id else ""
+        editing.note = f"{_kept(visit, key, form)} {stays}".strip()
         return _editor(visit, editing)
     form_drafts.drop(visit.ctx, key)
     saved = service.of_record(lists.record(visit, URI, id))
     checked = examples.check(visit.ctx, saved, kept)
-    told = " ".join(["Saved.", *_told(checked)])
+    told = " ".join([_("Saved."), *_told(checked)])
     if saved.version > max(before, 1):
         visit.tell(told, f"{BASE}/{id}/restore", version=str(saved.version - 1))
     else:
@@ -240,8 +242,8 @@ def _kept(visit: Visit, key: str, form: Form) -> str:
     try:
         form_drafts.keep(visit.ctx, key, list(form.values.items()))
     except TooLarge:
-        return "What you typed is too long to be kept as a draft; it stands here alone."
-    return "What you typed is kept as your draft."
+        return _("What you typed is too long to be kept as a draft; it stands here alone.")
+    return _("What you typed is kept as your draft.")
 
 
 def _told(checked: list[examples.ExampleCheck]) -> list[str]:
@@ -249,9 +251,19 @@ def _told(checked: list[examples.ExampleCheck]) -> list[str]:
     if not checked:
         return []
     changed, missed = sum(each.is_changed for each in checked), sum(not each.outcome for each in checked)
-    told = [f"{changed} of {len(checked)} examples changed result." if changed else "All examples end as before."]
+    told = [_("All examples end as before.")]
+    if changed:
+        told = [
+            ngettext(
+                "{changed} of {count} example has another result.",
+                "{changed} of {count} examples have another result.",
+                len(checked),
+                changed=changed,
+            )
+        ]
     if missed:
-        told = [*(told if changed else []), f"{missed} were not run: there was no time left."]
+        late = ngettext("{count} was not run: no time was left.", "{count} were not run: no time was left.", missed)
+        told = [*(told if changed else []), late]
     return told
 
 
@@ -301,7 +313,7 @@ def _keep(visit: Visit, editing: _EditorView) -> None:
     except HelpdeskError as error:
         editing.form.refuse(error)
     else:
-        editing.note = f"The example '{name}' is kept. It is run again whenever the automation is saved."
+        editing.note = _("The example “{name}” is kept. It runs whenever the automation is saved.", name=name)
 
 
 def _automation(visit: Visit, editing: _EditorView) -> Script:
@@ -372,12 +384,13 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
         told = [str(each.options.get("description") or "")]
         of = each.options.get("record_type")
         told.append({
-            "array": "One item a line.", "record": f"One record of the type {of}.",
-            "records": f"Ids of {of} records, with commas.", "text": f"Type {type}." if type else "",
+            "array": _("One item per line."), "record": _("One record of the type {type}.", type=of),
+            "records": _("Ids of {type} records, separated by commas.", type=of),
+            "text": _("Type {type}.", type=type) if type else "",
         }[each.kind])  # fmt: skip
         if "default" in each.options:
-            told.append(f"When blank: {_text(each.options['default'])[:200]}.")
-        told.append("Required." if each.is_required else "")
+            told.append(_("When blank: {value}.", value=_text(each.options["default"])[:200]))
+        told.append(_("Required.") if each.is_required else "")
         shown = "area" if each.kind == "array" or type == "freeform" else {
             "bool": "choice", "date": "time", "timestamp": "time"
         }.get(type, "line")  # fmt: skip
@@ -432,7 +445,7 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
         triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
         run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
         kept=examples.list_examples(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
-        code=_new_code(), name=saved["name"] if saved else "New automation", has_changed=form_changed(form, saved),
+        code=_new_code(), name=saved["name"] if saved else _("New automation"), has_changed=form_changed(form, saved),
     )  # fmt: skip
 
 
@@ -480,8 +493,8 @@ def _step(step: TraceStep) -> dict[str, Any]:
     is_refused = step.error.startswith(REFUSED)
     return {
         "path": step.path, "ms": f"{step.ms:.1f}", "error": step.error, "rule": step.verdict,
-        "verdict": "refused by" if is_refused and step.verdict else "refused: no rule allows it" if is_refused
-        else "allowed by" if step.verdict else "", "changed": ", ".join(step.changed),
+        "verdict": _("refused by") if is_refused and step.verdict else _("refused: no rule allows it") if is_refused
+        else _("allowed by") if step.verdict else "", "changed": ", ".join(step.changed),
     }  # fmt: skip
 
 

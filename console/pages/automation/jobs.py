@@ -91,7 +91,7 @@ def show(visit: Visit) -> PageResponse:
     found, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, PAGE_ROWS, number)
     return render(
         visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
-        kinds=[("", "Every kind"), *((each, each) for each in kinds)],
+        kinds=[("", N_("Every kind")), *((each, each) for each in kinds)],
         counts=scheduled_jobs.counts(visit.ctx), does=DOES,
         badges=BADGES, most=queue.MAX_ATTEMPTS,
     )  # fmt: skip
@@ -105,7 +105,7 @@ def show_runs(visit: Visit) -> PageResponse:
     found, total = scheduled_jobs.runs(visit.ctx, kind, PAGE_ROWS, number)
     return render(
         visit, "job_runs.html", found=found, total=total, page=number, kind=kind, tabs=TABS, does=DOES,
-        kinds=[("", "Every kind"), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
+        kinds=[("", N_("Every kind")), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
     )  # fmt: skip
 
 
@@ -129,8 +129,9 @@ def switch_scan(visit: Visit) -> PageResponse:
     """Switch one of them on or off."""
     name, is_off = visit.form.text("name", ""), visit.form.flag("off")
     scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
-    told = "off: it does not run, also after the next start" if is_off else "on"
-    visit.tell(_("'{name}' is {told}.", name=name, told=told), f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    off = _("“{name}” is off. It stays off when the service starts again.", name=name)
+    on = _("“{name}” is on.", name=name)
+    visit.tell(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
     return see(SCANS)
 
 
@@ -193,10 +194,8 @@ def switch_timer(visit: Visit) -> PageResponse:
     timer = lists.record(visit, TIMER, visit.id)
     is_off = visit.form.flag("off")
     records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
-    told = "off: it does not run" if is_off else "on"
-    visit.tell(
-        _("{name} is {told}.", name=timer["name"], told=told), f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1"
-    )
+    off, on = _("{name} is off: it does not run.", name=timer["name"]), _("{name} is on.", name=timer["name"])
+    visit.tell(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
     return see(TIMERS)
 
 

@@ -138,8 +138,17 @@ def _patterns(form: Form, repeat: str) -> str:
 def _form(visit: Visit, form: Form, each: dict[str, Any] | None) -> PageResponse:
     found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
     return render(
-        visit, "timer.html", form.status, form=form, labels=LABELS, repeats=REPEATS, days=DAYS, path=visit.path,
+        visit,
+        "timer.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        repeats=REPEATS,
+        days=DAYS,
+        path=visit.path,
         each=each and {name: each[name] for name in ("id", "name", "is_disabled", "next_run_at", "last_ran_at")},
-        automations=[("", "Choose one"), *((row["name"], row["name"]) for row in found["results"])], trigger=TRIGGER,
-        in_words=in_words, new=f"{BASE}/new",
-    )  # fmt: skip
+        automations=[("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])],
+        trigger=TRIGGER,
+        in_words=in_words,
+        new=f"{BASE}/new",
+    )

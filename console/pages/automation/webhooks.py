@@ -189,8 +189,8 @@ def rotate(visit: Visit) -> PageResponse:
         return _rotate(visit, lists.record(visit, URI, visit.id), form)
     seconds = int(form.get("overlap"))
     tokens.rotate(visit.ctx, visit.id, seconds)
-    until = f"works until {moment(visit, visit.now + seconds)}" if seconds else "no longer works"
-    visit.tell(_("The webhook has a new address. The old one {until}.", until=until))
+    works = _("The webhook has a new address. The old one works until {time}.", time=moment(visit, visit.now + seconds))
+    visit.tell(works if seconds else _("The webhook has a new address. The old one no longer works."))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -199,10 +199,8 @@ def switch(visit: Visit) -> PageResponse:
     """Switch a webhook on or off."""
     each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
-    told = "off; its address answers 404" if is_off else "on"
-    visit.tell(
-        _("{name} is {told}.", name=each["name"], told=told), f"{BASE}/{visit.id}/switch", off="0" if is_off else "1"
-    )
+    off, on = _("{name} is off: its address answers 404.", name=each["name"]), _("{name} is on.", name=each["name"])
+    visit.tell(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
     return see(f"{BASE}/{visit.id}")
 
 
@@ -245,7 +243,7 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
     return render(
-        visit, "sure.html", INVALID, question=REAL, verb="Call for real", fields=fields, answer=confirmation.ANSWER,
+        visit, "sure.html", INVALID, question=REAL, verb=_("Call for real"), fields=fields, answer=confirmation.ANSWER,
         target=visit.path, back=f"{BASE}/{visit.id}",
     )  # fmt: skip
 
@@ -256,7 +254,7 @@ def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
 
 def _new(visit: Visit, form: Form) -> PageResponse:
     found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
-    automations = [("", "None yet")] + [(each["name"], each["name"]) for each in found]
+    automations = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
     return render(
         visit, "webhook_new.html", form.status, form=form, automations=automations, trigger=responding.TRIGGER
     )
@@ -319,31 +317,35 @@ def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> An
     try:
         considered = responding.webhook_candidates(visit.ctx, each, received)
     except HelpdeskError as error:
-        return AnswerPreview([], f"The binding fails, so callers get 500: {error.message}", is_broken=True)
+        return AnswerPreview(
+            [], _("The binding fails, so callers get 500: {reason}", reason=error.message), is_broken=True
+        )
     entries: list[BindingEntry] = []
     winner, wrong = None, None
     for one in considered:
         if one.handler is None:
-            kind, told = ("muted", "disabled") if one.is_off else ("err", "cannot answer")
+            kind, told = ("muted", _("disabled")) if one.is_off else ("err", _("cannot answer"))
             entries.append(BindingEntry(one, kind, told, one.reason))
         elif winner is None:
             winner, given = one.handler.automation, one.handler.inputs
             wrong = misfit(winner.script, given)
-            kind, told, note = ("err", "answers 500", wrong.message) if wrong else ("ok", "answers", "")
+            kind, told, note = ("err", _("answers 500"), wrong.message) if wrong else ("ok", _("answers"), "")
             as_json = json.dumps(plain(given), ensure_ascii=False, default=str)[:MAX_SHOWN_INPUTS] if given else ""
             entries.append(BindingEntry(one, kind, told, note, as_json))
         else:
-            entries.append(BindingEntry(one, "muted", "not asked", "an entry above it answers"))
+            entries.append(BindingEntry(one, "muted", _("not asked"), _("an entry above it answers")))
     if winner is None:
-        reason = "none of the automations below can answer" if considered else "no automation is bound yet"
-        return AnswerPreview(entries, f"Callers get 404: {reason}.")
+        none = _("Callers get 404: none of the automations below can answer.")
+        return AnswerPreview(entries, none if considered else _("Callers get 404: no automation is bound yet."))
     trouble = ""
     mistakes = checks.mistakes("script", winner.script)
     if mistakes:
         line, reason = mistakes[0]
-        trouble = f"The script of {winner.name} has a mistake, so callers get 500: line {line}: {reason}"
+        trouble = _("The script of {name} has a mistake, so callers get 500: line {line}: {reason}",
+                    name=winner.name, line=line, reason=reason)  # fmt: skip
     elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
-        trouble = f"{winner.name} refuses what the binding gives it, so callers get 500: {wrong.message}"
+        trouble = _("{name} refuses what the binding gives it, so callers get 500: {reason}",
+                    name=winner.name, reason=wrong.message)  # fmt: skip
     return AnswerPreview(entries, trouble, winner.name, is_broken=bool(trouble))
 
 
