@@ -2,7 +2,7 @@
 automation/recurrence.py. Source: ours."""
 
 from server.automation.recurrence import ALIASES, FIELDS
-from server.translation import N_, _, ngettext, shown
+from server.translation import N_, _, listed, ngettext, shown
 
 MONTHS = (
     N_("Jan"),
@@ -42,11 +42,11 @@ def _told(words: list[str]) -> str:
     minute, hour, day, month, weekday = words
     parts = [_clock(minute, hour)]
     if day != "*":
-        parts.append(_("on {days}", days=_all([_of_month(part) for part in day.split(",")])))
+        parts.append(_("on {days}", days=listed([_of_month(part) for part in day.split(",")])))
     if weekday != "*":
-        parts.append(_all([_of_week(part) for part in weekday.split(",")]))
+        parts.append(listed([_of_week(part) for part in weekday.split(",")]))
     if month != "*":
-        months = _all([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(",")])
+        months = listed([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(",")])
         parts.append(_("in {months}", months=months))
     return ", ".join(parts)
 
@@ -56,7 +56,7 @@ def _clock(minute: str, hour: str) -> str:
     minutes = sorted({each for part in minute.split(",") for each in _MINUTE.numbers(part)})
     hours = sorted({each for part in hour.split(",") for each in _HOUR.numbers(part)})
     if hour != "*" and len(minutes) * len(hours) <= MAX_TIMES:
-        return _("at {times}", times=_all([f"{one:02}:{other:02}" for one in hours for other in minutes]))
+        return _("at {times}", times=listed([f"{one:02}:{other:02}" for one in hours for other in minutes]))
     step = minutes[1] - minutes[0] if len(minutes) > 1 else 0
     apart = hours[1] - hours[0] if len(hours) > 1 else 1
     if minutes == [0] and apart > 1 and hours == list(range(0, 24, apart)):
@@ -68,12 +68,12 @@ def _clock(minute: str, hour: str) -> str:
     elif minutes == list(range(0, 60, step)):
         often = ngettext("every minute", "every {count} minutes", step)
     else:
-        often = _("at minutes {minutes} of every hour", minutes=_all(list(map(str, minutes))))
+        often = _("at minutes {minutes} of every hour", minutes=listed(list(map(str, minutes))))
     if hour == "*":
         return often
     if hours == list(range(hours[0], hours[-1] + 1)):
         return _("{often} from {start} to {end}", often=often, start=f"{hours[0]:02}:00", end=f"{hours[-1]:02}:59")
-    return _("{often} of the hours {hours}", often=often, hours=_all([f"{each:02}" for each in hours]))
+    return _("{often} of the hours {hours}", often=often, hours=listed([f"{each:02}" for each in hours]))
 
 
 def _of_month(part: str) -> str:
@@ -104,10 +104,4 @@ def _span(numbers: range, names: tuple[str, ...], first: int) -> str:
     """The numbers of a part, by their names where they have some."""
     named = [shown(names[each - first]) if names else str(each) for each in numbers]
     is_range = numbers.step == 1 and len(named) > 2
-    return _("{first} to {last}", first=named[0], last=named[-1]) if is_range else _all(named)
-
-
-def _all(texts: list[str]) -> str:
-    if len(texts) == 1:
-        return texts[0]
-    return _("{others} and {last}", others=", ".join(texts[:-1]), last=texts[-1])
+    return _("{first} to {last}", first=named[0], last=named[-1]) if is_range else listed(named)

@@ -5,7 +5,7 @@ A message is its English text: it stands in the code, and a language that lacks 
 ours message by message. What is said by the API, on the command line and in the log stays English: programs read it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -89,6 +89,17 @@ def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
     else:
         text = one if count == 1 else many
     return filled(text, {"count": count, **values})
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts as a sentence tells them.
+
+    >>> listed(["08:00", "12:00", "16:00"]), listed(["08:00"]), listed([])
+    ('08:00, 12:00 and 16:00', '08:00', '')
+    """
+    if len(texts) < 2:
+        return "".join(texts)
+    return _("{others} and {last}", others=", ".join(texts[:-1]), last=texts[-1])
 
 
 def shown(text: str) -> str:

@@ -13,7 +13,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
-from server.translation import N_, _, ngettext
+from server.translation import N_, _, listed, ngettext
 from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
@@ -196,7 +196,7 @@ def told_times(settings: Settings) -> str:
         return ngettext("every day at {time} UTC", "every {count} days at {time} UTC", hours // 24, time=at)
     if 24 % hours == 0 and 24 // hours <= MAX_TIMES:
         times = [f"{each:02}{minutes}" for each in sorted((first + step) % 24 for step in range(0, 24, hours))]
-        return _("every day at {times} UTC", times=", ".join(times))
+        return _("every day at {times} UTC", times=listed(times))
     return ngettext(
         "every hour, counted from {time} UTC", "every {count} hours, counted from {time} UTC", hours, time=at
     )

@@ -84,7 +84,9 @@ def test_scopes_that_tokens_use_are_told_before_they_go(signed_in: Visitor, nora
     assert "Milo Test" in users and "read write" in users and ">2<" in users
     asked = signed_in.send(page, form(scopes=READ))
     assert asked.status_code == 422
-    assert "The scope write is gone, and 2 tokens of Milo Test can no longer do" in text(asked.text)
+    assert "The scope write is gone. What it allowed is no longer possible for: 2 tokens of Milo Test" in text(
+        asked.text
+    )
     assert "write" in nora.record("oauth_app", app.id)["scopes"]
     sure = re.findall(r'name="sure" value="([0-9a-f]+)"', asked.text)[0]
     other = signed_in.send(page, form(scopes='"else":\n  endpoints: ["*"]\n', sure=sure))

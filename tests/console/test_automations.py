@@ -245,7 +245,7 @@ def test_without_scripts_it_is_written_tried_for_real_and_brought_back(
         expect(page.locator("#result")).to_contain_text("Run for real")
         page.locator("#script").fill(GREET.replace("Hello", "Bye"))
         page.get_by_role("button", name="Save").click()
-        expect(page.locator("#toasts")).to_contain_text("1 of 1 examples changed result.")
+        expect(page.locator("#toasts")).to_contain_text("1 of 1 example has another result.")
         page.get_by_role("button", name="Simulate the example Ana and others").click()
         expect(page.get_by_label("Result when it was kept")).to_contain_text("Hello Ana")
         expect(page.get_by_label("Result now")).to_contain_text("Bye Ana")
@@ -332,7 +332,7 @@ def test_examples_are_named_few_and_compared_when_it_is_saved(signed_in: Visitor
     signed_in.send(path, form(nora, id, do="save", description="other"))
     assert "All examples end as before" in text_of(signed_in.get(path).text)
     signed_in.send(path, form(nora, id, do="save", script=GREET.replace("{{inputs.who}}\n    also", "Ana\n    also")))
-    assert "1 of 2 examples changed result" in text_of(signed_in.get(path).text)
+    assert "1 of 2 examples have another result" in text_of(signed_in.get(path).text)
     number = re.findall(r'name="example" value="(\d+)" aria-label="Simulate the example Ben"', signed_in.get(path).text)
     shown = text_of(signed_in.send(path, form(nora, id, example=number[0])).text)
     assert "changed result" in shown and "Hello Ben" in shown
@@ -414,7 +414,7 @@ def test_a_real_run_is_stopped_in_a_page_of_its_own(server: Server, signed_in: V
         running = apart.submit(signed_in.send, path, form(nora, id, do="run", sure="1", run_code=code))
         while (answer := other.post("/automations/stop", {**stop, "_xsrf": token})).status_code == 404:
             assert not running.done()  # it may not have begun yet
-        assert answer.status_code == 200 and "The run stops after the command" in answer.text
+        assert answer.status_code == 200 and "The run stops after its current command" in answer.text
     assert "the run was stopped by who let it run" in running.result().text
     found = nora.get("/rest/automations/logs/search.json", q="automation:(name:stopped.plain)").ok()["results"]
     assert [each["message"] for each in found] == ["the run was stopped by who let it run"]

@@ -239,7 +239,7 @@ def test_fields_are_dragged_into_order_and_back(page: Page, nora: Api) -> None:
     expect(names).to_have_text(["Dragged0", "Dragged1", "Dragged2"])
     page.drag_and_drop(f"#field-{ids[0]} .handle", f"#field-{ids[2]} .main")
     expect(names).to_have_text(["Dragged1", "Dragged2", "Dragged0"])
-    expect(page.locator("#toasts")).to_contain_text("The field Dragged0 is moved down.")
+    expect(page.locator("#toasts")).to_contain_text("Dragged0 moved down.")
     page.get_by_role("button", name="Undo").click()
     expect(names).to_have_text(["Dragged0", "Dragged1", "Dragged2"])
     page.drag_and_drop(f"#field-{ids[2]} .handle", f"#field-{ids[0]} .main")

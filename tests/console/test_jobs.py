@@ -99,7 +99,7 @@ def test_a_job_that_is_run_shows_how_it_goes(page: Page, signed_in: Visitor, des
     expect(page.locator("main")).to_contain_text("It is over")  # the page loads itself again until then
     expect(page.get_by_role("row", name="done").first).to_contain_text("ms")
     page.goto(f"{BASE}/{waiting}")
-    expect(page.locator("main")).to_contain_text(f"after 3 of {MAX_ATTEMPTS} attempts failed")
+    expect(page.locator("main")).to_contain_text(f"3 of {MAX_ATTEMPTS} attempts failed")
     desk.store.write(lambda tx: tx.delete(JOB, id=waiting))
     gone = signed_in.get(f"{BASE}/{waiting}")
     assert gone.status_code == 404 and f"no job {waiting}" in gone.text

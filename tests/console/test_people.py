@@ -51,7 +51,7 @@ def test_an_invitation_by_mail_tells_whether_it_leaves(signed_in: Visitor, nora:
     for id in others:
         nora.remove("mail_transport", id).ok()
     chosen = re.compile(r'<option value="(\w*)" selected>(?:Send mail|Show me)')
-    for email, way, told in (("waits", "link", "waits in the outbox"), ("leaves", "mail", "on its way by mail")):
+    for email, way, told in (("waits", "link", "waits in the outbox"), ("leaves", "mail", "is on its way")):
         assert chosen.findall(signed_in.get(f"{BASE}/new").text) == [way]
         answer = signed_in.send(f"{BASE}/new", INES | {"email": f"{email}@desk.example", "invite": "mail"})
         [id] = nora.found("worker", f"email:(email:{email}@desk.example)")
@@ -112,7 +112,7 @@ def test_disabling_hands_tickets_over_and_shuts_the_door(signed_in: Visitor, vis
         refused = signed_in.send(f"{BASE}/{id}/disable", wrong)
         assert refused.status_code in (404, 422) and not nora.record("worker", id)["is_disabled"], wrong
     answer = signed_in.send(f"{BASE}/{id}/disable", {"tickets": "give", "to_id": str(nora.ids["milo"])})
-    assert place(answer) == f"{BASE}/{id}" and "2 tickets handed over" in signed_in.get(f"{BASE}/{id}").text
+    assert place(answer) == f"{BASE}/{id}" and "2 tickets are handed over" in signed_in.get(f"{BASE}/{id}").text
     owners = [nora.record("ticket", each)["owner_id"] for each in tickets]
     assert owners == [nora.ids["milo"], nora.ids["milo"], id]
     assert not visitor.is_in and visitor.sign_in("leaver@desk.example").status_code != 303
@@ -281,7 +281,7 @@ def test_a_role_grants_what_is_ticked(signed_in: Visitor, visitor: Visitor, nora
         ("milo", "create", "task", "Milo Test may create tasks, by <script>"),
         ("milo", "delete", "task", "none of their roles grants contexts.svc.contexts.task.delete"),
         ("olga", "create", "task", "may not create tasks"),
-        ("nora", "delete", "ticket", "as an administrator"),
+        ("nora", "delete", "ticket", "administrators may do everything"),
         ("milo", "create", "ticket", "none of their roles"),
         ("dora", "create", "task", "is disabled"),
         ("milo", "create", "worker", "that is for administrators"),
