@@ -2,7 +2,7 @@
 
 from console.forms import Form
 from console.page_response import PageResponse, see
-from console.pages.mail import LISTENER
+from console.pages.mailing.mail import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.system import SETTINGS
 from console.rendering import render

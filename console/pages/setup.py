@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from console.forms import Form
 from console.page_response import PageResponse, see
-from console.pages.mail import ENCRYPTIONS, PARAMS
+from console.pages.mailing.mail import ENCRYPTIONS, PARAMS
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
