@@ -1,10 +1,18 @@
-"""How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH. Words stay
-English. Source: ours; the habits are those of common locales."""
+"""How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH.
+
+Source: ours; the habits are those of common locales."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from server.translation import N_, _, shown
+
+WEEKDAYS = (N_("Mon"), N_("Tue"), N_("Wed"), N_("Thu"), N_("Fri"), N_("Sat"), N_("Sun"))
+MONTHS = (
+    N_("Jan"), N_("Feb"), N_("Mar"), N_("Apr"), N_("May"), N_("Jun"), N_("Jul"), N_("Aug"), N_("Sep"), N_("Oct"),
+    N_("Nov"), N_("Dec"),
+)  # fmt: skip
 NARROW = "\u202f"  # a space that does not break
 # language, or language with country: (between thousands, before the fraction)
 _MARKS = {
@@ -49,7 +57,12 @@ class Locale:
         clock = f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
         if self.order == "mdy":
             return f"{at:%a, %b} {at.day}, {at.year}, {clock}"
-        return f"{at:%a %Y-%m-%d} {clock}" if self.order == "ymd" else f"{at:%a} {at.day} {at:%b %Y} {clock}"
+        weekday = shown(WEEKDAYS[at.weekday()])
+        if self.order == "ymd":
+            return f"{weekday} {at:%Y-%m-%d} {clock}"
+        month = shown(MONTHS[at.month - 1])
+        return _("{weekday} {day} {month} {year} {time}", weekday=weekday, day=at.day, month=month, year=at.year,
+                 time=clock)  # fmt: skip
 
 
 @lru_cache(256)

@@ -1,24 +1,11 @@
 """Patterns of times that come again, told in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. What they mean is in
 automation/recurrence.py. Source: ours."""
 
+from console import locales
 from server.automation.recurrence import ALIASES, FIELDS
 from server.translation import N_, _, listed, ngettext, shown
 
-MONTHS = (
-    N_("Jan"),
-    N_("Feb"),
-    N_("Mar"),
-    N_("Apr"),
-    N_("May"),
-    N_("Jun"),
-    N_("Jul"),
-    N_("Aug"),
-    N_("Sep"),
-    N_("Oct"),
-    N_("Nov"),
-    N_("Dec"),
-)
-WEEKDAYS = (N_("Sun"), N_("Mon"), N_("Tue"), N_("Wed"), N_("Thu"), N_("Fri"), N_("Sat"), N_("Sun"))
+WEEKDAYS = (locales.WEEKDAYS[-1], *locales.WEEKDAYS[:-1])  # as patterns count them
 ORDINALS = ("", N_("first"), N_("second"), N_("third"), N_("fourth"), N_("fifth"))
 MAX_TIMES = 6  # of a day, told one by one
 _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS
@@ -46,7 +33,7 @@ def _told(words: list[str]) -> str:
     if weekday != "*":
         parts.append(listed([_of_week(part) for part in weekday.split(",")]))
     if month != "*":
-        months = listed([_span(_MONTH.numbers(part), MONTHS, 1) for part in month.split(",")])
+        months = listed([_span(_MONTH.numbers(part), locales.MONTHS, 1) for part in month.split(",")])
         parts.append(_("in {months}", months=months))
     return ", ".join(parts)
 

@@ -350,7 +350,7 @@ def bytes_text(number: int) -> str:
     ('512 bytes', '2.0 KiB', '3.0 MiB', '76.0 GiB')
     """
     if number < 1024:
-        return f"{number} bytes"
+        return ngettext("{count} byte", "{count} bytes", number)
     power, unit = next((power, unit) for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")) if number >= 1024**power)
     return f"{number / 1024**power:.1f} {unit}"
 

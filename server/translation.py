@@ -73,7 +73,7 @@ def _(message: str, /, **values: object) -> str:
     >>> _("{count} of {name}", count=2, name="{count}"), _("{left} as it is")
     ('2 of {count}', '{left} as it is')
     """
-    return filled(_spoken.get().messages.get(message, message), values)
+    return filled(str(_spoken.get().messages.get(message, message)), values)
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:

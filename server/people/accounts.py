@@ -10,25 +10,28 @@ from server.access import actor, known_devices, password_links, second_factor, s
 from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
+from server.desk import speech
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.people import password_change, token_lists
+from server.people.password_change import ServiceMail
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.store.transaction import Transaction
+from server.translation import N_
 
 DOING = "change how others sign in"  # what administrators alone may
 
 INVITATION_SECONDS = 3 * 86400  # that an invitation works: people read mail after the weekend
 MAX_HANDED_OVER = 500  # tickets in one go
-SUBJECT = "Your place at the helpdesk"
-TEXT = """\
+SUBJECT = N_("Your place at the helpdesk")
+TEXT = N_("""\
 {actor} made a place for you at the helpdesk, under the address {email}.
 
 Open this address to choose your password. It works once, for {days} days:
 
 {link}
-"""
+""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,12 @@ def invite(ctx: Context, worker_id: int, ends_tokens: bool = False) -> None:
         writing = RecordWriter(ctx, tx)
         worker = _invited(writing, worker_id)
         values = {"actor": ctx.actor.name, "days": INVITATION_SECONDS // 86400}
-        password_change.send_link(writing.as_service(), worker, SUBJECT, TEXT, INVITATION_SECONDS, values)
+        password_change.send_link(writing.as_service(), worker, letter, INVITATION_SECONDS, values)
         _end_tokens(ctx, worker_id, ends_tokens)
         _log(writing, "worker.invited", worker_id)
 
     ctx.require_admin(DOING)
+    letter = ServiceMail(SUBJECT, TEXT, speech.of_worker(ctx.service, worker_id))
     ctx.service.store.write(write)
 
 

@@ -6,14 +6,17 @@ from typing import Any
 from server.access.lockout import WINDOW_SECONDS
 from server.access.service_actor import own_context
 from server.context import Service
+from server.desk import speech
 from server.desk.writing import RecordWriter
 from server.jobs.queue import job
 from server.people import password_change
+from server.people.password_change import ServiceMail
 from server.people.sign_in import LOCKED
 from server.store.transaction import Transaction
+from server.translation import N_
 
-SUBJECT = "Somebody tried to sign in as you"
-TEXT = """\
+SUBJECT = N_("Somebody tried to sign in as you")
+TEXT = N_("""\
 Somebody typed {what} for {email}, the last one from {client}.
 
 For {minutes} minutes, nobody can sign in with this address from a device that is new. Devices that you have signed in
@@ -24,11 +27,11 @@ If it was you, wait a little or set a new password. {advice}
 You get this mail once a day at most, however often it happens. Your account lists where you are signed in:
 
 {account}
-"""
-WHAT = {"password": "too many wrong passwords", "code": "your password, and then too many wrong codes"}
+""")
+WHAT = {"password": N_("too many wrong passwords"), "code": N_("your password, and then too many wrong codes")}
 ADVICE = {
-    "password": "If it was not you, nothing was lost: your password was not found.",
-    "code": "If it was not you, somebody knows your password: change it now.",
+    "password": N_("If it was not you, nothing was lost: your password was not found."),
+    "code": N_("If it was not you, somebody knows your password: change it now."),
 }
 
 
@@ -36,14 +39,16 @@ ADVICE = {
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
     ctx, worker_id, kind = own_context(service), int(payload["worker_id"]), str(payload["kind"])
     values = {
-        "what": WHAT[kind], "advice": ADVICE[kind], "client": payload["client"] or "an unknown address",
+        "what": WHAT[kind], "advice": ADVICE[kind], "client": payload["client"] or N_("an unknown address"),
         "minutes": WINDOW_SECONDS // 60, "account": f"{service.base_url}/account",
     }  # fmt: skip
+
+    letter = ServiceMail(SUBJECT, TEXT, speech.of_worker(service, worker_id))
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         worker = writing.record("worker", worker_id)
         if worker is not None and not worker["is_disabled"]:
-            password_change.send(writing, worker, SUBJECT, TEXT, values)
+            password_change.send(writing, worker, letter, values)
 
     service.store.write(write)

@@ -9,6 +9,7 @@ from server.access import password_links
 from server.access.actor import lent
 from server.access.service_actor import own_context
 from server.context import Context, Service
+from server.desk import speech
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid, NotFound
@@ -17,15 +18,17 @@ from server.people import identity, late_links, login_changes, login_following, 
 from server.people.late_links import LOGIN_ADDRESS
 from server.people.login_changes import LoginChange
 from server.people.login_following import KIND, log, send_mails
+from server.people.password_change import ServiceMail
 from server.people.sign_in import WORKER, require_password
 from server.records.base import Record
 from server.records.shared.resolve import address_in
 from server.store.transaction import Transaction
+from server.translation import N_
 
 CONFIRM_SECONDS = 3 * 86400  # that a link works: people read mail after the weekend
 GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
-CONFIRM_SUBJECT, TOLD_SUBJECT = "Confirm your new address", "Your sign-in address is to change"
-CONFIRM_TEXT = """\
+CONFIRM_SUBJECT, TOLD_SUBJECT = N_("Confirm your new address"), N_("Your sign-in address is to change")
+CONFIRM_TEXT = N_("""\
 {by} asked that you sign in to the helpdesk with {new} in place of {email}.
 
 Open this address to confirm it; sign in as before if you are asked to. It works for {days} days:
@@ -33,13 +36,13 @@ Open this address to confirm it; sign in as before if you are asked to. It works
 {link}
 
 If you do not know of this, do nothing.
-"""
-TOLD_TEXT = """\
+""")
+TOLD_TEXT = N_("""\
 {by} asked that you sign in to the helpdesk with {new} in place of {email}.
 
 Nothing changes until the link in a mail to the new address was opened. If you do not know of this, change your password
 and tell an administrator.
-"""
+""")
 
 
 def waiting(ctx: Context, worker_id: int) -> LoginChange | None:
@@ -131,6 +134,8 @@ def confirm(ctx: Context, code: str) -> LoginChange:
 def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
     """A link to the new address, and a word to the one that counts."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
+    spoken = speech.of_worker(service, worker_id)
+    confirm, told = ServiceMail(CONFIRM_SUBJECT, CONFIRM_TEXT, spoken), ServiceMail(TOLD_SUBJECT, TOLD_TEXT, spoken)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -139,9 +144,9 @@ def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
             return  # taken back, or replaced by one with mails of its own
         values = {"by": payload["by"], "new": change.new_email, "email": change.email}
         with_link = {**values, "link": late_links.address(ctx, LOGIN_ADDRESS), "days": CONFIRM_SECONDS // 86400}
-        draft_id = password_change.send_to(writing, change.new_email, CONFIRM_SUBJECT, CONFIRM_TEXT, with_link)
+        draft_id = password_change.send_to(writing, change.new_email, confirm, with_link)
         late_links.note(tx, draft_id, worker_id, CONFIRM_SECONDS, LOGIN_ADDRESS)
-        password_change.send_to(writing, change.email, TOLD_SUBJECT, TOLD_TEXT, values)
+        password_change.send_to(writing, change.email, told, values)
 
     service.store.write(write)
 

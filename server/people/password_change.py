@@ -1,5 +1,6 @@
 """Passwords set anew: by their worker, or behind a one-time link that was sent by mail. Source: ours."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor as actors
@@ -7,6 +8,7 @@ from server.access import known_devices, lockout, password_links, sessions
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.desk import speech
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.jobs.queue import JobQueue, job
@@ -15,11 +17,12 @@ from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, 
 from server.records.base import Record
 from server.records.shared.sending import TRANSACTIONAL
 from server.store.transaction import Transaction
+from server.translation import N_, Catalog, Words, _, shown_mark, speaking
 
 KIND = "password.link"
 GONE = "this link was used, replaced or is too old; ask for a new one"
-SUBJECT = "Set a new password"
-TEXT = """\
+SUBJECT = N_("Set a new password")
+TEXT = N_("""\
 Somebody, hopefully you, asked to set a new password for {email}.
 
 Open this address to choose one. It works once, for {minutes} minutes:
@@ -27,7 +30,26 @@ Open this address to choose one. It works once, for {minutes} minutes:
 {link}
 
 If it was not you, do nothing: your password stays as it is.
-"""
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceMail:
+    """What the service writes to a worker, in the language that they read."""
+
+    subject: Words
+    text: Words
+    language: Catalog
+
+    def subject_line(self) -> str:
+        """The subject in that language."""
+        with speaking(self.language):
+            return _(self.subject)
+
+    def content(self, values: dict[str, Any]) -> str:
+        """The text in that language, with the values of its placeholders; those that N_ marked are translated, too."""
+        with speaking(self.language):
+            return _(self.text, **{name: shown_mark(value) for name, value in values.items()})
 
 
 def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -> str:
@@ -72,6 +94,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
 def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
     """The mail is made here and not when it is asked for, so that asking takes the same time for everybody."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
+    spoken = speech.of_worker(service, worker_id)
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
@@ -79,28 +102,27 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
         if worker is None or worker["is_disabled"] or worker["is_password_disabled"]:
             return
         seconds = password_links.LINK_SECONDS
-        send_link(writing, worker, SUBJECT, TEXT, seconds, {"minutes": seconds // 60})
+        send_link(writing, worker, ServiceMail(SUBJECT, TEXT, spoken), seconds, {"minutes": seconds // 60})
 
     service.store.write(write)
 
 
-def send_link(
-    writing: RecordWriter, worker: Record, subject: str, text: str, seconds: int, values: dict[str, Any]
-) -> None:
+def send_link(writing: RecordWriter, worker: Record, letter: ServiceMail, seconds: int, values: dict[str, Any]) -> None:
     """As send, with a `link` to choose a password, that works for so many seconds."""
-    draft_id = send(writing, worker, subject, text, {**values, "link": late_links.address(writing.ctx)})
+    draft_id = send(writing, worker, letter, {**values, "link": late_links.address(writing.ctx)})
     late_links.note(writing.tx, draft_id, worker["id"], seconds)
 
 
-def send(writing: RecordWriter, worker: Record, subject: str, text: str, values: dict[str, Any]) -> int:
-    """As send_to, to the address that a worker signs in with. text: a form for `values` and that address, `email`."""
+def send(writing: RecordWriter, worker: Record, letter: ServiceMail, values: dict[str, Any]) -> int:
+    """As send_to, to the address that a worker signs in with; `email` is that address."""
     email = login_changes.counting(writing, worker)
-    return send_to(writing, email, subject, text, {"email": email, **values})
+    return send_to(writing, email, letter, {"email": email, **values})
 
 
-def send_to(writing: RecordWriter, email: str, subject: str, text: str, values: dict[str, Any]) -> int:
-    """Put mail of the service on its way; answers the id of its draft. text: a form for `values`."""
-    ctx, params = writing.ctx, {"to": email, "subject": subject, "content": text.format(**values)}
+def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict[str, Any]) -> int:
+    """Put mail of the service on its way; answers the id of its draft. values: of the letter's placeholders."""
+    ctx, subject = writing.ctx, letter.subject_line()
+    params = {"to": email, "subject": subject, "content": letter.content(values)}
     id = writing.create("draft", {
         "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,

@@ -14,7 +14,7 @@ from server import log
 from server.access.actor import APP, WORKER
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import activity, live_settings
+from server.desk import activity, live_settings, speech
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
@@ -23,7 +23,7 @@ from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
 from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS, administrators
 from server.outbox.sender import default_sender, way_of
-from server.people.password_change import send
+from server.people.password_change import ServiceMail, send
 from server.records.shared.points import POINTS
 from server.settings import MiB, Settings
 from server.store import backup
@@ -32,6 +32,7 @@ from server.store.copying import PART, sync
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
+from server.translation import N_
 from server.upkeep import scheduled_jobs
 
 DOING = "look at backups"  # what administrators alone may
@@ -48,14 +49,14 @@ ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?
 MOMENT = "%Y%m%d-%H%M%S"
 OWN_FOLDER = "backups"  # inside the data folder, where somebody sets them up in the console
 NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
-SUBJECT = "No backup could be made"
-TEXT = """\
+SUBJECT = N_("No backup could be made")
+TEXT = N_("""\
 The last backup of {url} failed:
 
 {error}
 
 It is tried again by itself. What there is of backups, and what is wrong: {url}/admin/backups
-"""
+""")
 _log = log.get("backup")
 
 LOOK = Table(
@@ -265,6 +266,8 @@ def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
 def _failed(service: Service, now: int, error: str) -> None:
     """Note it, and tell administrators once until one is made again: in the console, and by mail where it is set up."""
     ctx, told = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
+    known = service.store.read(administrators)
+    letters = {id: ServiceMail(SUBJECT, TEXT, speech.of_worker(service, id)) for id in known}
 
     def write(tx: Transaction) -> None:
         is_known = get(tx, FAILURE) is not None
@@ -272,7 +275,7 @@ def _failed(service: Service, now: int, error: str) -> None:
         if is_known:
             return
         writing, sender = RecordWriter(ctx, tx), default_sender(tx)
-        ids, message = administrators(tx), {"message": f"{SUBJECT}: {told['error']}"}
+        ids, message = [id for id in administrators(tx) if id in letters], {"message": f"{SUBJECT}: {told['error']}"}
         # Every worker reads this one, and the reason may hold a folder of the machine.
         writing.log("custom.other", APP, 0, {"message": f"{SUBJECT}; administrators are told why"})
         shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
@@ -280,7 +283,7 @@ def _failed(service: Service, now: int, error: str) -> None:
             activity.notify(writing, id, "custom.other", WORKER, id, shown)
         if sender and way_of(tx, service.registry, sender) is not None:
             for worker in filter(None, (writing.record("worker", id) for id in ids)):
-                send(writing, worker, SUBJECT, TEXT, {"url": service.base_url, "error": told["error"]})
+                send(writing, worker, letters[worker["id"]], {"url": service.base_url, "error": told["error"]})
 
     try:
         service.store.write(write)

@@ -283,8 +283,8 @@ def test_a_role_grants_what_is_ticked(signed_in: Visitor, visitor: Visitor, nora
         ("olga", "create", "task", "may not create tasks"),
         ("nora", "delete", "ticket", "administrators may do everything"),
         ("milo", "create", "ticket", "none of their roles"),
-        ("dora", "create", "task", "is disabled"),
-        ("milo", "create", "worker", "that is for administrators"),
+        ("dora", "create", "task", "is deactivated"),
+        ("milo", "create", "worker", "only administrators may"),
     ):
         answer = text_of(signed_in.get(f"{asked}{nora.ids[who]}&operation={operation}&type={uri}").text)
         assert told in answer or told.replace("<script>", "") in answer, (who, operation, uri)
