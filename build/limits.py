@@ -421,6 +421,14 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("automation.behaviors.schedule.MAX_VALUES_CHARS", "characters", "variables of a run that waits, as JSON"),
     ),
     "The console": (
+        ("console.pages.worklists.MAX_SELECTED", "records", "records that one action of a list is done to"),
+        ("console.worklist.MAX_EXPORTED", "records", "file of what a list finds; it ends there"),
+        ("console.worklist.MAX_COLUMNS", "", "columns of a list; further ones are not shown"),
+        ("console.worklist.MAX_SUBTOTAL_ROWS", "", "values that a list is counted by, those with most hits"),
+        ("console.worklist_columns.MAX_CELL_CHARS", "characters", "text in a cell of a list; a longer one is cut"),
+        ("people.list_columns.MAX_LIST_CHARS", "characters", "path of a list whose columns are kept"),
+        ("people.list_columns.MAX_COLUMNS_CHARS", "characters", "names of the columns that are kept for a list"),
+        ("people.list_columns.MAX_LISTS", "", "lists whose columns are kept for one worker"),
         ("translation.MAX_FILE_BYTES", "bytes", "file of a language; of a larger one nothing is shown"),
         (
             "upkeep.backups.MAX_UPLOAD_BYTES", "bytes",

@@ -95,7 +95,7 @@ def limits() -> Iterator[str]:
 
 
 def _number(place: str) -> float:
-    module, _, name = f"server.{place}".rpartition(".")
+    module, _, name = (place if place.startswith("console.") else f"server.{place}").rpartition(".")
     found: float = getattr(importlib.import_module(module), name)
     return found
 

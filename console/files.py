@@ -5,6 +5,7 @@ Their addresses hold a digest of all of them, so that browsers keep them for a y
 import gzip
 import hashlib
 import mimetypes
+import re
 from functools import cache
 from pathlib import Path
 
@@ -13,12 +14,19 @@ from server.web.call import Answer
 PREFIX = "/static/"
 FOREVER = "public, max-age=31536000, immutable"
 _FOLDER = Path(__file__).resolve().parent / "static"
+_COMMENT, _BLANKS = re.compile(rb"/\*.*?\*/", re.DOTALL), re.compile(rb"\s+")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
 @cache
 def _contents() -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(_FOLDER.iterdir()) if path.is_file()}
+    return {path.name: _packed(path) for path in sorted(_FOLDER.iterdir()) if path.is_file()}
+
+
+def _packed(path: Path) -> bytes:
+    """A file as it is sent: styles without comments and indentation."""
+    content = path.read_bytes()
+    return _BLANKS.sub(b" ", _COMMENT.sub(b"", content)).strip() if path.suffix == ".css" else content
 
 
 @cache

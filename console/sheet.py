@@ -23,8 +23,8 @@ BLOCK_CHARS = 160  # a text of more stands below its name
 # What the page says otherwise.
 _SAID = frozenset((LABEL, "_context", "_type", "_image_url", "id", "record_url", "event_json", "message_html"))
 _BLANK: tuple[Any, ...] = ("", None, [], {})
-_KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "object": "json"}
-_CUSTOM_KINDS = {"E": "time", "C": "flag", "U": "url"}
+KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "object": "json"}
+CUSTOM_KINDS = {"E": "time", "C": "flag", "U": "url"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,9 @@ def _pointers(registry: Registry, record_type: RecordType, found: dict[str, Any]
     for nested in record_type.nested:
         id = found.get(f"{nested.prefix}_id")
         if nested.stub and id:
-            link = _link(registry, found[f"{nested.prefix}__context"], id, found.get(f"{nested.prefix}__label"))
+            target = link(registry, found[f"{nested.prefix}__context"], id, found.get(f"{nested.prefix}__label"))
             is_type = nested.prefix == nested.target
-            yield Fact(nested.prefix, link.type_label if is_type else _named(nested.prefix), "links", [link])
+            yield Fact(nested.prefix, target.type_label if is_type else named(nested.prefix), "links", [target])
 
 
 def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
@@ -132,7 +132,7 @@ def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
     for key in describe.keys(record_type):
         name = key["key"]
         if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, found):
-            yield from _fact(name, _named(name), _KINDS.get(key["type"], "text"), found.get(name))
+            yield from _fact(name, named(name), KINDS.get(key["type"], "text"), found.get(name))
 
 
 def _is_own_page(name: str, found: dict[str, Any]) -> bool:
@@ -143,7 +143,7 @@ def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], found: dict[str,
     for field in fields:
         name = f"custom_{field.id}"
         value = found.get(f"{name}_label") if field.kind == "Y" else found.get(name)
-        kind = _CUSTOM_KINDS.get(field.kind, "text")
+        kind = CUSTOM_KINDS.get(field.kind, "text")
         if field.target:
             links = _targets(ctx, field.target, found["custom"][str(field.id)])
             yield from [Fact(name, field.name, "links", links)] if links else []
@@ -160,7 +160,7 @@ def _targets(ctx: Context, type: str, value: Any) -> list[Link]:
         return []
     uri = record_type.uri
     found = records.reading(ctx, lambda tx: _labels(Dictionaries(ctx, tx), uri, ids))
-    return [_link(registry, uri, id, found.get(id)) for id in ids]
+    return [link(registry, uri, id, found.get(id)) for id in ids]
 
 
 def _labels(shown: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
@@ -181,10 +181,10 @@ def _fact(key: str, name: str, kind: str, value: Any) -> Iterator[Fact]:
 
 def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:
     for each in found.get("links") or []:
-        yield _link(registry, each["_context"], each["id"], each.get(LABEL))
+        yield link(registry, each["_context"], each["id"], each.get(LABEL))
 
 
-def _link(registry: Registry, type: str, id: int, label: object) -> Link:
+def link(registry: Registry, type: str, id: int, label: object) -> Link:
     """The way to another record; without a path to one that who asks may not read, which has no label then."""
     found = registry.find(type)
     type_label = found.label_names[0] if found else type
@@ -193,10 +193,10 @@ def _link(registry: Registry, type: str, id: int, label: object) -> Link:
     return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id))
 
 
-def _named(key: str) -> str:
+def named(key: str) -> str:
     """A key as people read it.
 
-    >>> _named("last_opened_at"), _named("_amount")
+    >>> named("last_opened_at"), named("_amount")
     ('Last opened at', 'Amount')
     """
     return key.strip("_").replace("_", " ").capitalize()

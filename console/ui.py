@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from tornado.escape import xhtml_escape
+
 from console import confirmation, diffs, drafts, icons, locales, navigation
 from console.forms import Form, sentence
 from console.locales import Locale
@@ -251,6 +253,48 @@ def mark(visit: Visit, path: str) -> str:
     judged = visit.verdict.about(MARKED[path])
     told = "; ".join(each.found for each in judged.wrong) if MARKED[path] else judged.text
     return fragment("parts/mark.html", text=told, state=judged.state, sign=SIGNS[STATES[judged.state][0]])
+
+
+def plain(text: str) -> str:
+    """A text as HTML."""
+    return xhtml_escape(text)
+
+
+def link(path: str, text: str = "", html: str = "", said: str = "") -> str:
+    """A link inside of a table or a sentence. html: what stands in it, in place of a text. said: to screen readers,
+    where its text alone says too little."""
+    label = f' aria-label="{xhtml_escape(said)}"' if said else ""
+    return f'<a href="{xhtml_escape(path)}"{label}>{html or xhtml_escape(text)}</a>'
+
+
+def code(text: str) -> str:
+    """A text that programs read."""
+    return f"<code>{xhtml_escape(text)}</code>" if text else ""
+
+
+def muted(text: Words) -> str:
+    """What is said by the way."""
+    return f'<span class="muted">{xhtml_escape(shown(text))}</span>' if text else ""
+
+
+def code_parts(text: str) -> str:
+    """A name of parts that programs read."""
+    return f"<code>{breakable(text)}</code>"
+
+
+def copied(text: str, label: Words) -> str:
+    """A text that programs read, with a button that copies it."""
+    return f"{code(text)} {copy(text, label)}"
+
+
+def row(*parts: str) -> str:
+    """Buttons and the like beside each other, each as HTML."""
+    return f'<div class="row">{"".join(parts)}</div>'
+
+
+def tick_mark(is_so: bool) -> str:
+    """Yes or no in a table."""
+    return xhtml_escape(_("yes") if is_so else _("no"))
 
 
 def copy(text: str, label: Words) -> str:

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from console import drafts, lists, overlaps, scope_check
+from console import drafts, lists, overlaps, scope_check, ui, worklist
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.ui import moment
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.access import app_secrets
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
@@ -51,15 +53,64 @@ class AppUsage:
         )
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All apps."""
-    found, wrong = lists.found(visit, URI)
+def _usage(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, AppUsage]:
+    """Who uses the apps of a page."""
     uses: dict[int, list[TokenGroup]] = {}
     for each in token_lists.in_use(visit.ctx):
         uses.setdefault(each.app_id, []).append(each)
-    totals = {each["id"]: AppUsage.of(uses.get(each["id"], [])) for each in found["results"]}
-    return render(visit, "apps.html", found=found, wrong=wrong, totals=totals)
+    return {each["id"]: AppUsage.of(uses.get(each["id"], [])) for each in rows}
+
+
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("OAuth apps"),
+        ("_label", "client_id", "workers", "tokens", "used", "updated_at"),
+        own=(
+            ListColumn(
+                "client_id", N_("Client ID"), lambda visit, row, more: ui.copied(row["client_id"], _("client ID"))
+            ),
+            ListColumn(
+                "workers",
+                N_("Workers"),
+                lambda visit, row, more: ui.number(visit, more[row["id"]].workers),
+                kind="number",
+                value=lambda row, more: more[row["id"]].workers,
+            ),
+            ListColumn(
+                "tokens",
+                N_("Active tokens"),
+                lambda visit, row, more: ui.number(visit, more[row["id"]].tokens),
+                kind="number",
+                value=lambda row, more: more[row["id"]].tokens,
+            ),
+            ListColumn(
+                "used",
+                N_("Last used"),
+                lambda visit, row, more: ui.when(visit, more[row["id"]].last_used_at),
+                value=lambda row, more: more[row["id"]].last_used_at,
+            ),
+        ),
+        row=BASE + "/{id}",
+        load=_usage,
+        sort="name",
+        intro=N_("Programs that act for workers: those that workers have authorized, and those that use tokens."),
+        empty=N_(
+            "There are no apps yet. A script of your own needs a token only; a program that others sign in to needs an "
+            "app."
+        ),
+        none=N_("No app fits."),
+        new=(f"{BASE}/new", N_("New app")),
+        changes="proven admin",
+    )
+)
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> PageResponse:
+    """All apps."""
+    return worklist.page(visit, LIST)
 
 
 @page("GET", f"{BASE}/new", "proven admin")

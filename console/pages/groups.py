@@ -1,9 +1,10 @@
 """Groups: teams with buckets and mail of their own, and the rosters that say who is in which. Source: Groups."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from console import lists
+from console import lists, ui, worklist
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.people import TABS
@@ -11,6 +12,8 @@ from console.rendering import render
 from console.routes import page
 from console.ui import PAGE_ROWS, quoted
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import id_in, is_whole
@@ -48,12 +51,65 @@ COLUMNS = "groups"  # the parameter that says which page of them
 MAX_NAMED = 60  # people of one group by name
 
 
+def _of_part(part: int | str, is_counted: bool) -> Callable[[Mapping[str, Any], Any], int]:
+    """How many are managers of a group, or members."""
+    return lambda row, more: sum((each == part) is is_counted for each in more[row["id"]].values())
+
+
+MANAGERS, MEMBERS = _of_part(MANAGER, True), _of_part(MANAGER, False)
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Groups"),
+        ("_label", "readers", "managers", "members", "updated"),
+        own=(
+            ListColumn(
+                "readers",
+                N_("Visible to"),
+                lambda visit, row, more: _flags(row),
+                "private",
+                value=lambda row, more: "members" if row["is_private"] else "everybody",
+            ),
+            ListColumn(
+                "managers",
+                N_("Managers"),
+                lambda visit, row, more: ui.number(visit, MANAGERS(row, more)),
+                kind="number",
+                value=MANAGERS,
+            ),
+            ListColumn(
+                "members",
+                N_("Members"),
+                lambda visit, row, more: ui.number(visit, MEMBERS(row, more)),
+                kind="number",
+                value=MEMBERS,
+            ),
+        ),
+        row=BASE + "/{id}",
+        load=lambda visit, rows: groups.members(visit.ctx, [each["id"] for each in rows]),
+        sort="name",
+        placeholder=N_("name, or member:(milo), private:yes"),
+        quick=((N_("Members only"), "private:yes"), (N_("Default group"), "default:yes")),
+        none=N_("No group fits."),
+        empty=N_("There are no groups yet. Tickets belong to groups."),
+        new=(f"{BASE}/new", N_("New group")),
+        tabs=TABS,
+        tabs_label=N_("People"),
+    )
+)
+
+
+def _flags(row: Mapping[str, Any]) -> str:
+    """Who reads the tickets of a group, and whether it takes what nothing else claims."""
+    told = ui.badge("warn", _("members only")) if row["is_private"] else ui.plain(_("everybody"))
+    return f"{told} {ui.badge('info', _('default'))}" if row["is_default"] else told
+
+
 @page("GET", BASE, "admin")
 def show_list(visit: Visit) -> PageResponse:
     """All groups."""
-    found, wrong = lists.found(visit, URI, "sort:name")
-    members = groups.members(visit.ctx, [each["id"] for each in found["results"]])
-    return render(visit, "groups.html", tabs=TABS, found=found, wrong=wrong, members=members, manager=MANAGER)
+    return worklist.page(visit, LIST)
 
 
 @page("GET", f"{BASE}/new", "admin")

@@ -1,13 +1,16 @@
 """Workers: who works here, who administrates, and how they sign in. Source: Workers; the rest is ours."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from console import drafts, lists
+from console import drafts, lists, ui, worklist
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, login_address, security, sign_in
@@ -51,12 +54,70 @@ KEEP, FREE, GIVE = "keep", "free", "give"
 TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
 
+def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods]) -> str:
+    """What a worker may, and what is missing."""
+    if row["is_disabled"]:
+        return ui.badge("err", _("deactivated"))
+    told = ui.badge("info", _("administrator")) if row["is_superuser"] else ui.plain(_("worker"))
+    has_password = more.get(row["id"], SignInMethods()).has_password
+    return told if has_password else f"{told} {ui.badge('warn', _('no password yet'))}"
+
+
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("People"),
+        ("_label", "email", "role", "second_factor", "seen"),
+        own=(
+            ListColumn(
+                "email",
+                N_("Email"),
+                lambda visit, row, more: ui.plain(row["address_email"] or ""),
+                kind="word",
+                value=lambda row, more: row["address_email"],
+            ),
+            ListColumn(
+                "role",
+                N_("Role"),
+                _state,
+                "isAdmin",
+                value=lambda row, more: "administrator" if row["is_superuser"] else "worker",
+            ),
+            ListColumn(
+                "second_factor",
+                N_("Second factor"),
+                lambda visit, row, more: ui.tick_mark(more.get(row["id"], SignInMethods()).has_second_factor),
+                value=lambda row, more: more.get(row["id"], SignInMethods()).has_second_factor,
+            ),
+            ListColumn(
+                "seen",
+                N_("Last seen"),
+                lambda visit, row, more: ui.when(visit, more.get(row["id"], SignInMethods()).seen_at),
+                kind="word",
+                value=lambda row, more: more.get(row["id"], SignInMethods()).seen_at,
+            ),
+        ),
+        row=BASE + "/{id}",
+        load=lambda visit, rows: accounts.signing_in(visit.ctx, (each["id"] for each in rows)),
+        sort="isDisabled,firstName",
+        expand="address_",
+        placeholder=N_("name, or isAdmin:yes, group:(name:Support)"),
+        quick=((N_("Administrators"), "isAdmin:yes"), (N_("Deactivated"), "isDisabled:yes")),
+        none=N_("No matches."),
+        empty=N_("There are no workers yet."),
+        new=(f"{BASE}/new", N_("New worker")),
+        tabs=TABS,
+        tabs_label=N_("People"),
+        changes="proven admin",
+    )
+)
+
+
 @page("GET", BASE, "admin")
 def show_list(visit: Visit) -> PageResponse:
     """All workers."""
-    found, wrong = lists.found(visit, URI, "sort:isDisabled,firstName", "address_")
-    states = accounts.signing_in(visit.ctx, (each["id"] for each in found["results"]))
-    return render(visit, "people.html", tabs=TABS, found=found, wrong=wrong, states=states, usual=SignInMethods())
+    return worklist.page(visit, LIST)
 
 
 @page("GET", f"{BASE}/new", "proven admin")

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-from console import lists
+from console import lists, ui, worklist
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.people import TABS
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.access.rules import REASONS
 from server.desk import contexts, records
 from server.desk.records import SearchRequest
@@ -48,17 +50,50 @@ class TypePrivileges:
     also: str
 
 
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Roles"),
+        ("_label", "members", "grants"),
+        own=(
+            ListColumn(
+                "members",
+                N_("Members"),
+                lambda visit, row, more: ui.code(row["member_query_worker"]) or ui.muted(N_("nobody")),
+                value=lambda row, more: row["member_query_worker"],
+            ),
+            ListColumn(
+                "grants",
+                N_("Grants"),
+                lambda visit, row, more: ui.plain(shown(GRANTS.get(row["privs_mode"]) or row["privs_mode"])),
+                "privsMode",
+                value=lambda row, more: row["privs_mode"],
+            ),
+        ),
+        row=BASE + "/{id}",
+        sort="name",
+        placeholder=N_("name, or member:(milo)"),
+        none=N_("No role fits."),
+        empty=N_("There are no roles yet: workers answer tickets, and administrators do the rest."),
+        new=(f"{BASE}/new", N_("New role")),
+        tabs=TABS,
+        tabs_label=N_("People"),
+        changes="proven admin",
+    )
+)
+
+
 @page("GET", BASE, "admin")
 def show_list(visit: Visit) -> PageResponse:
     """All roles, and why a worker may or may not do something."""
-    found, wrong = lists.found(visit, URI, "sort:name")
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
     told = _why(visit, form) if form.text("worker_id") else []
     types = [(each.uri, each.name) for each in _granted(visit)]
     workers = lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
-    return render(
-        visit, "roles.html", form.status, tabs=TABS, found=found, wrong=wrong, form=form, told=told, types=types,
-        modes=GRANTS, workers=workers, operations=list(VERBS.items()),
+    return worklist.page(
+        visit, LIST, "roles.html", form.status, form=form, told=told, types=types, workers=workers,
+        operations=list(VERBS.items()),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 import apsw
 import tornado
 
-from console import lists
+from console import ui, worklist
 from console.page_response import PageResponse, again, see
 from console.rendering import render
 from console.routes import page
-from console.ui import bytes_text
+from console.ui import bytes_text, quoted
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server import log
 from server import settings as table
 from server.errors import Invalid, nearest
@@ -143,14 +145,33 @@ def show_settings(visit: Visit) -> PageResponse:
     return render(visit, "settings.html", tabs=TABS, rows=rows, q=q, file=table.FILE_NAME, prefix=table.PREFIX)
 
 
+def _event(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """The event, with the way to all of its kind."""
+    return ui.link(f"{AUDIT}?q={quoted('activity:' + row['activity_point'])}", row["event"])
+
+
+AUDIT_LIST = declare(Worklist(
+    "activity_log", AUDIT, N_("Audit log"), ("created", "who", "_label", "event"),
+    own=(
+        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created"),
+        ListColumn("who", N_("Who"), lambda visit, row, more: ui.plain(_actor(row["params"])),
+               value=lambda row, more: _actor(row["params"])),
+        ListColumn("_label", N_("What"), lambda visit, row, more: ui.plain(row["_label"])),
+        ListColumn("event", N_("Event"), _event, value=lambda row, more: row["activity_point"]),
+    ),
+    sort="-created,-id", subtitle=N_("Who did what, and when"), none=N_("No matches."),
+    empty=N_("Nothing has happened yet."),
+
+    placeholder=N_('activity:record.deleted actor:worker created:"-1 day to now"'),
+    quick=((N_("Administrative acts"), "administrative:yes"),), tabs=tuple(TABS), tabs_label=N_("System"),
+))  # fmt: skip
+
+
 @page("GET", AUDIT, "admin")
 def show_audit(visit: Visit) -> PageResponse:
     """The activity log, newest first."""
-    found, wrong = lists.found(visit, "activity_log", "sort:-created,-id")
-    for each in found["results"]:
-        each["who"] = _actor(each["params"])
     events = sorted((point.name, point.id) for point in POINTS.values())[:MAX_EVENTS]
-    return render(visit, "audit.html", 422 if wrong else 200, tabs=TABS, found=found, wrong=wrong, events=events)
+    return worklist.page(visit, AUDIT_LIST, "audit.html", events=events)
 
 
 def _lines(level: str, q: str) -> list[LogRow]:

@@ -31,8 +31,9 @@ EXCEPTIONS = {
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
-        "/automations/{id}/examples",
+        "/automations/{id}/examples", "/-/columns",
     ),
+    "each record has its own entry, by the operation that is done to it": ("/-/bulk",),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",
     ),

@@ -14,7 +14,7 @@ def test_a_page_that_takes_its_time_says_so_until_it_is_there(
         page.goto("/admin/system")
         page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that does not come
         page.get_by_role("link", name="Check-up", exact=True).first.click()
-        expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Mail servers are asked…")
+        expect(page.locator("main .waiting progress")).to_have_attribute("aria-label", "Asking the mail servers…")
         expect(page.locator("main .waiting")).to_have_attribute("role", "status")
         assert violations(page) == []
         page.unroute("**/admin/system/checkup")

@@ -313,6 +313,7 @@ class World:
         """Pages that there is one of for each record type, and for each ticket with something to be seen."""
         masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
         return {
+            "/search/{type}": [f"/search/{each.uri}" for each in self.desk.registry if each.operations["search"]],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
             "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
             "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],

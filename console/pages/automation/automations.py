@@ -2,15 +2,18 @@
 
 import json
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from console import drafts, lists
+from console import drafts, lists, ui, worklist
 from console.forms import Form, sentence
 from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
 from server.automation.engine import RunResult
@@ -86,17 +89,101 @@ class _EditorView:
     note: str = ""
 
 
+class _Doing:
+    """How the automations of a page are doing, and who uses them; for administrators alone."""
+
+    def __init__(self, visit: Visit, rows: list[dict[str, Any]]) -> None:
+        self.of = overview.of(visit.ctx, [each["id"] for each in rows])
+        self.used = uses.counts(visit.ctx)
+
+
+def _name(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """The name, with what it does."""
+    name = ui.breakable(row["_label"])
+    shown_name = ui.link(f"{BASE}/{row['id']}", html=name) if visit.actor.is_admin else name
+    return f"<div>{shown_name}<br>{ui.muted(row['description'][:160])}</div>" if row["description"] else shown_name
+
+
+def _last_run(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
+    """When it ran last, and how that ended where it went wrong."""
+    now = more.of[row["id"]]
+    state = now.last_run_state
+    told = ui.when(visit, now.last_run_at)
+    is_well = not now.last_run_at or STATES.get(state) == "ok"
+    return told if is_well else f"{told} {ui.badge(STATES.get(state, 'muted'), ENDINGS.get(state, state))}"
+
+
+def _failed(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
+    """How many of its runs failed in a day."""
+    now = more.of[row["id"]]
+    if not now.runs:
+        return ui.muted(N_("no runs"))
+    share = _(
+        "{failed} of {runs} ({percent} %)", failed=now.failed, runs=now.runs, percent=round(100 * now.failed / now.runs)
+    )
+    return ui.badge("err", share) if now.failed else ui.plain(share)
+
+
+def _used(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
+    """How often it is used, with the way there."""
+    count = more.used[row["name"].lower()]
+    said = _("Used by {count}: {name}", count=count, name=row["name"])
+    return ui.link(f"{BASE}/{row['id']}/uses", str(count), said=said)
+
+
+_OWN = (
+    ListColumn("_label", N_("Name"), _name, "name", "main word"),
+    ListColumn(
+        "trigger",
+        N_("Started by"),
+        lambda visit, row, more: ui.code_parts(row["extension_id"].removeprefix("svc.trigger.")),
+        "trigger",
+        "word",
+        value=lambda row, more: row["extension_id"],
+    ),
+)
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Automations"),
+        ("_label", "trigger", "last_run", "failed", "used", "updated_at"),
+        own=(
+            *_OWN,
+            ListColumn("last_run", N_("Last run"), _last_run, value=lambda row, more: more.of[row["id"]].last_run_at),
+            ListColumn("failed", N_("Failed in a day"), _failed, value=lambda row, more: more.of[row["id"]].failed),
+            ListColumn(
+                "used", N_("Used by"), _used, kind="number", value=lambda row, more: more.used[row["name"].lower()]
+            ),
+        ),
+        load=_Doing,
+        sort="name",
+        placeholder=N_("name, or trigger:svc.trigger.webhook.respond"),
+        empty=N_(
+            "There are no automations yet. An automation is a script that something starts: a webhook, mail, a time."
+        ),
+        none=N_("No automation fits."),
+        new=(f"{BASE}/new", N_("New automation")),
+        quick=(
+            (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
+            (N_("Timers"), "trigger:svc.trigger.automation.timer"),
+        ),
+    )
+)
+OTHERS_LIST = replace(
+    LIST,
+    columns=("_label", "trigger", "updated_at"),
+    own=_OWN,
+    load=None,
+    new=None,
+    empty=N_("There are no automations yet."),
+)
+
+
 @page("GET", BASE)
 def show_list(visit: Visit) -> PageResponse:
     """All automations that the worker may read; for administrators also how they are doing."""
-    found, wrong = lists.found(visit, URI, "sort:name")
-    ids = [each["id"] for each in found["results"]]
-    is_admin = visit.actor.is_admin
-    return render(
-        visit, "automations.html", INVALID if wrong else 200, found=found, wrong=wrong, states=STATES, endings=ENDINGS,
-        doing=overview.of(visit.ctx, ids) if is_admin and ids else {},
-        used=uses.counts(visit.ctx) if is_admin and ids else {},
-    )  # fmt: skip
+    return worklist.page(visit, LIST if visit.actor.is_admin else OTHERS_LIST)
 
 
 @page("GET", f"{BASE}/new", "admin")

@@ -3,14 +3,18 @@
 Source: ours."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from console import lists
+from console import lists, ui, worklist
 from console.page_response import PageResponse, again, see
 from console.patterns import in_words
 from console.rendering import render
 from console.routes import page
 from console.ui import PAGE_ROWS
 from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
 from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
@@ -167,11 +171,65 @@ def drop(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
+def _again(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """When a timer runs again, in words."""
+    if not row["is_recurring"]:
+        return ui.muted(N_("once"))
+    told = ui.plain(in_words(row["recurring_patterns"]))
+    return f"<div>{told} {ui.muted(row['recurring_timezone'] or 'UTC')}<br>{ui.code(row['recurring_patterns'])}</div>"
+
+
+def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Run it, and switch it on or off."""
+    asked, path = _("Run {name} now? Its automations run for real.", name=row["_label"]), f"{TIMERS}/{row['id']}"
+    run = ui.button(visit, f"{path}/run", N_("Run now"), "small", asked)
+    is_off = bool(row["is_disabled"])
+    label = N_("Switch on") if is_off else N_("Switch off")
+    return ui.row(run, ui.button(visit, f"{path}/switch", label, "link", off="0" if is_off else "1"))
+
+
+TIMER_LIST = declare(
+    Worklist(
+        TIMER,
+        TIMERS,
+        N_("Timers"),
+        ("_label", "state", "next_run_at", "last_ran_at", "again", "run"),
+        own=(
+            ListColumn(
+                "state",
+                N_("State"),
+                lambda visit, row, more: ui.badge("muted", _("off")) if row["is_disabled"] else ui.badge("ok", _("on")),
+                "isDisabled",
+                value=lambda row, more: "off" if row["is_disabled"] else "on",
+            ),
+            ListColumn("again", N_("Repeats"), _again, value=lambda row, more: row["recurring_patterns"]),
+            ListColumn("run", N_("Action"), _buttons, value=lambda row, more: ""),
+        ),
+        row=TIMERS + "/{id}",
+        sort="name",
+        placeholder=N_("name, or isRecurring:yes"),
+        quick=((N_("Off"), "isDisabled:yes"),),
+        actions=(
+            BulkAction("off", N_("Switch off"), {"is_disabled": "1"}, undo="on"),
+            BulkAction("on", N_("Switch on"), {"is_disabled": "0"}, undo="off"),
+            BulkAction(
+                "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected timers? Their automations stay.")
+            ),
+        ),
+        subtitle=N_("Automations that run at a time"),
+        none=N_("No timer fits."),
+        empty=N_("There are no timers yet. A timer runs an automation at a time, once or again and again."),
+        new=(f"{TIMERS}/new", N_("New timer")),
+        tabs=tuple(TABS),
+        tabs_label=N_("Scheduler"),
+    )
+)
+
+
 @page("GET", TIMERS, "admin")
 def show_timers(visit: Visit) -> PageResponse:
-    """Timers of automations, the next one first."""
-    found, wrong = lists.found(visit, TIMER, "sort:nextRunAt")
-    return render(visit, "timers.html", 422 if wrong else 200, found=found, wrong=wrong, tabs=TABS, in_words=in_words)
+    """All timers, with when they run."""
+    return worklist.page(visit, TIMER_LIST, "timers.html")
 
 
 @page("POST", f"{TIMERS}/{{id}}/run", "admin")

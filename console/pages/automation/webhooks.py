@@ -1,19 +1,21 @@
 """Webhooks: their addresses, what was called and answered, trying one, calling one again. Source: Webhook."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from console import confirmation, drafts, hook_samples, lists, live, overlaps
+from console import confirmation, drafts, hook_samples, lists, live, overlaps, ui, worklist
 from console.forms import Form
-from console.page_response import INVALID, PageResponse, see
+from console.page_response import INVALID, PageResponse, fragment, see
 from console.pages.automation.log import KINDS
 from console.rendering import render
 from console.routes import page
 from console.ui import moment, shell
 from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
 from server.automation import automation_log, bindings
 from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
@@ -82,19 +84,95 @@ class AnswerPreview:
         return ("err", "broken") if self.is_broken else ("warn", "nobody")
 
 
+class _Calls:
+    """What came in by the webhooks of a page, and who answers."""
+
+    def __init__(self, visit: Visit, rows: list[dict[str, Any]]) -> None:
+        since = visit.now - HOURS * deliveries.HOUR_SECONDS
+        self.latest, self.hours = deliveries.overview(visit.ctx, since + 1, HOURS)
+        whole = records.stored(visit.ctx, URI, [each["id"] for each in rows])
+        self.verdicts = {each["id"]: _verdict(visit, each, _empty(visit)) for each in whole}
+        self.off = {each["id"] for each in whole if each["is_disabled"]}
+
+
+def _address(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
+    """The address, hidden until somebody opens it."""
+    address = visit.service.webhook_url(row["guid"])
+    return fragment("parts/hidden_address.html", start=row["guid"][:4], address=address, name=row["_label"], ui=ui)
+
+
+def _answering(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
+    """Which automation answers, or why callers get nothing."""
+    found = more.verdicts[row["id"]]
+    return ui.badge(*found.badge) if found.trouble else ui.breakable(found.winner)
+
+
+def _last_call(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
+    """When it was called last, and how it was answered."""
+    last = more.latest.get(row["id"])
+    if not last:
+        return ui.muted(N_("never"))
+    return f"{ui.badge('ok' if last['status'] < 400 else 'err', str(last['status']))} {ui.when(visit, last['at'])}"
+
+
+def _day(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
+    """The calls of the last hours as a picture."""
+    by_hour = more.hours.get(row["id"], [])
+    return ui.bars(by_hour or [0] * HOURS, _("Calls in the last 24 hours: {count}", count=sum(by_hour)))
+
+
+LIST = declare(
+    Worklist(
+        URI,
+        BASE,
+        N_("Webhooks"),
+        ("_label", "state", "address", "answering", "last_call", "day", "calls"),
+        own=(
+            ListColumn(
+                "state",
+                N_("State"),
+                lambda visit, row, more: (
+                    ui.badge("muted", _("off")) if row["id"] in more.off else ui.badge("ok", _("on"))
+                ),
+                value=lambda row, more: "off" if row["id"] in more.off else "on",
+            ),
+            ListColumn("address", N_("Address"), _address, value=lambda row, more: ""),
+            ListColumn(
+                "answering", N_("Automation"), _answering, value=lambda row, more: more.verdicts[row["id"]].winner
+            ),
+            ListColumn(
+                "last_call",
+                N_("Last call"),
+                _last_call,
+                value=lambda row, more: (more.latest.get(row["id"]) or {}).get("at", ""),
+            ),
+            ListColumn("day", N_("Last 24 hours"), _day, value=lambda row, more: sum(more.hours.get(row["id"], []))),
+            ListColumn(
+                "calls",
+                N_("Calls kept"),
+                lambda visit, row, more: ui.number(visit, (more.latest.get(row["id"]) or {}).get("count", 0)),
+                kind="number",
+                value=lambda row, more: (more.latest.get(row["id"]) or {}).get("count", 0),
+            ),
+        ),
+        row=BASE + "/{id}",
+        load=_Calls,
+        sort="name",
+        actions=(
+            BulkAction("off", N_("Switch off"), {"is_disabled": "1"}, undo="on"),
+            BulkAction("on", N_("Switch on"), {"is_disabled": "0"}, undo="off"),
+        ),
+        empty=N_("There are no webhooks yet. A webhook is an address that other programs call; an automation answers."),
+        none=N_("No webhook fits."),
+        new=(f"{BASE}/new", N_("New webhook")),
+    )
+)
+
+
 @page("GET", BASE, "admin")
 def show_list(visit: Visit) -> PageResponse:
     """All webhooks, with the last call of each."""
-    found, wrong = lists.found(visit, URI)
-    since = visit.now - HOURS * deliveries.HOUR_SECONDS
-    latest, hours = deliveries.overview(visit.ctx, since + 1, HOURS)
-    urls = {each["id"]: visit.service.webhook_url(each["guid"]) for each in found["results"]}
-    whole = records.stored(visit.ctx, URI, [each["id"] for each in found["results"]])
-    return render(
-        visit, "webhooks.html", INVALID if wrong else 200, found=found, wrong=wrong, latest=latest, urls=urls,
-        hours=hours, verdicts={each["id"]: _verdict(visit, each, _empty(visit)) for each in whole},
-        off={each["id"] for each in whole if each["is_disabled"]},
-    )  # fmt: skip
+    return worklist.page(visit, LIST)
 
 
 @page("GET", f"{BASE}/new", "admin")

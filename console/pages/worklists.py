@@ -1,0 +1,148 @@
+"""What is done with lists: the list of any record type, columns, actions on what is selected, files of what is found.
+Source: ours."""
+
+from console import confirmation, resume, worklist, worklist_columns
+from console.page_response import INVALID, PageResponse, see
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit, own_path
+from console.worklist import BulkAction, Worklist
+from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
+from server.people import list_columns
+from server.translation import N_, _, ngettext, shown
+
+# What people look for first, of the keys that a type has.
+FIRST = (
+    "status",
+    "type",
+    "group",
+    "owner",
+    "org",
+    "ticket",
+    "worker",
+    "email",
+    "sender",
+    "phone",
+    "amount",
+    "due_at",
+    "priority",
+    "updated",
+    "updated_at",
+    "created",
+    "created_at",
+)
+MOST_FIRST = 5
+BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
+MAX_SELECTED = 100  # records of one action
+TOLD = 3  # of the records that were refused, named with the reason
+
+
+@page("GET", f"{BASE}/{{type}}")
+def show(visit: Visit) -> PageResponse:
+    """The records of a type, as far as the worker may read them. Raises NotFound."""
+    return worklist.page(visit, any_type(visit, visit.arguments["type"]))
+
+
+def any_type(visit: Visit, uri: str) -> Worklist:
+    """The list of a type that has none of its own: all of it comes from the registry. Raises NotFound."""
+    record_type = visit.service.registry.type(uri)
+    if not record_type.operations["search"]:
+        raise NotOffered(_("{type} cannot be searched.", type=record_type.label_names[1]))
+    deletes = (DELETE,) if record_type.operations["delete"] else ()
+    return Worklist(
+        record_type.uri, f"{BASE}/{record_type.uri}", record_type.label_names[1], _first_columns(visit, uri),
+        actions=deletes, changes="worker",
+        empty=N_("There are none yet."), none=N_("No matches."),
+    )  # fmt: skip
+
+
+DELETE = BulkAction(
+    "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected records? This cannot be undone.")
+)
+
+
+def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
+    """The label, what the type says in short, and when it changed."""
+    found = worklist_columns.available(visit.ctx, visit.service.registry.type(uri), ())
+    return ("_label", *[name for name in FIRST if name in found][:MOST_FIRST])
+
+
+@page("POST", COLUMNS)
+def choose_columns(visit: Visit) -> PageResponse:
+    """Keep which columns a list shows; none for those that it begins with. Raises Invalid, NotFound."""
+    found = _list(visit)
+    names = [] if visit.form.flag("usual") else visit.form.text_list("columns")
+    known = worklist.ListView(visit, found).available
+    for name in names:
+        if name not in known:
+            raise Invalid(f"columns: there is no column '{name[:60]}'{nearest(name, known)}", field="columns")
+    list_columns.choose(visit.ctx, found.path, names)
+    return see(_back(visit, found))
+
+
+@page("POST", BULK)
+def act(visit: Visit) -> PageResponse:
+    """Do something to the records that are selected. Each is done by itself, with the rights of who asks: those that
+    are refused are told with the reason, the others are done. Raises Invalid, AdminOnly, NotFound."""
+    found = _list(visit)
+    if "admin" in found.changes and not visit.actor.is_admin:
+        raise AdminOnly(_("Only administrators may do this."))
+    action = _action(visit, found)
+    ids = _selected(visit)
+    if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
+        return resume.again(visit, resume.CONFIRM)
+    if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
+        return _ask(visit, found, action, ids)
+    done, refused = worklist.apply(visit, found, action, ids)
+    told = [ngettext("{count} record: done.", "{count} records: done.", len(done))] if done else []
+    told += [_("Refused: {reasons}", reasons="; ".join(refused[:TOLD]))] if refused else []
+    if action.undo and done:
+        listed = [str(id) for id in done]
+        visit.tell(" ".join(told), BULK, list=found.path, do=action.undo, back=_back(visit, found), **{"ids[]": listed})
+    else:
+        visit.tell(" ".join(told))
+    return see(_back(visit, found))
+
+
+def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: list[int]) -> PageResponse:
+    """The question before what cannot be undone."""
+    back = _back(visit, found)
+    fields = [("list", found.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
+    count = ngettext("{count} record is selected.", "{count} records are selected.", len(ids))
+    return render(
+        visit, "sure.html", INVALID, question=f"{shown(action.confirm)} {count}", verb=shown(action.label),
+        fields=fields, answer=confirmation.ANSWER, target=BULK, back=back,
+    )  # fmt: skip
+
+
+def _list(visit: Visit) -> Worklist:
+    """The list that a form is about. Raises NotFound."""
+    path = visit.form.text("list", "")
+    if path in worklist.DECLARED:
+        return worklist.DECLARED[path]
+    base, _slash, uri = path.rpartition("/")
+    if base != BASE:
+        raise NotFound(_("There is no such list."))
+    return any_type(visit, uri)
+
+
+def _action(visit: Visit, found: Worklist) -> BulkAction:
+    name = visit.form.text("do", "")
+    known = {each.name: each for each in found.actions}
+    if name not in known:
+        raise Invalid(_("Choose what to do with the selected records."), field="do")
+    return known[name]
+
+
+def _selected(visit: Visit) -> list[int]:
+    ids = list(dict.fromkeys(visit.form.id_list("ids")))
+    if not ids:
+        raise Invalid(_("Select at least one record."), field="ids")
+    if len(ids) > MAX_SELECTED:
+        raise Invalid(_("Select at most {count} records.", count=MAX_SELECTED), field="ids")
+    return ids
+
+
+def _back(visit: Visit, found: Worklist) -> str:
+    back = own_path(visit.form.text("back", ""))
+    return back if back.partition("?")[0] == found.path else found.path

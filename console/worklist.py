@@ -1,0 +1,269 @@
+"""Lists of records: what a page says of its list, and the list as it is shown. Source: ours.
+
+A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
+look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by
+the same table, through `rows`."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from console import exports, lists, ui, worklist_columns
+from console.page_response import INVALID, PageResponse
+from console.rendering import render
+from console.routes import Access
+from console.ui import Option, Sample
+from console.visit import Visit
+from console.worklist_columns import ListColumn
+from server.desk import records
+from server.desk.data_exports import log_export
+from server.desk.records import SearchRequest
+from server.errors import BadQuery, HelpdeskError, Invalid, NotFound, nearest
+from server.people import list_columns
+from server.records.base import RecordType
+from server.translation import Words, _, shown
+
+PAGE_SIZES = (25, 50, 100)
+MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
+MAX_EXPORTED = 10_000  # records of one file
+PART = 500  # of these, read at once
+MAX_COLUMNS = 30  # chosen for one list
+_PLAIN = re.compile(r"[\w.@-]+")
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class BulkAction:
+    """Something done to the records that are selected: fields that are set, or `deletes`. undo: the name of the action
+    that takes it back. confirm: what is asked before. done: what is told, with {count}."""
+
+    name: str
+    label: Words
+    fields: Mapping[str, str] | None = None
+    deletes: bool = False
+    undo: str = ""
+    confirm: Words = ""
+
+
+@dataclass(frozen=True)
+class Worklist:
+    """What a page says of its list.
+
+    path: of the page. columns: those shown at first, in order; a name is that of a column of the registry. own: columns
+    that the registry does not know. row: the path of a record's page, with {id}. load: what the own columns need to
+    know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
+    list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it."""
+
+    uri: str
+    path: str
+    title: Words
+    columns: tuple[str, ...]
+    own: tuple[ListColumn, ...] = ()
+    row: str = ""
+    load: Callable[[Visit, list[dict[str, Any]]], Any] | None = None
+    sort: str = ""
+    expand: str = ""
+    subtitle: Words = ""
+    intro: Words = ""
+    placeholder: Words = ""
+    quick: tuple[Option, ...] = ()
+    by: tuple[str, ...] = ()
+    actions: tuple[BulkAction, ...] = ()
+    changes: Access = "admin"
+    empty: Words = ""
+    none: Words = ""
+    new: Option | None = None
+    tabs: tuple[Option, ...] = ()
+    tabs_label: Words = ""
+    own_query: str = ""
+
+
+DECLARED: dict[str, Worklist] = {}
+
+
+def declare(worklist: Worklist) -> Worklist:
+    """Let a list be known by its path, so that its actions and columns can be sent to it."""
+    DECLARED[worklist.path] = worklist
+    return worklist
+
+
+class ListView:
+    """A list as one visit sees it. Made by page(); templates read it."""
+
+    def __init__(self, visit: Visit, worklist: Worklist) -> None:
+        self.visit, self.of = visit, worklist
+        self.type: RecordType = visit.service.registry.type(worklist.uri)
+        query = visit.query
+        self.q = query.text("q", "")
+        self.by = query.text("by", "")
+        self.limit = query.integer("limit", ui.PAGE_ROWS, 1, PAGE_SIZES[-1])
+        self.wrong = ""
+        self.counted: list[dict[str, Any]] = []
+        self.available = worklist_columns.available(visit.ctx, self.type, worklist.own, worklist.row)
+        self.columns = self._chosen()
+        self.sort = query.text("sort", "")
+        self.found = self._found()
+        self.rows: list[dict[str, Any]] = self.found["results"]
+        self.more = worklist.load(visit, self.rows) if worklist.load is not None and self.rows else None
+
+    # -- what was asked for ----------------------------------------------------------------------------------------
+
+    def _chosen(self) -> list[ListColumn]:
+        """The columns of the address, else those that the worker chose before, else those of the page."""
+        asked = [name for name in self.visit.query.text("columns", "").split(",") if name]
+        kept = list_columns.of(self.visit.ctx, self.of.path) if not asked else []
+        for name in asked:
+            if name not in self.available:
+                raise Invalid(
+                    f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
+                )
+        names = asked or [name for name in kept if name in self.available] or list(self.of.columns)
+        return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
+
+    def _found(self) -> dict[str, Any]:
+        """The page of the search. What is wrong with the query is told beside it."""
+        expand = ",".join(filter(None, (lists.LABEL, self.of.expand, *(each.expand for each in self.columns))))
+        page = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
+        try:
+            found = self._search(page, expand)
+            if found["total"] and not found["results"] and page > 1:  # rows went away meanwhile: the last page
+                found = self._search(-(-found["total"] // self.limit), expand)
+        except BadQuery as error:
+            self.wrong = error.message
+            return {"results": [], "total": 0, "page": 1}
+        self.counted = (found.get("subtotals") or {}).get(self.by, [])
+        return found
+
+    def _search(self, page: int, expand: str) -> dict[str, Any]:
+        asked = SearchRequest(self.query, self.limit, page, expand, (self.by,) if self.by else ())
+        return records.search(self.visit.ctx, self.of.uri, asked)
+
+    @cached_property
+    def query(self) -> str:
+        """The search as the API takes it."""
+        order = self.sort or self.of.sort
+        return " ".join(filter(None, (self.of.own_query, self.q, f"sort:{order}" if order else "")))
+
+    # -- what templates show -----------------------------------------------------------------------------------------
+
+    def link(self, **changes: str) -> str:
+        """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
+        present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
+        asked = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
+        return f"{self.visit.path}?{urlencode(asked)}" if asked else self.visit.path
+
+    def header(self, column: ListColumn) -> tuple[str, str]:
+        """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""
+        if not column.sort:
+            return "", ""
+        now = (self.sort or self.of.sort).partition(",")[0]
+        if now == column.sort:
+            return self.link(sort=f"-{column.sort}"), "ascending"
+        return self.link(sort=column.sort), "descending" if now == f"-{column.sort}" else ""
+
+    def cell(self, column: ListColumn, row: Row) -> str:
+        """A value as HTML."""
+        return column.cell(self.visit, row, self.more)
+
+    @property
+    def orders(self) -> list[Option]:
+        """What the list can be sorted by, for those who see no header."""
+        found = [("", _("Default order"))]
+        for each in self.columns:
+            if each.sort:
+                found += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
+        return found
+
+    @property
+    def groupings(self) -> list[Option]:
+        """What the list can be counted by."""
+        names = self.of.by or self.type.subtotals.search
+        return [(name, name) for name in names if "<" not in name]
+
+    @property
+    def shares(self) -> list[tuple[str, int, str]]:
+        """The rows of the subtotal: label, hits, and where the list is filtered by it."""
+        rows = self.counted[:MAX_SUBTOTAL_ROWS]
+        return [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in rows]
+
+    def _narrowed(self, entry: dict[str, Any]) -> str:
+        value = str(entry.get("key", entry["label"]))
+        shown_value = value if _PLAIN.fullmatch(value) else '"{}"'.format(value.replace('"', ""))
+        term = f"{self.by}:{shown_value}"
+        return self.q if term in self.q.split() else f"{self.q} {term}".strip()
+
+    @property
+    def actions(self) -> list[BulkAction]:
+        """What the worker may do to what is selected; each record is asked again when it is done."""
+        is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
+        return list(self.of.actions) if is_open else []
+
+    @property
+    def sample(self) -> Sample:
+        """The request behind the list."""
+        fields = [("q", self.query), *([("expand", self.of.expand)] if self.of.expand else [])]
+        fields += [("subtotals[]", self.by)] if self.by else []
+        path = f"/rest/records/{self.type.uri}/search.json"
+        return Sample("GET", path, [(name, text) for name, text in fields if text or name == "q"])
+
+
+def page(
+    visit: Visit, worklist: Worklist, template: str = "worklist.html", status: int = 200, **values: Any
+) -> PageResponse:
+    """The page of a list, or the file that `format` asks for. template: one that extends worklist.html."""
+    view = ListView(visit, worklist)
+    if visit.query.text("format", ""):
+        return exported(visit, view)
+    return render(
+        visit, template, INVALID if view.wrong else status, view=view, worklist=worklist, sizes=PAGE_SIZES, shown=shown,
+        **values,
+    )  # fmt: skip
+
+
+def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int]) -> tuple[list[int], list[str]]:
+    """Do something to records, each by itself: the ids of those done, and of the others why they were refused."""
+    done: list[int] = []
+    refused: list[str] = []
+    for id in ids:
+        try:
+            if action.deletes:
+                records.delete(visit.ctx, worklist.uri, id)
+            else:
+                records.update(visit.ctx, worklist.uri, id, dict(action.fields or {}))
+            done.append(id)
+        except HelpdeskError as error:
+            refused.append(f"{id}: {error.message}")
+    return done, refused
+
+
+def exported(visit: Visit, view: ListView) -> PageResponse:
+    """What a list finds as a file with its columns, at most MAX_EXPORTED records. Raises NotFound, BadQuery."""
+    format = visit.query.text("format", "")
+    if format not in exports.FORMATS:
+        raise NotFound(_("There is no export as “{format}”; use csv or jsonl.", format=format[:20]))
+    if view.wrong:
+        raise BadQuery(view.wrong)
+    rows: list[dict[str, Any]] = []
+    expand = ",".join(filter(None, ("_label", view.of.expand, *(each.expand for each in view.columns))))
+    while len(rows) < MAX_EXPORTED:
+        asked = SearchRequest(view.query, PART, len(rows) // PART + 1, expand)
+        results = records.search(visit.ctx, view.of.uri, asked)["results"]
+        more = view.of.load(visit, results) if view.of.load is not None and results else None
+        rows += [_line(view, row, more) for row in results]
+        if len(results) < PART:
+            break
+    if visit.request.method != "HEAD":
+        log_export(visit.ctx, f"the list of {view.type.label_names[1].lower()}")
+    names = ["id", *(each.key for each in view.columns)]
+    return exports.file(format, view.type.uri, names, rows[:MAX_EXPORTED])
+
+
+def _line(view: ListView, row: dict[str, Any], more: Any) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": row["id"]}
+    for column in view.columns:
+        line[column.key] = column.value(row, more) if column.value is not None else row.get(column.key, "")
+    return line

@@ -1,0 +1,44 @@
+"""Which columns a worker wants to see in a list of the console. Source: ours."""
+
+from collections.abc import Sequence
+
+from server.context import Context
+from server.errors import Invalid
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+
+MAX_LIST_CHARS = 200  # of the path of a list
+MAX_COLUMNS_CHARS = 2000  # of the names of its columns, with the commas between them
+MAX_LISTS = 100  # of one worker whose columns are kept
+
+LIST_COLUMNS = Table(
+    "list_columns",
+    [Column("worker_id", references="worker(id)"), Column("list", "TEXT"), Column("columns", "TEXT")],
+    key=("worker_id", "list"),
+)
+
+
+def of(ctx: Context, list_path: str) -> list[str]:
+    """The columns that the worker who asks chose for a list, in order; none until they choose."""
+    worker_id = ctx.actor.worker_id
+
+    def read(tx: Transaction) -> str:
+        row = tx.first(LIST_COLUMNS, worker_id=worker_id, list=list_path)
+        return str(row[LIST_COLUMNS.position["columns"]]) if row is not None else ""
+
+    return [name for name in ctx.service.store.read(read).split(",") if name]
+
+
+def choose(ctx: Context, list_path: str, names: Sequence[str]) -> None:
+    """Keep the columns of a list; none brings back those that it begins with. Raises Invalid for too many."""
+    columns = ",".join(names)
+    if len(list_path) > MAX_LIST_CHARS or len(columns) > MAX_COLUMNS_CHARS:
+        raise Invalid(f"a list keeps the names of at most {MAX_COLUMNS_CHARS} characters of columns", field="columns")
+
+    def write(tx: Transaction) -> None:
+        if not columns:
+            tx.delete(LIST_COLUMNS, worker_id=ctx.actor.worker_id, list=list_path)
+        elif len(tx.some(LIST_COLUMNS, MAX_LISTS + 1, worker_id=ctx.actor.worker_id)) <= MAX_LISTS:
+            tx.put(LIST_COLUMNS, {"worker_id": ctx.actor.worker_id, "list": list_path, "columns": columns})
+
+    ctx.service.store.write(write)

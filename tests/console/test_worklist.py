@@ -1,0 +1,164 @@
+"""Lists: columns, sorting, counting, selecting, files of what is found; with the rights of who asks."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from console.pages.worklists import MAX_SELECTED
+from tests.console.visitor import Visitor, place, text_of
+from tests.service import Api
+
+HEADERS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.DOTALL)
+TASKS = "/search/task"
+TIMERS = "/admin/jobs/timers"
+
+
+def headers(page: str) -> list[str]:
+    return [text_of(each).strip(" ↑↓") for each in HEADERS.findall(page)]
+
+
+def tasks(nora: Api, *titles: str) -> list[int]:
+    return [nora.create("task", title=title).ok()["id"] for title in titles]
+
+
+def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api) -> None:
+    tasks(nora, *(f"listed {letter}" for letter in "bac"))
+    page = signed_in.get(
+        TASKS, params={"q": "title:listed*", "columns": "_label,updated,status", "sort": "-title"}
+    ).text
+    assert headers(page) == ["Task", "Updated", "Status"]
+    assert re.findall(r">(listed .)</a>", page) == ["listed c", "listed b", "listed a"]
+    assert 'aria-sort="descending"' in page and "sort=title" in page
+    ascending = signed_in.get(TASKS, params={"q": "title:listed*", "sort": "title"}).text
+    assert re.findall(r">(listed .)</a>", ascending) == ["listed a", "listed b", "listed c"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "told"),
+    [
+        ("columns=nope", 422, "there is no column 'nope'"),
+        ("sort=nope", 422, "cannot be sorted by 'nope'"),
+        ("by=nope", 422, "'nope' is not a filter of task"),
+        ("q=nope:1", 422, "nope"),
+        ("q=(", 422, "Nothing was searched."),
+        ("limit=1000000", 200, "listed"),
+        ("format=exe", 404, "use csv or jsonl"),
+        ("q=nope:1&format=csv", 422, "nope"),
+        ("page=999999", 200, "listed"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(query: str, status: int, told: str, signed_in: Visitor, nora: Api) -> None:
+    tasks(nora, "listed once more")
+    answer = signed_in.get(f"{TASKS}?{query}")
+    assert answer.status_code == status and told in text_of(answer.text)
+
+
+def test_types_that_cannot_be_searched_have_no_list(signed_in: Visitor) -> None:
+    assert signed_in.get("/search/nope").status_code == 404
+    assert signed_in.get("/search/comment").status_code in (200, 501, 405, 404)
+
+
+def test_columns_are_kept_for_a_worker_until_they_want_the_usual_ones(signed_in: Visitor, nora: Api) -> None:
+    tasks(nora, "kept columns")
+    usual = headers(signed_in.get(TASKS).text)
+    form = {"list": TASKS, "back": f"{TASKS}?q=x", "columns[]": ["_label", "created"]}
+    assert place(signed_in.send("/-/columns", form, page=TASKS)) == f"{TASKS}?q=x"
+    assert headers(signed_in.get(TASKS).text) == ["Task", "Created"] != usual
+    assert signed_in.send("/-/columns", {**form, "columns[]": ["nope"]}, page=TASKS).status_code == 422
+    assert signed_in.send("/-/columns", {**form, "list": "/nope"}, page=TASKS).status_code == 404
+    assert place(signed_in.send("/-/columns", {**form, "back": "//evil.example"}, page=TASKS)) == TASKS
+    signed_in.send("/-/columns", {**form, "usual": "1"}, page=TASKS)
+    assert headers(signed_in.get(TASKS).text) == usual
+
+
+def test_a_count_narrows_the_list_on_click(signed_in: Visitor, nora: Api) -> None:
+    first, *_ = tasks(nora, "counted one", "counted two")
+    nora.update("task", first, status="closed").ok()
+    page = signed_in.get(TASKS, params={"q": "title:counted*", "by": "status"}).text
+    counted = re.findall(r'<li><a href="([^"]*)">(\w+) <span class="number">(\d+)</span>', page)
+    assert {label: hits for _, label, hits in counted} == {"Open": "1", "Closed": "1"}
+    narrowed = signed_in.get(next(path for path, label, _ in counted if label == "Closed").replace("&amp;", "&")).text
+    assert re.findall(r">(counted \w+)</a>", narrowed) == ["counted one"]
+
+
+def test_what_is_found_is_a_file_as_who_asks_may_read_it(signed_in: Visitor, nora: Api) -> None:
+    tasks(nora, "=HYPERLINK(1)", "filed plain")
+    asked = {"q": "sort:id", "columns": "_label,status", "format": "csv"}
+    answer = signed_in.get(TASKS, params=asked)
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="task.csv"'
+    assert [*rows[0]] == ["id", "_label", "status"] and "'=HYPERLINK(1)" in {each["_label"] for each in rows}
+    lines = signed_in.get(TASKS, params=asked | {"format": "jsonl"}).text.splitlines()
+    assert len(lines) == len(rows) and json.loads(lines[-1])["_label"] == "filed plain"
+
+
+def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: Api) -> None:
+    ids = tasks(nora, "selected one", "selected two", "selected three")
+    form = {"list": TASKS, "do": "delete", "back": TASKS, "ids[]": [str(id) for id in (*ids[:2], 999_999)]}
+    asked = signed_in.send("/-/bulk", form, page=TASKS)
+    assert asked.status_code == 422 and "3 records are selected." in text_of(asked.text)
+    assert nora.record("task", ids[0]).status == 200
+    assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=TASKS)) == TASKS
+    told = text_of(signed_in.get(TASKS).text)
+    assert "2 records: done. Refused: 999999: there is no task 999999" in told
+    assert [nora.record("task", id).status for id in ids] == [404, 404, 200]
+
+
+def test_what_is_selected_is_switched_and_back(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("automation_timer", name="Bulk", next_run_at=4_000_000_000).ok()["id"]
+    form = {"list": TIMERS, "do": "off", "back": TIMERS, "ids[]": [str(id)]}
+    assert place(signed_in.send("/-/bulk", form, page=TIMERS)) == TIMERS
+    assert nora.record("automation_timer", id).ok()["is_disabled"] == 1
+    page = signed_in.get(TIMERS).text
+    undo = re.findall(r'<div class="toast">.*?</form>', page, re.DOTALL)[0]
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'name="([^"]+)" value="([^"]*)"', undo):
+        fields.setdefault(name, []).append(value)
+    assert signed_in.post("/-/bulk", fields).status_code == 303
+    assert nora.record("automation_timer", id).ok()["is_disabled"] == 0
+    nora.remove("automation_timer", id).ok()
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "told"),
+    [
+        ({"do": "delete"}, 422, "Select at least one record."),
+        ({"do": "fly", "ids[]": ["1"]}, 422, "Choose what to do"),
+        ({"do": "delete", "ids[]": ["x"]}, 422, "ids"),
+        ({"do": "delete", "ids[]": [str(each) for each in range(1, MAX_SELECTED + 2)]}, 422, "Select at most 100"),
+        ({"do": "delete", "ids[]": ["1"], "list": "/nope"}, 404, "no such list"),
+    ],
+)
+def test_what_is_selected_wrongly_is_told(form: dict[str, object], status: int, told: str, signed_in: Visitor) -> None:
+    answer = signed_in.send("/-/bulk", {"list": TASKS, "back": TASKS, **form}, page=TASKS)
+    assert answer.status_code == status and told in text_of(answer.text)
+
+
+def test_rights_are_asked_for_each_record(visitor: Visitor, signed_in: Visitor, nora: Api) -> None:
+    [id] = tasks(nora, "for others")
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    timers = {"list": TIMERS, "do": "off", "ids[]": ["1"], "_xsrf": visitor.token(TASKS)}
+    assert visitor.post("/-/bulk", timers).status_code == 403
+    form = {"list": TASKS, "do": "delete", "_sure": "1", "ids[]": [str(id)]}
+    before = nora.as_("milo").remove("task", id).status
+    answer = visitor.send("/-/bulk", form, page=TASKS)
+    assert answer.status_code == 303 and (before == 200 or "Refused" in visitor.get(TASKS).text)
+
+
+def test_rows_are_selected_by_keys_and_ranges(page: Page, nora: Api) -> None:
+    tasks(nora, *(f"ranged {number}" for number in range(5)))
+    page.goto(f"{TASKS}?q=title:ranged*&sort=title")
+    boxes = page.get_by_role("checkbox", name=re.compile("^Select ranged"))
+    boxes.nth(0).click()
+    boxes.nth(3).click(modifiers=["Shift"])
+    expect(page.locator(".bulk")).to_contain_text("4 / 5")
+    for _ in range(5):
+        page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.locator(".bulk")).to_contain_text("5 / 5")
+    page.locator("[data-all]").click()
+    expect(page.locator(".bulk")).to_be_hidden()
