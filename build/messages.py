@@ -18,20 +18,18 @@ import polib
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from console import template_words  # noqa: E402
-from server import translation  # noqa: E402
+from console import script_words, sheet, template_words  # noqa: E402
+from server import settings, translation  # noqa: E402
+from server.records import describe, registry  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
 TEMPLATES = ROOT / "console" / "templates"
-SCRIPTS = ROOT / "console" / "static"
 HEADER = {
     "Project-Id-Version": "Helpdesk",
     "MIME-Version": "1.0",
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Transfer-Encoding": "8bit",
 }
-_CALL = re.compile(r'\bt\(\s*("(?:[^"\\]|\\.)*")\s*[,)]')
-_PLURAL_CALL = re.compile(r'\btn\(\s*("(?:[^"\\]|\\.)*"),\s*("(?:[^"\\]|\\.)*")')
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -58,13 +56,34 @@ def collect() -> Found:
         _of_python(found, path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8")), takers)
     for path in sorted(TEMPLATES.rglob("*.html")):
         _of_template(found, path.relative_to(ROOT).as_posix(), path.read_text("utf-8"), takers)
-    for path in sorted(SCRIPTS.glob("*.js")):
+    _of_declarations(found)
+    for path in sorted(script_words.FOLDER.glob("*.js")):
         _of_script(found, path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
     return found
 
 
 def _modules() -> list[Path]:
     return sorted(path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
+
+
+# -- what is declared -------------------------------------------------------------------------------------------------
+
+
+def _of_declarations(found: Found) -> None:
+    """What settings, record types and their keys are called."""
+    for setting in settings.SETTINGS:
+        for text in filter(None, (setting.help, setting.unit)):
+            found.add("server/settings.py", text)
+    for record_type in registry.load():
+        where = f"record types, {record_type.uri}"
+        for name in record_type.label_names:
+            found.add(where, name)
+        keys = [str(each["key"]) for each in describe.keys(record_type)]
+        behind = {f"{each.prefix}_id" for each in record_type.nested}
+        names = (*(each for each in keys if "__" not in each and each not in behind), *record_type.nested_by_prefix)
+        for name in map(sheet.named, names):
+            if _LETTERS.search(name):
+                found.add(where, name)
 
 
 # -- who takes messages ------------------------------------------------------------------------------------------------
@@ -155,10 +174,8 @@ def _of_template(found: Found, where: str, source: str, takers: Takers) -> None:
 
 
 def _of_script(found: Found, where: str, source: str) -> None:
-    for one, many in _PLURAL_CALL.findall(source):
-        found.add(where, ast.literal_eval(one), ast.literal_eval(many))
-    for message in _CALL.findall(source):
-        found.add(where, ast.literal_eval(message))
+    for message in script_words.messages(source):
+        found.add(where, message)
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import is_whole
 from server.errors import BadQuery, Invalid, NotFound
-from server.translation import _
+from server.translation import _, in_sentence
 
 MAX_CHOICES = 500  # of a list to choose from
 MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
@@ -126,7 +126,7 @@ def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
     """The stored values of a record. Raises AdminOnly, NotFound."""
     found = records.stored(visit.ctx, uri, [id])
     if not found:
-        name = visit.service.registry.type(uri).label_names[0].lower()
+        name = in_sentence(visit.service.registry.type(uri).label_names[0])
         raise NotFound(_("There is no {name} {id} any more.", name=name, id=id))
     return found[0]
 

@@ -8,7 +8,7 @@ from console.ui import ChooserOptions, Option
 from console.visit import Visit
 from server.contexts import APP
 from server.errors import Invalid
-from server.translation import _
+from server.translation import _, in_sentence
 
 NAME = "owner"  # under which they are looked up, in place of a record type
 TYPES = ("group", "role", "worker")
@@ -37,7 +37,7 @@ def choosable(visit: Visit, chosen: str) -> ChooserOptions:
 
 def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]:
     """(id, label) of those whose names have every word, and how many do."""
-    kinds = {visit.service.registry.type(uri).label_names[0].lower() for uri in TYPES}
+    kinds = {in_sentence(visit.service.registry.type(uri).label_names[0]) for uri in TYPES}
     words = [word for word in q.split() if word.rstrip(":").lower() not in kinds]
     listed: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
     total = len(listed)
@@ -60,7 +60,7 @@ def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
         return EVERYBODY.partition(":")[0], 0
     for uri in TYPES:
         record_type = visit.service.registry.type(uri)
-        if named and named[1].lower() == record_type.label_names[0].lower():
+        if named and named[1].lower() == in_sentence(record_type.label_names[0]):
             return record_type.context, int(named[2])
     raise Invalid(_("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
 

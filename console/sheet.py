@@ -17,6 +17,7 @@ from server.records.shared import custom, paths
 from server.records.shared.custom import FieldDefinition
 from server.records.shared.forms import MOST
 from server.records.traits import Avatars
+from server.translation import shown
 
 LABEL = "_label"
 BLOCK_CHARS = 160  # a text of more stands below its name
@@ -187,7 +188,7 @@ def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:
 def link(registry: Registry, type: str, id: int, label: object) -> Link:
     """The way to another record; without a path to one that who asks may not read, which has no label then."""
     found = registry.find(type)
-    type_label = found.label_names[0] if found else type
+    type_label = shown(found.label_names[0]) if found else type
     if found is None or label is None or not found.operations["retrieve"]:
         return Link(f"{type_label} {id}", type_label, "")
     return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id))

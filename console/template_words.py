@@ -14,6 +14,7 @@ from typing import Any
 from tornado.escape import xhtml_escape
 from tornado.template import Loader, Template
 
+from console import script_words
 from server import translation
 
 INLINE = frozenset("a abbr b bdi cite code em i kbd mark q samp small span strong sub sup time var".split())
@@ -24,7 +25,7 @@ SPOKEN = frozenset("aria-label title placeholder alt data-busy data-waits data-l
 # Components that are a value in a sentence; others stand by themselves.
 _VALUES = re.compile(r"ui\.(when|moment|number|counted|breakable|bytes_text|distance)\(")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-_TOKEN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->|</?[A-Za-z]|[<{]|[^<{]+", re.DOTALL)
+_TOKEN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->|<![a-z]+[^>]*>|</?[A-Za-z]|[<{]|[^<{]+", re.DOTALL)
 _EXPRESSION = re.compile(r"\{\{(.*?)\}\}|\{%\s*raw\s+(.*?)%\}", re.DOTALL)
 _ATTRIBUTE = re.compile(r'([a-z-]+)="([^"]*)"')
 _WORD = re.compile(r"[A-Za-z]\w*")
@@ -75,6 +76,10 @@ class Spoken:
     def text(self, message: str) -> str:
         """A message without anything to fill in."""
         return self._messages.get(message, message)
+
+    def scripts(self) -> str:
+        """What scripts say, as JSON."""
+        return script_words.as_json(self.catalog)
 
     def fill(self, message: str, **values: object) -> str:
         """A message with values, which are not escaped: whoever shows it does that."""
@@ -222,7 +227,7 @@ def _other(text: str) -> TemplatePiece:
     if text.startswith("{%"):
         is_value = re.match(r"\{%\s*raw\s", text) is not None and _VALUES.search(text) is not None
         return TemplatePiece("value" if is_value else "other", text)
-    return TemplatePiece("other" if text.startswith(("{#", "<!--")) else "text", text)
+    return TemplatePiece("other" if text.startswith(("{#", "<!")) else "text", text)
 
 
 def _runs(pieces: list[TemplatePiece]) -> Iterator[TemplatePiece | list[TemplatePiece]]:

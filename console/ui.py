@@ -18,7 +18,7 @@ from console.locales import Locale
 from console.navigation import PLACES, NavigationItem, here, open_to, rail
 from console.page_response import fragment
 from console.visit import FORM_TOKEN, Visit
-from server import times
+from server import times, translation
 from server.access.actor import Actor
 from server.desk.pictures import drawn
 from server.people import form_drafts
@@ -524,6 +524,11 @@ def _javascript(visit: Visit, each: Sample) -> str:
     elif each.fields:
         options += f", body: new URLSearchParams({fields})"
     return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
+
+
+def in_sentence(name: str) -> str:
+    """The name of a record type inside of a sentence."""
+    return translation.in_sentence(name)
 
 
 def shell(text: str) -> str:

@@ -107,6 +107,15 @@ def shown(text: str) -> str:
     return _spoken.get().messages.get(text, text)
 
 
+def in_sentence(name: str) -> str:
+    """The name of a record type inside of a sentence: English writes it small there, others as they write it always.
+
+    >>> in_sentence("OAuth App"), in_sentence("Mail Transports")
+    ('oauth app', 'mail transports')
+    """
+    return name.lower() if _spoken.get().is_source else shown(name)
+
+
 def shown_mark(text: str) -> str:
     """A text that was marked by N_ translated, another as it is: where both words and people's names are shown."""
     return shown(text) if isinstance(text, Marked) else text

@@ -16,7 +16,7 @@ from server.access import totp
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 
 ISSUER = N_("Helpdesk")
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
@@ -91,7 +91,7 @@ def end_session(visit: Visit) -> PageResponse:
 def end_sessions(visit: Visit) -> PageResponse:
     """Sign out everywhere else."""
     count = sign_in.end_sessions(visit.ctx, but=visit.who.id, peer=visit.peer)
-    visit.tell(_("{count} other device{are} signed out.", count=count, are=" is" if count == 1 else "s are"))
+    visit.tell(ngettext("{count} other device is signed out.", "{count} other devices are signed out.", count))
     return see("/account#sessions")
 
 

@@ -18,7 +18,7 @@ from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
-from server.translation import N_, _, ngettext
+from server.translation import N_, _, in_sentence, ngettext, shown, sort_key
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -304,25 +304,25 @@ def _deleted(visit: Visit) -> dict[str, Any]:
     """The fields that can come back, with the names of their types."""
     found = deleted_fields.list_deleted_fields(visit.ctx)
     types = {each.record["context"]: visit.service.registry.find(each.record["context"]) for each in found}
-    names = {context: each.label_names[1] if each else context for context, each in types.items()}
+    names = {context: shown(each.label_names[1]) if each else context for context, each in types.items()}
     return {"deleted": found, "names": names, "kinds": KINDS, "most": MAX_COUNTED}
 
 
 def _types(visit: Visit) -> list[RecordType]:
     """The types that can have custom fields, by name."""
     found = [each for each in visit.service.registry if each.has(CustomFields)]
-    return sorted(found, key=lambda each: each.label_names[1].lower())
+    return sorted(found, key=lambda each: in_sentence(each.label_names[1]))
 
 
 def _type_choices(visit: Visit) -> list[tuple[str, str]]:
-    return [(each.uri, each.label_names[1]) for each in _types(visit)]
+    return [(each.uri, shown(each.label_names[1])) for each in _types(visit)]
 
 
 def _type(visit: Visit, name: str) -> RecordType:
     """Raises NotFound for an unknown type, Invalid for one without custom fields."""
     found = visit.service.registry.type(name)
     if not found.has(CustomFields):
-        raise Invalid(_("{label_names} have no custom fields.", label_names=found.label_names[1]))
+        raise Invalid(_("{label_names} have no custom fields.", label_names=shown(found.label_names[1])))
     return found
 
 
@@ -371,18 +371,34 @@ def _form(
 ) -> PageResponse:  # fmt: skip
     registry = visit.service.registry
     own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
-    sets = [(id, f"{label} (fieldset)") for id, label in own]
-    shown = renaming or Form.of({"option": "", "new_name": ""})
+    sets = [(id, _("{name} (fieldset)", name=label)) for id, label in own]
+    renamed = renaming or Form.of({"option": "", "new_name": ""})
     options = [(each, each) for each in form.get("options").splitlines()] if field else []
     return render(
-        visit, "field.html", max(form.status, shown.status), form=form, renaming=shown, field=field, kind=kind,
-        kind_name=KINDS[kind], note=NOTES[kind], labels=LABELS, record_type=record_type, params=PARAMS.get(kind, ()),
-        sets=[("0", f"every {record_type.label_names[0].lower()}"), *sets], options=options,
-        targets=sorted(((each.uri, each.label_names[1]) for each in registry), key=lambda each: each[1].lower()),
-        currencies=lists.choices(visit, "currency") if kind == "Y" else [], back=_list_path(record_type),
-        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0, most=MAX_COUNTED,
-        max_options=MAX_OPTIONS, max_decimals=MAX_DECIMALS,
-    )  # fmt: skip
+        visit,
+        "field.html",
+        max(form.status, renamed.status),
+        form=form,
+        renaming=renamed,
+        field=field,
+        kind=kind,
+        kind_name=KINDS[kind],
+        note=NOTES[kind],
+        labels=LABELS,
+        record_type=record_type,
+        params=PARAMS.get(kind, ()),
+        sets=[("0", _("every {type}", type=in_sentence(record_type.label_names[0]))), *sets],
+        options=options,
+        targets=sorted(
+            ((each.uri, shown(each.label_names[1])) for each in registry), key=lambda each: sort_key(each[1])
+        ),
+        currencies=lists.choices(visit, "currency") if kind == "Y" else [],
+        back=_list_path(record_type),
+        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0,
+        most=MAX_COUNTED,
+        max_options=MAX_OPTIONS,
+        max_decimals=MAX_DECIMALS,
+    )
 
 
 def _stored_set(found: dict[str, Any]) -> Form:

@@ -45,7 +45,7 @@ LABELS = {
 }
 FLAGS = ("is_private", "is_default")
 PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
-SENDERS = N_("mailTransport.id:>0")  # the search of addresses that replies can come from
+SENDERS = "mailTransport.id:>0"  # the search of addresses that replies can come from
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
 MAX_NAMED = 60  # people of one group by name

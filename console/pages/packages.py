@@ -27,7 +27,7 @@ from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.records.shared.custom_types import CustomType
-from server.translation import N_, _
+from server.translation import N_, _, shown
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
@@ -197,7 +197,7 @@ def show_past(visit: Visit) -> PageResponse:
         record_type = registry.find(context)
         is_there = (context, id) in there
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
-        name = record_type.label_names[0] if record_type is not None else context
+        name = shown(record_type.label_names[0]) if record_type is not None else context
         made.append((ImportedRecord(name, uid, label, f"{base}{id}" if base else "", {}), is_there))
         if record_type is not None and is_there and record_type.uri in exporting.EXPORTED:
             references.append(f"{record_type.uri}:{id}")
@@ -315,7 +315,7 @@ def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[Imported
     found = []
     for context, made in imported.records.items():
         record_type = registry.find(context)
-        name = record_type.label_names[0] if record_type is not None else context
+        name = shown(record_type.label_names[0]) if record_type is not None else context
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         for uid, each in made.items():
             secret = str(each.get(SECRET) or "") if is_there else ""
@@ -375,6 +375,6 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     form.values["type"] = uri
     return render(
         visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,
-        types=sorted(((each.uri, each.label_names[1]) for each in types), key=lambda each: each[1].lower()),
+        types=sorted(((each.uri, shown(each.label_names[1])) for each in types), key=lambda each: each[1].lower()),
         most=exporting.MAX_EXPORTED, shown=MAX_FOUND,
     )  # fmt: skip

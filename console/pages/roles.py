@@ -18,7 +18,7 @@ from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.people import accounts
 from server.records.base import RecordType
-from server.translation import N_, _, shown
+from server.translation import N_, _, in_sentence, shown
 
 URI = "role"
 BASE = "/admin/people/roles"
@@ -37,7 +37,7 @@ GRANTS = {"": "nothing", "itemized": N_("some privileges"), "all": N_("every pri
 MAX_MEMBERS = 20  # shown by name
 TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
 # What an operation is called in a sentence.
-VERBS = {"create": "create", "update": "change", "delete": "delete"}
+VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _granted(visit: Visit) -> list[TypePrivileges]:
         operations = [name for name in contexts.PRIVILEGED if "privilege" in getattr(each.access, name)]
         if operations and each.context:
             privileges = {name: f"contexts.{each.context}.{name}" for name in operations}
-            found.append(TypePrivileges(each.label_names[1], each.uri, privileges, _also(each)))
+            found.append(TypePrivileges(shown(each.label_names[1]), each.uri, privileges, _also(each)))
     return sorted(found, key=lambda each: each.name.lower())
 
 
@@ -200,7 +200,7 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
     if operation not in VERBS:
         form.fail("operation", "Choose one of the list.")
         return []
-    does = f"{shown(VERBS[operation])} {shown(record_type.label_names[1].lower())}"
+    does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
     who = accounts.rights_of(visit.ctx, worker["id"])
     if who is None:
         return [("err", _("{name} is deactivated, and may do nothing.", name=name))]

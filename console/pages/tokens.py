@@ -17,7 +17,7 @@ from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
-from server.translation import N_, _
+from server.translation import N_, _, ngettext
 from server.web import reach
 from server.web.routes import ENDPOINTS
 
@@ -81,7 +81,7 @@ def show_revoke_all(visit: Visit) -> PageResponse:
 def revoke_all(visit: Visit) -> PageResponse:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
-    visit.tell(_("{count} token{work} no more.", count=count, work=" works" if count == 1 else "s work"))
+    visit.tell(ngettext("{count} token is revoked.", "{count} tokens are revoked.", count))
     return see(f"{BASE}#tokens")
 
 

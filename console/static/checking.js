@@ -1,5 +1,6 @@
 // Texts of several lines that are looked at while somebody types: what is wrong is told in a list below them.
 import { all, ask, calmly } from "./page.js";
+import { t } from "./say.js";
 
 for (const told of all("[data-checks]")) {
   const text = document.getElementById(told.dataset.checks);
@@ -10,7 +11,7 @@ for (const told of all("[data-checks]")) {
     document.getElementById(`${text.id}-error`)?.remove(); // it was about what stood there before
     told.replaceChildren(...found.mistakes.map(([line, reason]) => {
       const item = document.createElement("li");
-      item.textContent = `Line ${line} ${reason}.`;
+      item.textContent = t("Line {line} {reason}.", { line, reason });
       return item;
     }));
   }, 400);

@@ -1,6 +1,7 @@
 // A line with a list below it that the keyboard walks through: the jump to anything, fields that take one record, and
 // long lists to choose from.
 import { all, calmly, isPlain } from "./page.js";
+import { t } from "./say.js";
 
 const MOST = 200; // of a long list, shown at once
 let made = 0;
@@ -13,7 +14,7 @@ function combobox(input, find, take, isSettled) {
   list.id = `options-${++made}`;
   list.className = "options";
   list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", input.labels[0]?.textContent ?? "Choices");
+  list.setAttribute("aria-label", input.labels[0]?.textContent ?? t("Choices"));
   list.hidden = true;
   const told = document.createElement("p");
   told.className = "unseen";
@@ -85,9 +86,9 @@ function combobox(input, find, take, isSettled) {
       item.addEventListener("click", () => choose(place));
       return item;
     }));
-    if (found === null) tell("The server does not answer; type again in a moment.");
-    else if (options.length) tell(`${options.length} found.`, false);
-    else tell("Nothing has that name.");
+    if (found === null) tell(t("The server does not answer; type again in a moment."));
+    else if (options.length) tell(t("{count} found.", { count: options.length }), false);
+    else tell(t("Nothing has that name."));
     list.hidden = !options.length;
     set("aria-expanded", String(!list.hidden));
     mark(text && options.length ? 0 : options.findIndex((each) => each.isNow));
@@ -179,7 +180,7 @@ for (const list of all("[data-search-options]")) {
     take,
     () => input.value === chosen(),
   );
-  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : "Choose one of the list."));
+  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one of the list.")));
   input.addEventListener("blur", () => {
     const text = input.value.trim().toLowerCase();
     const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);

@@ -1,5 +1,6 @@
 // Buttons that copy a text, and the warning before a secret that was not copied is left behind.
 import { all, say } from "./page.js";
+import { t } from "./say.js";
 
 const uncopied = new Set();
 
@@ -18,7 +19,7 @@ for (const block of all(".prose pre").filter((each) => !each.closest(".shows")))
   const box = document.createElement("div");
   const button = document.createElement("button");
   box.className = "snippet";
-  Object.assign(button, { type: "button", className: "small", textContent: "Copy", ariaLabel: "Copy these lines" });
+  Object.assign(button, { type: "button", className: "small", textContent: t("Copy"), ariaLabel: t("Copy these lines") });
   button.dataset.copy = block.textContent;
   block.replaceWith(box);
   box.append(block, button);
@@ -31,11 +32,11 @@ for (const button of all("[data-copy]")) {
     try {
       await copy(button.dataset.copy);
       uncopied.delete(button);
-      button.textContent = "Copied";
-      setTimeout(() => (button.textContent = "Copy"), 2000);
-      say("Copied.");
+      button.textContent = t("Copied");
+      setTimeout(() => (button.textContent = t("Copy")), 2000);
+      say(t("Copied."));
     } catch {
-      say("The browser did not let this be copied; select the text instead.");
+      say(t("The browser did not allow copying. Select the text instead."));
     }
     button.focus();
   });

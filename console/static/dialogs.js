@@ -1,5 +1,6 @@
 // Dialogs, questions before what cannot be undone, menus that close, the summary that is read first.
 import { all } from "./page.js";
+import { t } from "./say.js";
 
 for (const button of all("[data-open]")) {
   button.hidden = false;
@@ -13,7 +14,7 @@ addEventListener("submit", (event) => {
   if (!asked || form.dataset.sure) return;
   event.preventDefault();
   document.getElementById("confirm-text").textContent = asked;
-  const verb = event.submitter?.textContent.replace("…", "").trim() || "Continue";
+  const verb = event.submitter?.textContent.replace("…", "").trim() || t("Continue");
   question.querySelector("[value=yes]").textContent = verb;
   question.returnValue = "";
   question.showModal();

@@ -1,5 +1,6 @@
 // What is typed into a form with a mark is kept on the server a second after the last key; while that cannot be, here.
 import { all, formToken } from "./page.js";
+import { t } from "./say.js";
 
 const worker = document.documentElement.dataset.worker ?? "";
 const mine = `draft:${worker}:`;
@@ -49,8 +50,8 @@ function mark(form, key) {
     clearTimeout(timer);
     timer = 0;
     going = keep(key, JSON.stringify(typed(form))).then((isKept) => {
-      told.textContent = isKept ? "Kept as a draft; not saved yet." : isKept === null
-        ? "Kept in this browser; the server does not answer." : "Too large to be kept as a draft; save it before you leave.";
+      told.textContent = isKept ? t("Kept as a draft; not saved yet.") : isKept === null
+        ? t("Kept in this browser; the server does not answer.") : t("Too large to be kept as a draft; save it before you leave.");
       going = null;
     });
   };

@@ -3,6 +3,7 @@
 import { all, ask, calmly, say } from "./page.js";
 import { paint } from "./paint.js";
 import { complete } from "./words.js";
+import { t } from "./say.js";
 
 let last = null; // the editor that was used last
 
@@ -55,7 +56,7 @@ for (const box of all("[data-editor]")) {
       const link = document.createElement("a");
       link.href = `#${text.id}`;
       link.dataset.line = line;
-      link.textContent = `Line ${line}`;
+      link.textContent = t("Line {line}", { line });
       item.append(link, `: ${reason}`);
       return item;
     }));
@@ -103,7 +104,7 @@ const stop = document.querySelector("[data-stop]");
 const runs = "[value=simulate], [value=run], [value=resume], [value=keep], [name=at], [name=example]:not([form])";
 async function halt() {
   const answer = await fetch(stop.form.action, { method: "POST", body: new URLSearchParams(new FormData(stop.form)) });
-  if (answer.ok) say("It stops after the command that it is at.");
+  if (answer.ok) say(t("The run stops after its current command."));
   else if (!stop.hidden) setTimeout(halt, 500); // it has not begun yet
 }
 if (stop) {

@@ -1,5 +1,6 @@
 // Times that tell what they were understood as, the zone and the clock of the browser, rows in order, forms that are not left by accident.
 import { all, ask, calmly } from "./page.js";
+import { t } from "./say.js";
 
 for (const field of all("[data-time]")) {
   const shown = field.closest(".field").querySelector(".understood");
@@ -17,7 +18,8 @@ for (const field of all("[data-time]")) {
 const clock = document.querySelector("[data-clock]");
 const apart = clock ? Math.round(Math.abs(Date.now() / 1000 - clock.dataset.clock)) : 0;
 if (apart > 60) {
-  clock.querySelector("output").textContent = apart < 7200 ? `${Math.round(apart / 60)} minutes` : `${Math.round(apart / 3600)} hours`;
+  clock.querySelector("output").textContent = apart < 7200
+    ? t("{count} minutes", { count: Math.round(apart / 60) }) : t("{count} hours", { count: Math.round(apart / 3600) });
   clock.hidden = false;
 }
 
@@ -28,7 +30,7 @@ if (zone && (!zone.value || zone.value === "UTC")) zone.value = Intl.DateTimeFor
 for (const body of all("[data-order]")) {
   let dragged = null;
   for (const row of body.rows.length > 1 ? body.rows : []) {
-    const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: "Drag", textContent: "⠿" });
+    const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: t("Drag"), textContent: "⠿" });
     handle.setAttribute("aria-hidden", "true");
     row.querySelector("form").before(handle);
     handle.addEventListener("dragstart", (event) => {

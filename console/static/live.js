@@ -1,6 +1,7 @@
 // Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
 // is asked for here does not keep a login alive.
 import { all } from "./page.js";
+import { t } from "./say.js";
 
 const PAUSE = 1000; // between two looks, however much is new
 const AGAIN = 2000; // until a stream that was refused is asked for again, and up to LONGEST after further ones
@@ -35,12 +36,12 @@ for (const part of all("[data-live]")) {
   async function look() {
     timer = 0;
     if (!isNew || !isOn()) return;
-    if (isRead()) return tell("Resting while you read.");
+    if (isRead()) return tell(t("Resting while you read."));
     isNew = false;
     looked = Date.now();
     try {
       await renew();
-      tell("Live.");
+      tell(t("Live."));
     } catch {
       isNew = true; // the stream tells whether we are still connected
     }
@@ -68,14 +69,14 @@ for (const part of all("[data-live]")) {
     stream = new EventSource(`${part.dataset.live}?since=${part.dataset.last}`);
     stream.addEventListener("open", () => {
       wait = AGAIN;
-      if (!isNew) tell("Live.");
+      if (!isNew) tell(t("Live."));
     });
     stream.addEventListener("message", () => {
       isNew = true;
       soon();
     });
     stream.addEventListener("error", () => {
-      if (isOn()) tell("Not connected; trying again.");
+      if (isOn()) tell(t("Not connected; trying again."));
       if (stream?.readyState !== EventSource.CLOSED) return; // it connects again by itself
       retry = setTimeout(follow, wait);
       wait = Math.min(wait * 2, LONGEST);

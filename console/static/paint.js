@@ -3,6 +3,7 @@
 // it is: one that is too long is left plain.
 import { calmly } from "./page.js";
 import { above, meaning } from "./words.js";
+import { t } from "./say.js";
 
 const LONGEST = 100000; // characters
 const OUTLINED = 300; // lines of an outline
@@ -48,7 +49,7 @@ function outline(box, text) {
   const details = document.createElement("details");
   const summary = document.createElement("summary");
   const list = document.createElement("ul");
-  summary.textContent = "Outline";
+  summary.textContent = t("Outline");
   list.className = "plain-list";
   details.append(summary, list);
   function draw() {

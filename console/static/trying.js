@@ -1,5 +1,6 @@
 // "Test now" of a token that was just made: the request goes out from here, with the token that stands on the page.
 import { all } from "./page.js";
+import { t } from "./say.js";
 
 for (const button of all("[data-try-token]")) {
   button.hidden = false;
@@ -13,11 +14,12 @@ for (const button of all("[data-try-token]")) {
       const answer = await fetch(button.dataset.path, { headers: { Authorization: `Bearer ${token}` }, credentials: "omit" });
       const text = await answer.text();
       const found = read(text);
-      said.textContent = answer.ok && found._label ? `It works: you are ${found._label}.` : `It does not work (${answer.status}): ${found.message ?? text}`;
+      said.textContent = answer.ok && found._label ? t("Works: you are signed in as {name}.", { name: found._label })
+        : t("Does not work ({status}): {reason}", { status: answer.status, reason: found.message ?? text });
       shown.textContent = found === NOTHING ? text : JSON.stringify(found, null, 2);
       shown.hidden = false;
     } catch (error) {
-      said.textContent = `No answer: ${error.message}`;
+      said.textContent = t("No answer: {reason}", { reason: error.message });
     }
   });
 }

@@ -1,4 +1,5 @@
 // Completes words of scripts and policies while they are typed, from a list that a page gives as JSON.
+import { t } from "./say.js";
 
 const words = new Map(); // by address: the list, on its way or there
 const word = /[\w.@/-]*$/;
@@ -135,7 +136,7 @@ export function complete(box, text) {
   popup.className = "popup";
   popup.id = `${text.id}-words`;
   popup.setAttribute("role", "listbox");
-  popup.setAttribute("aria-label", "Words that fit");
+  popup.setAttribute("aria-label", t("Words that fit"));
   popup.hidden = true;
   count.className = "unseen";
   count.setAttribute("role", "status");
@@ -206,7 +207,7 @@ export function complete(box, text) {
     }));
     popup.hidden = false;
     text.setAttribute("aria-controls", popup.id);
-    count.textContent = `${shown.length} ${shown.length === 1 ? "word fits" : "words fit"}`;
+    count.textContent = shown.length === 1 ? t("1 word fits") : t("{count} words fit", { count: shown.length });
     place();
     choose(0);
   }

@@ -144,7 +144,7 @@ def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browse
         token = page.evaluate("navigator.clipboard.readText()")
         assert token.startswith("svc_at_") and violations(page) == []
         page.get_by_role("button", name="Test now").click()
-        expect(page.locator("#said")).to_have_text(re.compile("It works: you are Nora .+"))
+        expect(page.locator("#said")).to_have_text(re.compile("Works: you are signed in as Nora .+"))
         lines = page.locator("#answer").text_content().split("\n")
         assert lines[0] == "{" and f'  "id": {nora.ids["nora"]},' in lines, lines[:3]
         page.get_by_role("button", name="Copy Refresh token").click()

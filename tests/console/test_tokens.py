@@ -184,7 +184,7 @@ def test_a_token_is_made_by_keyboard_alone_and_leaving_it_asks_once(phone: Page,
     assert violations(phone) == [] and not is_sideways(phone)
     phone.get_by_role("button", name="Test now").focus()
     phone.keyboard.press("Enter")
-    expect(phone.get_by_text("It does not work (403)")).to_be_visible()
+    expect(phone.get_by_text("Does not work (403)")).to_be_visible()
     expect(phone.locator("#answer")).to_contain_text("the scope 'me' does")
     asked: list[str] = []
     phone.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))

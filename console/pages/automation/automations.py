@@ -63,7 +63,7 @@ ENDINGS = {
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
 RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
 RUN_CODE, CODE_CHARS = "run_code", 40
-REFUSED = N_("the policy does not let ")  # how the error of a step begins that the policy refused
+REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
 BLANK = [("", N_("not given")), ("yes", "yes"), ("no", "no")]
 
 

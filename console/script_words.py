@@ -1,0 +1,35 @@
+"""What scripts say: the messages of static/*.js, which pages hand to them in the language of who reads.
+
+Source: ours."""
+
+import ast
+import json
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+
+from server.translation import Catalog
+
+FOLDER = Path(__file__).resolve().parent / "static"
+_CALL = re.compile(r'\bt\(\s*("(?:[^"\\]|\\.)*")\s*[,)]')
+
+
+def messages(source: str) -> list[str]:
+    """The messages of a script: what its calls `t("…")` name."""
+    return [ast.literal_eval(each) for each in _CALL.findall(source)]
+
+
+@cache
+def _all() -> tuple[str, ...]:
+    found = (each for path in sorted(FOLDER.glob("*.js")) for each in messages(path.read_text("utf-8")))
+    return tuple(dict.fromkeys(found))
+
+
+@lru_cache(64)
+def _translated(catalog: tuple[tuple[str, str], ...]) -> str:
+    return json.dumps(dict(catalog), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def as_json(catalog: Catalog) -> str:
+    """What scripts say in a language, as JSON that may stand in a page: {English: translated}."""
+    return _translated(tuple((each, catalog.messages[each]) for each in _all() if each in catalog.messages))

@@ -1,0 +1,6 @@
+// What scripts say, in the language of the page: the page brings the messages that are not English.
+const held = document.getElementById("messages");
+const messages = held ? JSON.parse(held.textContent) : {};
+
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+export const t = (text, values = {}) => filled(messages[text] ?? text, values);
