@@ -20,7 +20,9 @@ sys.path.insert(0, str(ROOT))
 
 from console import script_words, sheet, template_words  # noqa: E402
 from server import settings, translation  # noqa: E402
+from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402
+from server.records.shared import custom  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
 TEMPLATES = ROOT / "console" / "templates"
@@ -74,6 +76,8 @@ def _of_declarations(found: Found) -> None:
     for setting in settings.SETTINGS:
         for text in filter(None, (setting.help, setting.unit)):
             found.add("server/settings.py", text)
+    for text in (*custom.KINDS.values(), *rules.REASONS.values()):
+        found.add("server/records/shared/custom.py", text)
     for record_type in registry.load():
         where = f"record types, {record_type.uri}"
         for name in record_type.label_names:

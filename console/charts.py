@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from console.page_response import fragment
+from server.translation import Words, shown
 
 HEIGHT = 100  # of a plot, in its own units; a browser stretches it
 SLOT = 10  # that a day, or another place on the axis, is wide
@@ -16,7 +17,7 @@ GAP = 2  # between slots
 class Series:
     """The numbers of one kind, one for each place on the axis."""
 
-    label: str
+    label: Words
     values: Sequence[int]
 
 
@@ -34,7 +35,7 @@ def top_of(most: int) -> int:
         power *= 10
 
 
-def columns(title: str, places: Sequence[str], series: Sequence[Series]) -> str:
+def columns(title: Words, places: Sequence[str], series: Sequence[Series]) -> str:
     """Columns beside each other, as tall as their values. places: what stands on the axis."""
     top = top_of(max((value for each in series for value in each.values), default=0))
     width = (SLOT - GAP) / max(len(series), 1)
@@ -45,16 +46,16 @@ def columns(title: str, places: Sequence[str], series: Sequence[Series]) -> str:
         if value
     ]
     return fragment(
-        "parts/chart.html", title=title, places=places, series=series, bars=bars, top=top, height=HEIGHT,
-        width=SLOT * len(places), totals=[(each.label, sum(each.values)) for each in series],
+        "parts/chart.html", title=shown(title), places=places, series=series, bars=bars, top=top, height=HEIGHT,
+        width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
     )  # fmt: skip
 
 
-def rows(title: str, found: Sequence[tuple[str, int, str]]) -> str:
+def rows(title: Words, found: Sequence[tuple[str, int, str]]) -> str:
     """One bar below the other, with its name and number: (name, value, where it leads)."""
     most = max((value for _, value, _ in found), default=0) or 1
     return fragment(
-        "parts/chart_rows.html", title=title,
+        "parts/chart_rows.html", title=shown(title),
         found=[(name, value, path, round(100 * value / most, 1)) for name, value, path in found],
     )  # fmt: skip
 

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from server.translation import N_
+
 SECRET = "known to both"
 STANDARD_SECRET = "whsec_" + base64.b64encode(b"known to both sides").decode()
 TOLERANCE_SECONDS = 300  # that a signed time may be off in the scripts
@@ -90,11 +92,11 @@ def _signed(key: bytes, text: str) -> bytes:
 
 
 SAMPLES: dict[str, HookSample] = {
-    "json": HookSample("JSON", _json),
-    "form": HookSample("A form", _form),
-    "push": HookSample("A push, as GitHub sends it", _push),
-    "payment": HookSample("A payment, as Stripe sends it", _payment),
-    "standard": HookSample("An event of Standard Webhooks", _standard),
+    "json": HookSample(N_("JSON"), _json),
+    "form": HookSample(N_("A form"), _form),
+    "push": HookSample(N_("A push, as GitHub sends it"), _push),
+    "payment": HookSample(N_("A payment, as Stripe sends it"), _payment),
+    "standard": HookSample(N_("An event of Standard Webhooks"), _standard),
 }
 
 _SCRIPT = """\
@@ -115,18 +117,18 @@ start:
 """
 
 CHECKS: tuple[Check, ...] = (
-    Check("A hash of the body (X-Hub-Signature-256)", "push", SECRET, _SCRIPT.format(
+    Check(N_("A hash of the body (X-Hub-Signature-256)"), "push", SECRET, _SCRIPT.format(
         set="    wanted: sha256={{request_body|hash_hmac(inputs.secret, 'sha256')}}",
         wrong="request_body is empty or request_headers.x_hub_signature_256 != wanted",
     )),
-    Check("A hash of time and body (Stripe-Signature)", "payment", SECRET, _SCRIPT.format(
+    Check(N_("A hash of time and body (Stripe-Signature)"), "payment", SECRET, _SCRIPT.format(
         set="    signed_at: {{request_headers.stripe_signature|split('t=')|last|split(',')|first}}\n"
             "    given: {{request_headers.stripe_signature|split('v1=')|last|split(',')|first}}\n"
             "    wanted: {{(signed_at ~ '.' ~ request_body)|hash_hmac(inputs.secret, 'sha256')}}\n"
             "    age: {{'now'|date('U') - signed_at}}",
         wrong=f"given != wanted or age > {TOLERANCE_SECONDS} or age < -{TOLERANCE_SECONDS}",
     )),
-    Check("Standard Webhooks", "standard", STANDARD_SECRET, _SCRIPT.format(
+    Check(N_("Standard Webhooks"), "standard", STANDARD_SECRET, _SCRIPT.format(
         set="    signed: {{request_headers.webhook_id}}.{{request_headers.webhook_timestamp}}.{{request_body}}\n"
             "    wanted: v1,{{signed|hash_hmac(inputs.secret|replace({'whsec_': ''})|base64_decode, 'sha256', true)"
             "|base64_encode}}\n"

@@ -8,7 +8,7 @@ from console.visit import Visit
 from server.errors import BadDataQuery
 from server.queries import frame
 from server.store.store_local import StoreLocal
-from server.translation import N_, _
+from server.translation import N_
 
 DAYS = 30
 PER_DAY = (
@@ -82,7 +82,7 @@ def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) ->
 def _ages(visit: Visit) -> str:
     asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
     found = [(name, lists.count(visit, "ticket", q), lists.explorer("ticket", q)) for name, q in asked]
-    return charts.rows(_("Open tickets by age"), found)
+    return charts.rows(N_("Open tickets by age"), found)
 
 
 def _span(visit: Visit, first: int, last: int) -> str:

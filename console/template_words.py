@@ -21,7 +21,7 @@ INLINE = frozenset("a abbr b bdi cite code em i kbd mark q samp small span stron
 VERBATIM = frozenset("code kbd pre samp var script style textarea".split())  # never a message by themselves
 _SKIPPED = frozenset(("pre", "script", "style", "textarea"))  # whose text is not for the ears of translators
 # Attributes that people read or hear.
-SPOKEN = frozenset("aria-label title placeholder alt data-busy data-waits data-label".split())
+SPOKEN = frozenset("aria-label title placeholder alt data-busy data-waits data-label data-confirm".split())
 # Components that are a value in a sentence; others stand by themselves.
 _VALUES = re.compile(r"ui\.(when|moment|number|counted|breakable|bytes_text|distance)\(")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -379,6 +379,10 @@ def _piece(piece: TemplatePiece) -> str:
 
 
 def _with_attributes(tag: str) -> str:
+    for found in _ATTRIBUTE.finditer(tag):
+        if found[1] in SPOKEN and "{%" not in found[2] and not _LETTERS.search(_EXPRESSION.sub("", found[2])):
+            said = _EXPRESSION.sub(lambda each: f"{{{{ {_translating((each[1] or each[2]).strip())} }}}}", found[2])
+            tag = tag.replace(found[0], f'{found[1]}="{said}"', 1)
     for whole, message in _spoken_attributes(tag):
         if message is not None:
             given = "".join(f", {name}={value}" for name, value in message.values.items())

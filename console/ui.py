@@ -210,7 +210,7 @@ def chooser(
     number, which scripts turn into a list that the server searches. lists.chosen_id reads what is sent. none: what
     choosing none is called, "" where one must be chosen."""
     if found.options is not None:
-        return choice(form, name, label, [*([("", none)] if none else []), *found.options], hint, **attributes)
+        return choice(form, name, label, [*([("", shown(none))] if none else []), *found.options], hint, **attributes)
     attributes |= {
         "value": found.shown, "type": "text", "data-chooser": f"/-/choose/{found.uri}", "autocomplete": "off",
         "placeholder": shown(none) or None,
@@ -524,6 +524,12 @@ def _javascript(visit: Visit, each: Sample) -> str:
     elif each.fields:
         options += f", body: new URLSearchParams({fields})"
     return f"const answer = await fetch({address}, {{{options}}});\nconsole.log(await answer.json());"
+
+
+def capital(text: Words) -> str:
+    """A word as it begins a line."""
+    told = shown(text)
+    return told[:1].upper() + told[1:]
 
 
 def in_sentence(name: str) -> str:

@@ -24,10 +24,10 @@ WARN_SECONDS = 7 * 86400  # without a backup
 MAX_TIMES = 6  # of a day, told one by one
 AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
 KEPT = (
-    ("backup_keep_last", N_("the newest {}")),
-    ("backup_keep_days", N_("the last one of {} days")),
-    ("backup_keep_weeks", N_("the last one of {} weeks")),
-    ("backup_keep_months", N_("the last one of {} months")),
+    ("backup_keep_last", N_("the newest {count}")),
+    ("backup_keep_days", N_("the last one of {count} days")),
+    ("backup_keep_weeks", N_("the last one of {count} weeks")),
+    ("backup_keep_months", N_("the last one of {count} months")),
 )
 STAGES = {
     "copying": N_("The backup is copied beside the database. The service goes on meanwhile."),
@@ -204,7 +204,7 @@ def told_times(settings: Settings) -> str:
 
 def _kept(settings: Settings) -> str:
     """The rules of what is kept, in words."""
-    rules = [told.format(getattr(settings, name)) for name, told in KEPT if getattr(settings, name)]
+    rules = [_(told, count=getattr(settings, name)) for name, told in KEPT if getattr(settings, name)]
     return ", ".join(rules)
 
 

@@ -382,7 +382,7 @@ def _form(
         renaming=renamed,
         field=field,
         kind=kind,
-        kind_name=KINDS[kind],
+        kind_name=shown(KINDS[kind]),
         note=NOTES[kind],
         labels=LABELS,
         record_type=record_type,

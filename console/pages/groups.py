@@ -44,7 +44,7 @@ LABELS = {
     "list_headers": N_("Header fields of a list"),
 }
 FLAGS = ("is_private", "is_default")
-PARTS = [(REMOVE, "none"), (MEMBER, "member"), (MANAGER, "manager")]
+PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
 SENDERS = "mailTransport.id:>0"  # the search of addresses that replies can come from
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
@@ -359,7 +359,8 @@ def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: F
         asked = SearchRequest(f"group.id:{group['id']} sort:name", PAGE_ROWS, page)
         buckets = records.search(visit.ctx, "bucket", asked)
         members = groups.members(visit.ctx, [group["id"]])[group["id"]]
-        people = [(f"{part.capitalize()}s", _names(visit, members, part)) for part in (MANAGER, MEMBER)]
+        parts = ((N_("Managers"), MANAGER), (N_("Members"), MEMBER))
+        people = [(label, _names(visit, members, part)) for label, part in parts]
     shown = bucket_form or Form.of({"bucket": ""})
     sender, searches = form.text("reply_address_id"), {"reply_address_id": SENDERS}
     has_none = is_whole(sender) and sender != "0" and not lists.count(visit, "address", f"id:{sender} {SENDERS}")
@@ -378,7 +379,7 @@ def _names(visit: Visit, members: dict[int, str], part: str) -> str:
     """Who has a part in a group, by name; of many the first ones, and how many there are besides."""
     ids = sorted(id for id, each in members.items() if each == part)
     if not ids:
-        return "none"
+        return _("none")
     named = sorted(label for _, label in lists.choices(visit, "worker", f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"))
     more = len(ids) - MAX_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")

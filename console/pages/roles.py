@@ -29,7 +29,7 @@ LABELS = {
     "reader_query_worker": N_("Who reads what it owns"), "privs_mode": N_("It grants"), "privs": N_("Privileges"),
 }  # fmt: skip
 MODES = [
-    ("", "nothing: it only owns things"),
+    ("", N_("nothing: it only owns things")),
     ("itemized", N_("the privileges that are ticked below")),
     ("all", N_("every privilege, those of record types to come as well")),
 ]
@@ -169,12 +169,12 @@ def _granted(visit: Visit) -> list[TypePrivileges]:
 def _also(record_type: RecordType) -> str:
     """What is asked of who changes a record, beside the privilege."""
     rules = {rule: None for name in contexts.PRIVILEGED for rule in getattr(record_type.access, name)}
-    return "; ".join(REASONS[rule] for rule in rules if rule in REASONS)
+    return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 
 
 def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> PageResponse:
     types = _granted(visit)
-    shown = {privilege for each in types for privilege in each.privileges.values()}
+    offered = {privilege for each in types for privilege in each.privileges.values()}
     members: list[str] = []
     total = 0
     if role is not None:
@@ -182,7 +182,7 @@ def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> PageResponse
         members, total = [each["_label"] for each in found["results"]], found["total"]
     return render(
         visit, "role.html", form.status, form=form, role=role, labels=LABELS, modes=MODES, types=types,
-        operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - shown), members=members,
+        operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - offered), members=members,
         total=total,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from server.context import Service
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.store.store_local import StoreLocal
+from server.translation import _, listed, ngettext
 from server.upkeep import checkup
 from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
@@ -62,9 +63,10 @@ class Verdict:
         >>> Verdict((Finding("disk", "problem", ""), Finding("mail", "warning", ""))).text, Verdict(()).text
         ('1 problem and 1 warning', 'all is well')
         """
-        counts = [(state, sum(each.state == state for each in self.findings)) for state in ("problem", "warning")]
-        told = [f"{count} {state}{'' if count == 1 else 's'}" for state, count in counts if count]
-        return " and ".join(told) or "all is well"
+        problems, warnings = (sum(each.state == state for each in self.findings) for state in ("problem", "warning"))
+        told = [ngettext("{count} problem", "{count} problems", problems)] if problems else []
+        told += [ngettext("{count} warning", "{count} warnings", warnings)] if warnings else []
+        return listed(told) or _("all is well")
 
 
 NOTES: StoreLocal[Notes] = StoreLocal()

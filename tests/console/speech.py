@@ -1,4 +1,4 @@
-"""A language for tests, in which every message shows that it is one: ⟦Ñew ŵebhook⟧. What stands on a page without these
+"""A language for tests, in which every message shows that it is one: ⟦New webhook⟧. What stands on a page without these
 signs was never given to a translator."""
 
 import re
@@ -13,11 +13,13 @@ LANGUAGE = "eo"
 RIGHT_TO_LEFT = "ar"
 _UNREAD = frozenset("code pre kbd samp script style textarea option".split())
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_SPOKEN = frozenset(("aria-label", "title", "placeholder", "alt", "data-label", "data-confirm"))
+BEGIN, END = "⟦", "⟧"
 
 
 def pseudo(message: str) -> str:
     """The message with its signs; its placeholders and elements stay."""
-    return f"⟦{message}⟧"
+    return f"{BEGIN}{message}{END}"
 
 
 def write(folder: Path, language: str = LANGUAGE) -> None:
@@ -34,20 +36,21 @@ def write(folder: Path, language: str = LANGUAGE) -> None:
     file.save(str(target / f"{language}.po"))
 
 
-class Said(HTMLParser):
+class _Said(HTMLParser):
     """The texts of a page: what people read, and what screen readers say."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.texts: list[str] = []
+        self.found: list[str] = []
         self._inside: list[str] = []
+        self._depth = 0
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag in _UNREAD:
             self._inside.append(tag)
         for name, value in attrs:
-            if name in ("aria-label", "title", "placeholder", "alt", "data-label", "data-confirm") and value:
+            if name in _SPOKEN and value and BEGIN not in value:
                 self._note(value)
 
     def handle_endtag(self, tag: str) -> None:
@@ -55,10 +58,17 @@ class Said(HTMLParser):
             self._inside.pop()
 
     def handle_data(self, data: str) -> None:
-        if not self._inside or self._inside[-1] == "option":
+        is_within = self._depth > 0 or BEGIN in data
+        self._depth = max(0, self._depth + data.count(BEGIN) - data.count(END))
+        if not is_within and END not in data and (not self._inside or self._inside[-1] == "option"):
             self._note(data)
 
     def _note(self, text: str) -> None:
         shown = " ".join(text.split())
         if _LETTERS.search(shown):
-            self.texts.append(shown)
+            self.found.append(shown)
+
+
+def unmarked(page: str) -> list[str]:
+    """What a page in this language says that is no message."""
+    return _Said(page).found

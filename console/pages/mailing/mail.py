@@ -29,8 +29,8 @@ BASE = "/admin/mail"
 OUTBOX, TRANSPORTS, MAILBOXES = f"{BASE}/outbox", f"{BASE}/transports", f"{BASE}/mailboxes"
 FAILED, LISTENER, PARSER = f"{BASE}/failed", f"{BASE}/listener", "/rest/parser/parse.json"
 TRANSPORT, MAILBOX = "mail_transport", "mailbox"
-KINDS = [(SMTP, "SMTP server"), (NULL, "Nowhere: takes every mail and sends none")]
-ENCRYPTIONS = [("starttls", "STARTTLS, port 587"), ("tls", "TLS, port 465"), ("none", N_("None, port 25"))]
+KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: takes every mail and sends none"))]
+ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
 PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
 BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
 BOX_FLAGS = ("is_enabled", "is_mail_kept")
@@ -490,7 +490,7 @@ def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tu
 
 
 def _accounts(visit: Visit) -> list[tuple[str, str]]:
-    return [("0", "None: use the password"), *lists.choices(visit, "connected_account")]
+    return [("0", N_("None: use the password")), *lists.choices(visit, "connected_account")]
 
 
 # -- the outbox --------------------------------------------------------------------------------------------------------
