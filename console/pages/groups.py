@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from console import lists, ui, worklist
+from console.controls import Control
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.people import TABS
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import PAGE_ROWS, quoted
@@ -26,26 +29,27 @@ from server.translation import N_, _, ngettext
 URI = "group"
 BASE = "/admin/people/groups"
 ROSTERS = "/admin/people/rosters"
-CHOSEN = {
-    "reply_address_id": "address", "reply_signature_id": "email_signature", "reply_html_template_id": "html_template",
-}  # fmt: skip
-LINES = (
-    "name", "reply_address_id", "reply_personal", "reply_to", "reply_signature_id", "reply_html_template_id",
-    "list_headers",
-)  # fmt: skip
-LABELS = {
-    "name": N_("Name"),
-    "reply_address_id": N_("Replies come from"),
-    "reply_personal": N_("Sender name"),
-    "reply_signature_id": N_("Signature"),
-    "reply_html_template_id": N_("Mail template"),
-    "is_default": N_("Default group"),
-    "reply_to": N_("Answers go to"),
-    "list_headers": N_("Header fields of a list"),
-}
-FLAGS = ("is_private", "is_default")
+FORM = RecordForm(URI, (
+    "name",
+    Control("is_private", N_("Only members read its tickets"),
+            N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
+    Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
+    Control("reply_address_id", N_("Replies come from"), query="mailTransport.id:>0"),
+    Control("reply_personal", hint=N_("Stands before the address in replies.")),
+    Control("reply_to", N_("Answers go to"),
+            N_("Instead of the address that mail comes from, and never into a ticket unless mail to it comes here. "
+               "Usually blank."), "email"),
+    Control("reply_signature_id", N_("Signature"), ""),
+    Control("reply_html_template_id", N_("Mail template"), ""),
+    Control("list_headers", N_("Header fields of a list"),
+            N_("For mail to many, one a line: List-Id: <news.desk.example>. Usually blank."), "area",
+            attributes={"rows": 2}),
+))  # fmt: skip
+BUCKET = RecordForm("bucket", (
+    Control("name", hint=""),
+    Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
+))  # fmt: skip
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
-SENDERS = "mailTransport.id:>0"  # the search of addresses that replies can come from
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
 MAX_NAMED = 60  # people of one group by name
@@ -115,17 +119,16 @@ def show_list(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new group."""
-    return _form(visit, Form.of({}), None)
+    return _form(visit, FORM.open(visit))
 
 
 @page("POST", f"{BASE}/new", "admin")
 def create(visit: Visit) -> PageResponse:
     """Make a group; who is in it comes next."""
-    form = Form.sent(visit.form, (*LINES, *FLAGS))
-    try:
-        made = records.create(visit.ctx, URI, _fields(visit, form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), None)
+    fields = FORM.open(visit)
+    made = fields.create()
+    if made is None:
+        return _form(visit, fields)
     visit.tell(_("{label} is made. Choose who is in it.", label=made["_label"]))
     return see(f"{ROSTERS}?group={made['id']}")
 
@@ -133,19 +136,17 @@ def create(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> PageResponse:
     """One group to be changed."""
-    group = lists.record(visit, URI, visit.id)
-    return _form(visit, _stored(group), group)
+    return _form(visit, FORM.open(visit, visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin")
 def save(visit: Visit) -> PageResponse:
     """Change a group."""
-    group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, (*LINES, *FLAGS))
-    try:
-        records.update(visit.ctx, URI, visit.id, _fields(visit, form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), group)
-    visit.tell(_("{name} is saved.", name=form.text("name")), visit.path, **_stored(group).sent_again())
+    fields = FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
     return see(BASE)
 
 
@@ -173,11 +174,11 @@ def delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/buckets", "admin")
 def create_bucket(visit: Visit) -> PageResponse:
     """Make a bucket in a group."""
-    group, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("bucket",))
+    form = Form.sent(visit.form, ("bucket",))
     try:
         made = records.create(visit.ctx, "bucket", {"name": form.text("bucket"), "group_id": visit.id})
     except HelpdeskError as error:
-        return _form(visit, _stored(group), group, form.refuse(error, names={"name": "bucket"}))
+        return _form(visit, FORM.open(visit, visit.id), form.refuse(error, names={"name": "bucket"}))
     visit.tell(_("The bucket {label} is made.", label=made["_label"]))
     return see(f"{BASE}/{visit.id}#buckets")
 
@@ -185,23 +186,18 @@ def create_bucket(visit: Visit) -> PageResponse:
 @page("GET", "/admin/people/buckets/{id}", "admin")
 def show_bucket(visit: Visit) -> PageResponse:
     """One bucket to be changed."""
-    bucket = lists.record(visit, "bucket", visit.id)
-    return _bucket(visit, _stored_bucket(bucket), bucket)
+    return _bucket(visit, BUCKET.open(visit, visit.id))
 
 
 @page("POST", "/admin/people/buckets/{id}", "admin")
 def save_bucket(visit: Visit) -> PageResponse:
     """Rename a bucket, or let new tickets come into it."""
-    bucket, form = lists.record(visit, "bucket", visit.id), Form.sent(visit.form, ("name", "is_default"))
-    is_default = "1" if form.get("is_default") == "1" else "0"
-    try:
-        records.update(visit.ctx, "bucket", visit.id, {"name": form.text("name"), "is_default": is_default})
-    except HelpdeskError as error:
-        return _bucket(visit, form.refuse(error), bucket)
-    visit.tell(
-        _("The bucket {name} is saved.", name=form.text("name")), visit.path, **_stored_bucket(bucket).sent_again()
-    )
-    return see(f"{BASE}/{bucket['group_id']}#buckets")
+    fields = BUCKET.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _bucket(visit, fields)
+    fields.tell_saved(_("The bucket {name} is saved.", name=saved["_label"]))
+    return see(f"{BASE}/{fields.stored['group_id']}#buckets")
 
 
 @page("POST", "/admin/people/buckets/{id}/delete", "admin")
@@ -211,7 +207,7 @@ def delete_bucket(visit: Visit) -> PageResponse:
     try:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
-        return _bucket(visit, _stored_bucket(bucket).refuse(error), bucket)
+        return _bucket(visit, BUCKET.open(visit, visit.id).refuse(error))
     visit.tell(_("The bucket {name} is deleted.", name=bucket["name"]))
     return see(f"{BASE}/{bucket['group_id']}#buckets")
 
@@ -338,41 +334,34 @@ def _mine(visit: Visit) -> str:
 # -- forms -------------------------------------------------------------------------------------------------------------
 
 
-def _fields(visit: Visit, form: Form) -> dict[str, Any]:
-    """What is stored. Raises Invalid for a name of none or of several."""
-    lines: dict[str, Any] = {name: form.text(name) for name in LINES}
-    lines |= {name: lists.chosen_id(visit, uri, lines[name], name) for name, uri in CHOSEN.items()}
-    if not lines["reply_address_id"]:
-        del lines["reply_address_id"]  # it stays, or is the service's own
-    return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
-
-
-def _stored(group: dict[str, Any]) -> Form:
-    return Form.of({name: group[name] for name in LINES} | {name: "1" if group[name] else "" for name in FLAGS})
-
-
-def _form(visit: Visit, form: Form, group: dict[str, Any] | None, bucket_form: Form | None = None) -> PageResponse:
+def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> PageResponse:
     buckets: dict[str, Any] = {"results": [], "total": 0, "page": 1}
     people: list[tuple[str, str]] = []
-    if group is not None:
+    if fields.id:
         page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-        asked = SearchRequest(f"group.id:{group['id']} sort:name", PAGE_ROWS, page)
+        asked = SearchRequest(f"group.id:{fields.id} sort:name", PAGE_ROWS, page)
         buckets = records.search(visit.ctx, "bucket", asked)
-        members = groups.members(visit.ctx, [group["id"]])[group["id"]]
+        members = groups.members(visit.ctx, [fields.id])[fields.id]
         parts = ((N_("Managers"), MANAGER), (N_("Members"), MEMBER))
         people = [(label, _names(visit, members, part)) for label, part in parts]
     shown = bucket_form or Form.of({"bucket": ""})
-    sender, searches = form.text("reply_address_id"), {"reply_address_id": SENDERS}
-    has_none = is_whole(sender) and sender != "0" and not lists.count(visit, "address", f"id:{sender} {SENDERS}")
     return render(
-        visit, "group.html", max(form.status, shown.status), form=form, bucket_form=shown, group=group,
-        buckets=buckets, labels=LABELS, people=people,
-        sender_none=_("The service's own sender") if sender in ("", "0") else "",
-        sender_hint=_("Addresses with a mail transport. The chosen one has none.") if has_none
-        else _("Addresses with a mail transport."),
-        found={name: lists.choosable(visit, uri, searches.get(name, ""), form.get(name))
-               for name, uri in CHOSEN.items()},
+        visit, "group.html", max(fields.status, shown.status), form=fields.values, bucket_form=shown,
+        fields=fields.change(_sender(visit, fields)), group=fields.stored, buckets=buckets, people=people,
     )  # fmt: skip
+
+
+def _sender(visit: Visit, fields: OpenForm) -> Control:
+    """Where replies come from: once an address is chosen it can be another one, but not none."""
+    sender, control = fields.values.text("reply_address_id"), fields.control("reply_address_id")
+    is_chosen = is_whole(sender) and sender != "0"
+    has_none = is_chosen and not lists.count(visit, "address", f"id:{sender} {control.query}")
+    hint = (
+        _("Addresses with a mail transport. The chosen one has none.")
+        if has_none
+        else _("Addresses with a mail transport.")
+    )
+    return replace(control, hint=hint, none=_("The service's own sender") if sender in ("", "0") else "")
 
 
 def _names(visit: Visit, members: dict[int, str], part: str) -> str:
@@ -391,10 +380,7 @@ def _delete(visit: Visit, form: Form) -> PageResponse:
     return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
 
 
-def _stored_bucket(bucket: dict[str, Any]) -> Form:
-    return Form.of({"name": bucket["name"], "is_default": "1" if bucket["is_default"] else ""})
-
-
-def _bucket(visit: Visit, form: Form, bucket: dict[str, Any]) -> PageResponse:
-    group = lists.record(visit, URI, bucket["group_id"])
-    return render(visit, "bucket.html", form.status, form=form, bucket=bucket, group=group)
+def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
+    group = lists.record(visit, URI, fields.stored["group_id"])
+    return render(visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored,
+                  group=group)  # fmt: skip

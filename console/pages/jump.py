@@ -37,7 +37,10 @@ KINDS = (
     RecordPages("mail_transport", N_("Mail transport"), "/admin/mail/transports/{}"),
     RecordPages("mailbox", N_("Mailbox"), "/admin/mail/mailboxes/{}"),
     RecordPages("custom_field", N_("Custom field"), "/admin/fields/{}"),
+    RecordPages("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
+    RecordPages("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
 )
+PLACES = {each.uri: each.path for each in KINDS}
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,12 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
     hits += [JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
     return hits[:MAX_HITS]
+
+
+def place_of(visit: Visit, uri: str, id: int = 0) -> str:
+    """Where administrators change such a record, or make one, "" for nowhere of its own."""
+    path = PLACES.get(uri, "") if visit.actor.is_admin else ""
+    return path.format(id or "new")
 
 
 def _fits(words: list[str], text: str) -> bool:

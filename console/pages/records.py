@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from console import record_parts, sheet
 from console.page_response import PageResponse, see
-from console.pages.jump import KINDS
+from console.pages.jump import place_of
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
@@ -31,7 +31,6 @@ MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
 TEXT_KEYS = {"message": "content", "draft": "content"}
 BADGES = {"open": ("ok", "open"), "waiting": ("warn", "waiting"), "closed": ("muted", "closed"),
           "deleted": ("err", "deleted")}  # fmt: skip
-OPEN_IN = {each.uri: each for each in KINDS}
 _NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
 
 
@@ -45,7 +44,7 @@ def show(visit: Visit) -> PageResponse:
     found = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
     own_file = sheet.file(found.keys) if record_type.uri == FILE else None
     return render(
-        visit, "record.html", found=found, place=_place(visit, found), text=found.keys.get(text_key, ""),
+        visit, "record.html", found=found, ways=_ways(visit, found), text=found.keys.get(text_key, ""),
         own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, parts=record_parts,
     )  # fmt: skip
 
@@ -120,10 +119,15 @@ def _not_listed(visit: Visit, listed: dict[str, Any]) -> str:
     return ""
 
 
-def _place(visit: Visit, found: Sheet) -> str:
-    """Where administrators change such a record, "" for nowhere."""
-    kind = OPEN_IN.get(found.type.uri)
-    return kind.path.format(found.id) if kind is not None and visit.actor.is_admin else ""
+def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
+    """{edit, delete: path}, "" where who asks may not."""
+    uri, id = found.type.uri, found.id
+    own = place_of(visit, uri, id)
+    if own:
+        return {"edit": own, "delete": ""}
+    ways = {"edit": "update", "delete": "delete"}
+    return {way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
+            for way, operation in ways.items()}  # fmt: skip
 
 
 def _to(visit: Visit, path: str) -> PageResponse:

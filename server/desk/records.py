@@ -16,8 +16,10 @@ from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import AmbiguousUpsert, BadQuery, Forbidden, Invalid, NotFound, NotOffered, Required
+from server.fields import Bit, ContextName, Id, Number, Text
 from server.records.base import Record, RecordType
-from server.records.shared.custom import definitions
+from server.records.shared.custom import definitions, shown_value, values_of
+from server.records.shared.tables import FIELDSET_USE
 from server.search.ast import Query
 from server.search.compile import SearchScope
 from server.search.parser import parse
@@ -264,6 +266,62 @@ def stored(ctx: Context, uri: str, ids: Iterable[int]) -> list[Record]:
     record_type = ctx.service.registry.type(uri)
     rows = ctx.service.store.read(lambda tx: tx.get_many(record_type.table, list(ids)))
     return [record_type.record(row) for row in rows]
+
+
+def editable(ctx: Context, uri: str, id: int) -> Record:
+    """The stored values of a record for a form, to who may change it: without secrets and what else is never returned,
+    with `custom_<id>`: a value, or a list of a kind with several, and `fieldsets`: the ids of those that it has.
+
+    Raises NotFound, Forbidden, NotOffered."""
+    record_type = _offering(ctx, uri, "update")
+
+    def read(tx: Transaction) -> Record:
+        reader = RecordReader(ctx, tx)
+        record = reader.retrieve(uri, id)
+        reader.require("update", uri, id)
+        fields, uses = definitions(tx).of(record_type.context), {"context": record_type.context, "record_id": id}
+        values = values_of(tx, fields, [record])[id]
+        customs = {f"custom_{each.id}": shown_value(each, values.get(each.id, [])) for each in fields}
+        return _returned(ctx, tx, record_type, record) | customs | {
+            "fieldsets": [row[2] for row in tx.find(FIELDSET_USE, **uses)]
+        }  # fmt: skip
+
+    return reading(ctx, read)
+
+
+def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Record) -> Record:
+    """The values that the dictionary tells, in one way or another."""
+    hidden = [name for name, field in record_type.fields.items() if isinstance(field, Text) and not field.shown]
+    told = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
+    plain = (Bit, ContextName, Id, Number)  # which hold no secret
+    return {
+        name: record[name] for name, field in record_type.fields.items()
+        if field.stored and (field.shown or isinstance(field, plain) or (name in hidden and name in told))
+    }  # fmt: skip
+
+
+def require(ctx: Context, uri: str, operation: str, id: int = 0) -> None:
+    """Raises Forbidden, NotFound, NotOffered unless the caller may create records of a type at all, or update or delete
+    this one; what values ask is not asked."""
+    _offering(ctx, uri, operation)
+
+    def read(tx: Transaction) -> None:
+        reader = RecordReader(ctx, tx)
+        if id:
+            reader.require(operation, uri, id)
+        else:
+            reader.rules.require_create(reader.registry.type(uri))
+
+    reading(ctx, read)
+
+
+def may(ctx: Context, uri: str, operation: str, id: int = 0) -> bool:
+    """Whether `require` lets the caller."""
+    try:
+        require(ctx, uri, operation, id)
+    except (Forbidden, NotFound, NotOffered):
+        return False
+    return True
 
 
 def id_of(ctx: Context, uri: str, **equals: Any) -> int:

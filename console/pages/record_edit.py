@@ -1,0 +1,132 @@
+"""Any record made, changed and deleted by who may: the form comes from its type. Types with pages of their own send
+administrators there. Source: ours; the rights are those of the operations."""
+
+from console import drafts, ui
+from console.forms import Form
+from console.lists import LABEL
+from console.page_response import PageResponse, see
+from console.pages.jump import place_of
+from console.record_form import OpenForm, RecordForm
+from console.rendering import render
+from console.routes import page
+from console.ui import Sample
+from console.visit import Visit
+from server.desk import records
+from server.errors import HelpdeskError
+from server.records.base import RecordType
+from server.records.shared import paths
+from server.translation import _
+
+FORM_BYTES = 4 * 1024 * 1024  # of texts; larger ones come by the API
+SAMPLED = 3  # fields in the request that a page tells
+
+
+@page("GET", "/records/{type}/new")
+def show_new(visit: Visit) -> PageResponse:
+    """The form for a new record. Raises NotFound, Forbidden, NotOffered."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri)
+    return see(own) if own else _form(visit, _new(visit, record_type).take_up())
+
+
+@page("POST", "/records/{type}/new", form_bytes=FORM_BYTES)
+def create(visit: Visit) -> PageResponse:
+    """Make a record."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri)
+    if own:  # which may ask for the password again
+        return see(own)
+    fields = _new(visit, record_type)
+    made = fields.create()
+    if made is None:
+        return _form(visit, fields)
+    visit.tell(_("{label} is created.", label=made[LABEL]))
+    return see(paths.record(record_type.uri, made["id"]))
+
+
+@page("GET", "/records/{type}/{id}/edit")
+def show(visit: Visit) -> PageResponse:
+    """A record to be changed. Raises NotFound, Forbidden, NotOffered."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri, visit.id)
+    return see(own) if own else _form(visit, RecordForm(record_type.uri).open(visit, visit.id).take_up())
+
+
+@page("POST", "/records/{type}/{id}/edit", form_bytes=FORM_BYTES)
+def save(visit: Visit) -> PageResponse:
+    """Change a record."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri, visit.id)
+    if own:
+        return see(own)
+    fields = RecordForm(record_type.uri).open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("{name} is saved.", name=saved[LABEL]))
+    return see(paths.record(record_type.uri, visit.id))
+
+
+@page("GET", "/records/{type}/{id}/delete")
+def show_delete(visit: Visit) -> PageResponse:
+    """Whether a record shall be deleted. Raises NotFound, Forbidden."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri, visit.id)
+    return see(own) if own else _delete(visit, record_type, Form())
+
+
+@page("POST", "/records/{type}/{id}/delete")
+def delete(visit: Visit) -> PageResponse:
+    """Delete a record."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri, visit.id)
+    if own:
+        return see(own)
+    label = records.retrieve(visit.ctx, record_type.uri, visit.id, LABEL)[LABEL]
+    try:
+        records.delete(visit.ctx, record_type.uri, visit.id)
+    except HelpdeskError as error:
+        return _delete(visit, record_type, Form().refuse(error))
+    drafts.is_saved(visit)
+    visit.tell(_("{name} is deleted.", name=label))
+    return see("/")
+
+
+def _type(visit: Visit) -> RecordType:
+    """Raises NotFound."""
+    return visit.service.registry.type(visit.arguments["type"])
+
+
+def _new(visit: Visit, record_type: RecordType) -> OpenForm:
+    """Raises Forbidden to who may create none, NotOffered."""
+    records.require(visit.ctx, record_type.uri, "create")
+    return RecordForm(record_type.uri).open(visit)
+
+
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
+    uri, name = fields.type.uri, ui.in_sentence(fields.type.label_names[0])
+    label = records.retrieve(visit.ctx, uri, fields.id, LABEL)[LABEL] if fields.id else ""
+    return render(
+        visit, "record_form.html", fields.status, form=fields.values, fields=fields, sample=_sample(fields),
+        title=_("Edit {label}", label=label) if fields.id else _("New {record}", record=name),
+        back=paths.record(uri, fields.id) if fields.id else "/",
+    )  # fmt: skip
+
+
+def _delete(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
+    uri = record_type.uri
+    label = records.retrieve(visit.ctx, uri, visit.id, LABEL)[LABEL]
+    records.require(visit.ctx, uri, "delete", visit.id)
+    sample = Sample("DELETE", f"/rest/records/{uri}/{visit.id}.json")
+    return render(visit, "record_delete.html", form.status, form=form, label=label, back=paths.record(uri, visit.id),
+                  sample=sample)  # fmt: skip
+
+
+def _sample(fields: OpenForm) -> Sample:
+    """The request that the form stands for, with the first fields of it."""
+    named = [each.name for each in fields.controls if each.kind in ("line", "email", "choice", "tick")][:SAMPLED]
+    sent = [(f"fields[{name}]", fields.before.get(name) or "0" if name.startswith("is_") else fields.before.get(name))
+            for name in named]  # fmt: skip
+    if fields.id:
+        return Sample("PUT", f"/rest/records/{fields.type.uri}/{fields.id}.json", sent)
+    return Sample("POST", f"/rest/records/{fields.type.uri}/create.json", sent)

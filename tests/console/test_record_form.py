@@ -1,0 +1,281 @@
+"""Forms of records from their fields: every type made, changed and deleted on its pages, by who may and nobody else."""
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from console.pages.jump import PLACES
+from tests.api.minimal import MINIMAL, made
+from tests.console.conftest import HOSTILE
+from tests.console.visitor import Visitor, place, text_of
+from tests.records.desk import Desk
+from tests.service import Api
+
+names = pytest.mark.parametrize
+GENERIC = sorted(set(MINIMAL) - set(PLACES))
+# What is set on every write, or counts that others keep.
+MOVING = {"updated", "updated_at", "updated_date"}
+
+
+class FormReader(HTMLParser):
+    """What a browser would send of the main form of a page: {name: value}, the ones of lists as lists."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.fields: dict[str, Any] = {}
+        self.required: set[str] = set()
+        self.errors: set[str] = set()
+        self._area = self._select = ""
+        self._is_in = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, pairs: list[tuple[str, str | None]]) -> None:
+        given = dict(pairs)
+        name = given.get("name") or ""
+        if tag == "form":
+            self._is_in = "data-guard" in given
+        if not self._is_in:
+            return
+        if name and "required" in given:
+            self.required.add(name)
+        if name and given.get("aria-invalid") == "true":
+            self.errors.add(name)
+        if tag == "input" and given.get("type") in ("checkbox", "radio"):
+            if "checked" in given:
+                self._put(name, given.get("value") or "on")
+        elif tag == "input" and name:
+            self._put(name, given.get("value") or "")
+        elif tag == "textarea":
+            self._area = name
+            self.fields[name] = ""
+        elif tag == "select":
+            self._select = name
+        elif tag == "option" and self._select and ("selected" in given or self._select not in self.fields):
+            self.fields[self._select] = given.get("value") or ""
+
+    def handle_data(self, data: str) -> None:
+        if self._area:
+            self.fields[self._area] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self.fields[self._area] = self.fields[self._area].removeprefix("\n")
+            self._area = ""
+        if tag == "select":
+            self._select = ""
+        if tag == "form":
+            self._is_in = False
+
+    def _put(self, name: str, value: str) -> None:
+        if name.endswith("[]"):
+            self.fields.setdefault(name, []).append(value)
+        else:
+            self.fields[name] = value
+
+
+def form_of(visitor: Visitor, path: str) -> FormReader:
+    answer = visitor.get(path)
+    assert answer.status_code == 200, (path, answer.status_code, text_of(answer.text)[:300])
+    return FormReader(answer.text)
+
+
+def typed(desk: Desk, values: dict[str, Any]) -> dict[str, Any]:
+    """Fields of the API as they are put into a form."""
+    values = dict(values)
+    if "sender" in values:
+        addresses, email = desk.registry.type("address"), values.pop("sender")
+        [values["sender_id"], *_] = desk.read(lambda tx: tx.first(addresses.table, email=email)) or [0]
+    if "owner__context" in values:
+        context, id = values.pop("owner__context"), values.pop("owner_id")
+        values["owner"] = f"{'svc.contexts.app' if context == 'app' else context}:{id}"
+    for name, value in values.items():
+        if name.endswith("__context") or name == "context":
+            found = desk.registry.find(str(value))
+            values[name] = found.context if found else value
+        if isinstance(value, dict):
+            values[name] = json.dumps(value)
+    return {name: str(value) for name, value in values.items()}
+
+
+def stored(desk: Desk, uri: str, id: int) -> dict[str, Any]:
+    record_type = desk.registry.type(uri)
+    row = desk.read(lambda tx: tx.get(record_type.table, id))
+    assert row is not None
+    return {name: value for name, value in record_type.record(row).items() if name not in MOVING}
+
+
+@names("uri", GENERIC)
+def test_a_record_of_every_type_is_made_and_changed_by_its_form(
+    signed_in: Visitor, nora: Api, desk: Desk, uri: str
+) -> None:
+    """What is required and missing is told at its field; a form that is saved as it is changes nothing."""
+    new = form_of(signed_in, f"/records/{uri}/new")
+    given = typed(desk, MINIMAL[uri](nora))
+    assert set(given) <= set(new.fields), set(given) - set(new.fields)
+    texts = {name for name in new.required if new.fields[name] == ""}
+    refused = signed_in.post(f"/records/{uri}/new", {**new.fields, **dict.fromkeys(texts, " ")})
+    assert refused.status_code == 422 or not texts
+    assert not texts or FormReader(refused.text).errors & texts, text_of(refused.text)[:500]
+    answer = signed_in.post(f"/records/{uri}/new", {**new.fields, **given})
+    assert answer.status_code == 303, text_of(answer.text)[:800]
+    id = int(place(answer).rpartition("/")[2])
+    assert place(answer) == f"/records/{uri}/{id}"
+    before = stored(desk, uri, id)
+    path = f"/records/{uri}/{id}/edit"
+    saved = signed_in.post(path, form_of(signed_in, path).fields)
+    assert saved.status_code == 303, text_of(saved.text)[:800]
+    assert stored(desk, uri, id) == before
+    if uri == "custom_record":  # which is a type more
+        nora.remove(uri, id).ok()
+
+
+@names("uri", sorted(PLACES))
+def test_types_with_pages_of_their_own_lead_administrators_there(
+    signed_in: Visitor, nora: Api, visitor: Visitor, uri: str
+) -> None:
+    """Also forms that are sent, since those pages may ask for the password; others may do nothing here that they may
+    not do elsewhere."""
+    own = PLACES[uri]
+    token = {"_xsrf": signed_in.token("/records/task/new")}
+    for path, there in ((f"/records/{uri}/new", own.format("new")), (f"/records/{uri}/7/edit", own.format(7)),
+                        (f"/records/{uri}/7/delete", own.format(7))):  # fmt: skip
+        assert place(signed_in.get(path)) == there
+        assert place(signed_in.post(path, token)) == there
+    visitor.sign_in("olga@desk.example")
+    if uri not in ("custom_field", "custom_fieldset"):
+        assert visitor.get(f"/records/{uri}/new").status_code == 403
+        assert visitor.send(f"/records/{uri}/new", {"name": "x"}, "/account").status_code == 403
+    visitor.send("/sign-out", page="/account")
+
+
+def test_others_make_change_and_delete_what_they_may(visitor: Visitor, nora: Api) -> None:
+    """A role of everybody grants all that roles can; what only administrators may is refused, without a button."""
+    template = made(nora, "html_template")
+    visitor.sign_in("milo@desk.example")
+    paths = ("html_template/new", f"html_template/{template}/edit", f"html_template/{template}/delete")
+    for path in paths:
+        assert visitor.get(f"/records/{path}").status_code == 403, path
+        answer = visitor.send(f"/records/{path}", {"name": "Mine"}, "/account")
+        assert answer.status_code in (403, 422) and "only" in answer.text.lower(), path
+    assert nora.record("html_template", template)["name"] == "Letter"
+    page = visitor.get(f"/records/html_template/{template}").text
+    assert "/edit" not in page and "/delete" not in page
+    mine = made(nora, "reminder", worker_id=nora.ids["milo"])
+    page = visitor.get(f"/records/reminder/{mine}").text
+    assert f"/records/reminder/{mine}/edit" in page
+    path = f"/records/reminder/{mine}/edit"
+    form = form_of(visitor, path).fields
+    refused = visitor.post(path, {**form, "worker_id": str(nora.ids["nora"])})
+    assert refused.status_code == 422 and "only its worker" in text_of(refused.text)
+    assert place(visitor.post(path, {**form, "name": "Call Bo"})) == f"/records/reminder/{mine}"
+    found = nora.record("reminder", mine)
+    assert (found["name"], found["worker_id"]) == ("Call Bo", nora.ids["milo"])
+    other = made(nora, "reminder")
+    assert visitor.get(f"/records/reminder/{other}/edit").status_code == 403
+    visitor.send("/sign-out", page="/account")
+
+
+def test_a_record_is_deleted_after_asking(signed_in: Visitor, nora: Api) -> None:
+    task = nora.create("task", title=HOSTILE).ok()["id"]
+    path = f"/records/task/{task}/delete"
+    page = signed_in.get(path).text
+    assert HOSTILE not in page and path in signed_in.get(f"/records/task/{task}").text
+    assert signed_in.post(path).status_code == 403 and signed_in.post(path, {"_xsrf": "0" * 40}).status_code == 403
+    assert nora.record("task", task).status == 200
+    assert place(signed_in.send(path)) == "/"
+    assert nora.record("task", task).status == 404
+    assert signed_in.get(path).status_code == 404
+    assert signed_in.send(path, page="/account").status_code == 404
+
+
+def test_hostile_values_are_refused_or_stored_as_they_are(signed_in: Visitor, nora: Api) -> None:
+    path = "/records/task/new"
+    form = form_of(signed_in, path).fields
+    made_here = signed_in.post(path, {**form, "title": HOSTILE})
+    page = signed_in.get(place(made_here) + "/edit")
+    assert HOSTILE not in page.text and FormReader(page.text).fields["title"] == HOSTILE
+    assert signed_in.post(path, {**form, "title": "t" * 256}).status_code == 422
+    assert signed_in.post(path, {**form, "title": "nul\x00"}).status_code == 422
+    assert signed_in.post(path, {**form, "title": ["a", "b"]}).status_code in (303, 422)
+    refused = signed_in.post(path, {**form, "title": "Kept", "owner_id": "Nobody at all", "due": "no day"})
+    again = FormReader(refused.text)
+    assert refused.status_code == 422 and "owner_id" in again.errors and again.fields["title"] == "Kept"
+    for uri in ("nosuch", "..", "task%00"):
+        assert signed_in.get(f"/records/{uri}/new").status_code in (404, 400)
+    assert signed_in.get("/records/automation_log/1/edit").status_code in (403, 404, 405)
+    assert signed_in.get("/records/package/new").status_code in (403, 405)
+
+
+def test_what_is_never_returned_is_not_in_a_form_and_blank_keeps_it(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    secret = json.dumps({"api_key": "s3cr3t-of-parcels"})
+    id = made(nora, "connected_account", params=secret)
+    before = stored(desk, "connected_account", id)
+    assert "s3cr3t" in json.dumps(before)
+    path = f"/records/connected_account/{id}/edit"
+    page = signed_in.get(path)
+    assert "s3cr3t" not in page.text
+    assert "keep what is stored" in page.text
+    saved = signed_in.post(path, {**FormReader(page.text).fields, "name": "Parcels"})
+    assert saved.status_code == 303
+    assert stored(desk, "connected_account", id) == before | {"name": "Parcels"}
+
+
+def test_what_is_not_in_the_form_stays_and_undo_puts_back_what_was(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("org", name="Larch", city="Oslo", street="1 Quay\n2 Quay").ok()["id"]
+    path = f"/records/org/{id}/edit"
+    token = signed_in.token(path)
+    assert signed_in.post(path, {"_xsrf": token, "name": "Larch & Co"}).status_code == 303
+    found = nora.record("org", id)
+    assert (found["name"], found["city"], found["street"]) == ("Larch & Co", "Oslo", "1 Quay\n2 Quay")
+    page = signed_in.get(f"/records/org/{id}").text
+    assert f'action="{path}"' in page and "Undo" in page
+
+
+def test_custom_fields_stand_in_the_form(signed_in: Visitor, nora: Api) -> None:
+    """Those of every record, of each kind; of a set those of records that have it."""
+    kinds = {
+        "C": ("1", "1"), "D": ("b", "b"), "E": ("2027-01-31 09:00", None), "M": ("x\ny", "x, y"), "N": ("-7", "-7"),
+        "O": ("12.34", None), "S": (HOSTILE, HOSTILE), "T": ("two\nlines", "two\nlines"),
+        "U": ("https://kite.example/", "https://kite.example/"), "W": (f"Milo #{nora.ids['milo']}", None),
+        "X": (["a", "b"], "a, b"), "svc.custom_field.geo.point": ("47.37, 8.54", "47.370000, 8.540000"),
+    }  # fmt: skip
+    params = {"D": {"options": ["a", "b"]}, "X": {"options": ["a", "b"]}, "O": {"decimal_at": 2}}
+    ids = {}
+    for kind in kinds:
+        field = {"context": "opportunity", "name": f"Field {kind}", "type": kind, "uri": f"form_{len(ids)}"}
+        ids[kind] = nora.create("custom_field", **field, params=json.dumps(params.get(kind, {}))).ok()["id"]
+    of_set = nora.create("custom_fieldset", context="opportunity", name="Set", owner__context="app", owner_id=0).ok()[
+        "id"
+    ]
+    inside = nora.create("custom_field", context="opportunity", name="Inside", type="S", uri="form_inside",
+                         custom_fieldset_id=of_set).ok()["id"]  # fmt: skip
+    new = form_of(signed_in, "/records/opportunity/new").fields
+    assert f"custom_{inside}" not in new and f"custom_{ids['S']}" in new
+    sent = {f"custom_{ids[kind]}{'[]' if kind == 'X' else ''}": text for kind, (text, _) in kinds.items()}
+    answer = signed_in.post("/records/opportunity/new", {**new, "title": "Forty pumps", **sent})
+    assert answer.status_code == 303, text_of(answer.text)[:600]
+    id = int(place(answer).rpartition("/")[2])
+    found = nora.record("opportunity", id, "custom_").ok().json
+    for kind, (_, shown) in kinds.items():
+        assert shown is None or str(found[f"custom_{ids[kind]}"]) == shown, kind
+    assert found["custom"][str(ids["O"])] == 1234 and found["custom"][str(ids["W"])] == nora.ids["milo"]
+    path = f"/records/opportunity/{id}/edit"
+    form = form_of(signed_in, path).fields
+    assert form[f"custom_{ids['O']}"] == "12.34" and form[f"custom_{ids['X']}[]"] == ["a", "b"]
+    assert signed_in.post(path, form).status_code == 303
+    again = nora.record("opportunity", id, "custom_").ok().json
+    assert again["custom"] == found["custom"]
+    nora.update("opportunity", id, form_inside="here").ok()
+    assert form_of(signed_in, path).fields[f"custom_{inside}"] == "here"
+    wrong = signed_in.post(path, {**form, f"custom_{ids['N']}": "many", f"custom_{ids['D']}": "c"})
+    assert wrong.status_code == 422
+    assert FormReader(wrong.text).errors == {f"custom_{ids['N']}", f"custom_{ids['D']}"}
+    cleared = {**form, f"custom_{ids['S']}": "", f"custom_{ids['W']}": ""}
+    cleared.pop(f"custom_{ids['X']}[]")
+    assert signed_in.post(path, cleared).status_code == 303
+    left = nora.record("opportunity", id, "custom_").ok()["custom"]
+    assert all(left[str(ids[kind])] is None for kind in "SWX"), left
+    for each in (*ids.values(), inside):
+        nora.remove("custom_field", each).ok()
