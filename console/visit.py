@@ -34,6 +34,7 @@ from server.web.streams import wants_events
 
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
+PART = "X-Part"  # a header of requests that swap.js makes
 BY_ITSELF = "X-Live"  # a header of requests that live.js makes
 TOAST_SECONDS = 60  # that a message waits for its page
 MAX_TOLD_CHARS = 200  # of a message; a longer one is cut
@@ -74,6 +75,11 @@ class Visit:
         """Whether the page asks for what is new, and not the person: that does not keep a login alive."""
         headers = self.request.headers
         return not self.is_post and (BY_ITSELF in headers or wants_events(headers.get("Accept", "")))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether swap.js asks, which shows one part of the page: what stands around the page is not needed."""
+        return PART in self.request.headers
 
     @property
     def path(self) -> str:

@@ -8,6 +8,7 @@ import "./fields.js";
 import "./keys.js";
 import "./live.js";
 import "./rail.js";
+import "./swap.js";
 import "./toasts.js";
 import "./trying.js";
 import "./waiting.js";

@@ -1,5 +1,5 @@
 // Buttons that copy a text, and the warning before a secret that was not copied is left behind.
-import { all, say } from "./page.js";
+import { all, enhance, say } from "./page.js";
 import { t } from "./say.js";
 
 const uncopied = new Set();
@@ -25,22 +25,24 @@ for (const block of all(".prose pre").filter((each) => !each.closest(".shows")))
   box.append(block, button);
 }
 
-for (const button of all("[data-copy]")) {
-  button.hidden = false;
-  if ("secret" in button.dataset) uncopied.add(button);
-  button.addEventListener("click", async () => {
-    try {
-      await copy(button.dataset.copy);
-      uncopied.delete(button);
-      button.textContent = t("Copied");
-      setTimeout(() => (button.textContent = t("Copy")), 2000);
-      say(t("Copied."));
-    } catch {
-      say(t("The browser did not allow copying. Select the text instead."));
-    }
-    button.focus();
-  });
-}
+enhance((root) => {
+  for (const button of all("[data-copy]", root)) {
+    button.hidden = false;
+    if ("secret" in button.dataset) uncopied.add(button);
+    button.addEventListener("click", async () => {
+      try {
+        await copy(button.dataset.copy);
+        uncopied.delete(button);
+        button.textContent = t("Copied");
+        setTimeout(() => (button.textContent = t("Copy")), 2000);
+        say(t("Copied."));
+      } catch {
+        say(t("The browser did not allow copying. Select the text instead."));
+      }
+      button.focus();
+    });
+  }
+});
 
 // A file that holds the secrets is as good as a copy.
 for (const link of all("[data-copies]")) link.addEventListener("click", () => uncopied.clear());

@@ -1,5 +1,5 @@
 // Dialogs, questions before what cannot be undone, menus that close, the summary that is read first.
-import { all } from "./page.js";
+import { all, enhance } from "./page.js";
 import { t } from "./say.js";
 
 for (const button of all("[data-open]")) {
@@ -28,19 +28,21 @@ addEventListener("submit", (event) => {
   };
 });
 
-for (const menu of all("details.menu")) {
-  menu.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
-  });
-  addEventListener("click", (event) => {
-    if (!menu.contains(event.target)) menu.open = false;
-  });
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  });
-}
+enhance((root) => {
+  for (const menu of all("details.menu", root)) {
+    menu.addEventListener("focusout", (event) => {
+      if (event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
+    });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
+  }
+});
+addEventListener("click", (event) => {
+  for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
 
 document.querySelector("[data-focus]")?.focus();
 for (const link of all(".summary a")) {

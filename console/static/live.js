@@ -1,6 +1,7 @@
 // Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
 // is asked for here does not keep a login alive.
 import { all } from "./page.js";
+import { put } from "./swap.js";
 import { t } from "./say.js";
 
 const PAUSE = 1000; // between two looks, however much is new
@@ -53,9 +54,7 @@ for (const part of all("[data-live]")) {
     if (!fresh || !isOn() || isRead()) throw new Error("read meanwhile");
     part.dataset.last = fresh.dataset.last;
     if (fresh.innerHTML === part.innerHTML) return;
-    const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    part.replaceChildren(...fresh.childNodes);
-    all("a", part).find((each) => each.getAttribute("href") === focused)?.focus();
+    put(part, fresh);
   }
   function soon() {
     if (isNew && !timer) timer = setTimeout(look, Math.max(0, looked + PAUSE - Date.now()));

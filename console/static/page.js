@@ -1,6 +1,14 @@
 // Small words that the other parts share.
 export const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
+// What a module adds to a page, it adds to each part that comes later as well.
+const additions = [];
+export function enhance(add) {
+  additions.push(add);
+  add(document);
+}
+export const enhanced = (root) => additions.forEach((add) => add(root));
+
 export function say(text) {
   const toast = document.createElement("div");
   toast.className = "toast";

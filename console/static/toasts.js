@@ -9,12 +9,22 @@ const first = all(".toast", toasts);
 first.forEach((each) => each.remove());
 requestAnimationFrame(() => first.forEach((each) => show(each, each.querySelector("form") ? 10000 : 6000)));
 
-for (const close of first.flatMap((each) => all("[data-dismiss]", each))) {
-  close.hidden = false;
-  close.addEventListener("click", () => {
-    close.closest(".toast").remove();
-    before?.focus();
-  });
+first.forEach(closable);
+
+function closable(toast) {
+  for (const close of all("[data-dismiss]", toast)) {
+    close.hidden = false;
+    close.addEventListener("click", () => {
+      toast.remove();
+      before?.focus();
+    });
+  }
+}
+
+// A message that came with a part of a page.
+export function present(toast) {
+  closable(toast);
+  show(toast, toast.querySelector("form") ? 10000 : 6000);
 }
 
 // Undo of the newest message that has one; false when there is none.

@@ -1,5 +1,5 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
-import { all, isTyping } from "./page.js";
+import { all, enhance, isTyping } from "./page.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
 let last = null;
@@ -42,4 +42,4 @@ addEventListener("keydown", (event) => {
   select(box, event.shiftKey);
 });
 
-told();
+enhance(told);

@@ -1,0 +1,109 @@
+"""Parts of pages that are answered alone: what is clicked in a list changes the list in place."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from console.visit import PART
+from tests.console.browser import Browser, violations
+from tests.console.visitor import Visitor
+from tests.service import Api
+
+LIST = "/search/task?q=title:swapped*&sort=title"
+MARK = "window.isSamePage = true"
+
+
+def stays(page: Page) -> bool:
+    """Whether the page was not loaded again since MARK."""
+    return bool(page.evaluate("window.isSamePage === true"))
+
+
+def opened(page: Page, nora: Api, count: int = 3) -> None:
+    for number in range(count):
+        nora.create("task", title=f"swapped {number}").ok()
+    page.goto(LIST)
+    page.evaluate(MARK)
+
+
+def test_a_part_is_answered_without_what_stands_around_it(signed_in: Visitor, nora: Api) -> None:
+    whole, part = signed_in.get(LIST), signed_in.get(LIST, headers={PART: "list"})
+    assert 'class="rail"' in whole.text and 'class="rail"' not in part.text and "<dialog" not in part.text
+    assert '<section id="list"' in part.text and "<title>" in part.text and 'id="toasts"' in part.text
+    assert len(part.text) < len(whole.text) / 1.3
+
+
+def test_search_sort_and_back_change_the_list_alone(page: Page, nora: Api) -> None:
+    opened(page, nora)
+    page.get_by_role("link", name=re.compile("^Task")).first.click()
+    page.wait_for_url(re.compile("sort=-title"))
+    expect(page.locator("tbody tr").first).to_contain_text("swapped 2")
+    search = page.get_by_label("Search", exact=True)
+    search.fill('title:"swapped 1"')
+    search.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(search).to_be_focused()
+    assert search.evaluate("each => each.selectionStart") == len('title:"swapped 1"')
+    expect(page.locator("#told")).to_contain_text("1–1 of 1")
+    page.go_back()
+    expect(page.locator("tbody tr").first).to_contain_text("swapped 2")
+    page.go_forward()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert stays(page) and violations(page) == []
+
+
+def test_what_is_done_to_a_selection_is_told_and_undone_in_place(page: Page, nora: Api) -> None:
+    id = nora.create("automation_timer", name="Swapped", next_run_at=4_000_000_000).ok()["id"]
+    page.goto("/admin/jobs/timers")
+    page.evaluate(MARK)
+    page.get_by_label("Select Swapped").check()
+    page.get_by_role("button", name="Switch off").last.click()
+    expect(page.locator("#toasts")).to_contain_text("1 record: done.")
+    expect(page.get_by_role("row", name="Swapped")).to_contain_text("off")
+    assert stays(page)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("row", name="Swapped")).to_contain_text("on")
+    nora.remove("automation_timer", id).ok()
+
+
+def test_a_question_is_asked_before_what_cannot_be_undone(page: Page, nora: Api) -> None:
+    opened(page, nora)
+    page.get_by_label("Select swapped 0").first.check()
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Delete the selected records?")
+    before = page.locator("tbody tr").count()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.locator("tbody tr")).to_have_count(before - 1)
+    assert stays(page)
+
+
+def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nora: Api) -> None:
+    opened(page, nora)
+    search = page.get_by_label("Search", exact=True)
+    search.fill("nope:1")
+    search.press("Enter")
+    expect(page.locator("#list [role=alert]")).to_contain_text("nope")
+    expect(search).to_have_value("nope:1")
+    assert stays(page)
+
+
+def test_a_server_that_does_not_answer_loses_nothing(chromium: Browser, signed_in: Visitor, nora: Api) -> None:
+    with chromium.page(nora.url, cookies=signed_in.cookies, refused="net::ERR_FAILED") as page:
+        opened(page, nora)
+        search = page.get_by_label("Search", exact=True)
+        search.fill("title:later")
+        page.route("**/search/task*", lambda route: route.abort())
+        search.press("Enter")
+        expect(page.locator("#toasts")).to_contain_text("The server does not answer.")
+        expect(search).to_have_value("title:later")
+        page.unroute("**/search/task*")
+        search.press("Enter")
+        page.wait_for_url(re.compile("later"))
+        assert stays(page)
+
+
+def test_who_is_signed_out_meanwhile_is_asked_to_sign_in(page: Page, nora: Api) -> None:
+    opened(page, nora)
+    page.context.clear_cookies()
+    page.get_by_role("link", name=re.compile("^Task")).first.click()
+    page.wait_for_url("**/login?next=*")
