@@ -65,7 +65,8 @@ class Control:
     zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner. options: of a choice. ticks: of those,
     with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the records of
     a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_kept: whether blank
-    means unchanged, as for what is never shown. also: fields whose errors stand here. decimals: of a stored number."""
+    means unchanged, as for what is never shown. blank: what blank stands for. also: fields whose errors stand here.
+    decimals: of a stored number."""
 
     name: str
     label: Words = ""
@@ -79,6 +80,7 @@ class Control:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     is_own: bool = False
     is_kept: bool = False
+    blank: str = ""
     also: tuple[str, ...] = ()
     decimals: int = 0
 
@@ -220,7 +222,7 @@ def _attributes(declared: Field, kind: str) -> dict[str, Any]:
 
 def text_of(visit: Visit, control: Control, value: Any) -> str:
     """A stored value as the control has it."""
-    if value in (None, "", [], {}) or control.kind == "password":
+    if value in (None, "", [], {}) or control.kind == "password" or str(value) == control.blank:
         return ""
     if control.kind == "tick":
         return "1" if value else ""
@@ -237,7 +239,7 @@ def text_of(visit: Visit, control: Control, value: Any) -> str:
 
 def html(visit: Visit, control: Control, form: Form) -> str:
     """The control with what the form has for it."""
-    hints = (control.hint, KEPT if control.is_kept else "")
+    hints = (control.hint, KEPT if control.is_kept and control.kind != "password" else "")
     hint = " ".join(shown(each) for each in hints if each)
     return _SHOWN.get(control.kind, _line)(visit, control, form, hint)
 
@@ -306,7 +308,7 @@ def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
         return {name: [line.strip() for line in text.splitlines() if line.strip()]}
     if control.kind in SEVERAL_LINES:
         return {name: text.replace("\r\n", "\n")}
-    return {name: text if control.kind == "password" else text.strip()}
+    return {name: text if control.kind == "password" else text.strip() or control.blank}
 
 
 def require_choice(control: Control, form: Form) -> None:

@@ -3,7 +3,7 @@
 A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
 reads what was sent, creates or changes the record, and puts every mistake at its control."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from server.records.shared import custom
 from server.records.shared.custom import FieldDefinition
 from server.translation import Words
 
+More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
 NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
 
 
@@ -110,20 +111,19 @@ class OpenForm:
         self.values = Form(texts, {each.name: sent.text_list(each.name) for each in self.controls if each.is_several})
         return self
 
-    def create(self, **more: Any) -> dict[str, Any] | None:
-        """Make the record; None when something is wrong. more: what is stored besides."""
-        return self._try(lambda: records.create(self.visit.ctx, self.type.uri, self.fields() | more, lists.LABEL))
+    def create(self, more: More | None = None) -> dict[str, Any] | None:
+        """Make the record; None when something is wrong. more: what the form as it was sent says besides."""
+        return self._try(lambda fields: records.create(self.visit.ctx, self.type.uri, fields, lists.LABEL), more)
 
-    def update(self, **more: Any) -> dict[str, Any] | None:
+    def update(self, more: More | None = None) -> dict[str, Any] | None:
         """Change what was changed in the form; None when something is wrong."""
-        return self._try(
-            lambda: records.update(self.visit.ctx, self.type.uri, self.id, self.fields() | more, lists.LABEL)
-        )
+        uri, id = self.type.uri, self.id
+        return self._try(lambda fields: records.update(self.visit.ctx, uri, id, fields, lists.LABEL), more)
 
-    def _try(self, work: Any) -> dict[str, Any] | None:
+    def _try(self, work: Callable[[dict[str, Any]], dict[str, Any]], more: More | None) -> dict[str, Any] | None:
         self.send()
         try:
-            done: dict[str, Any] = work()
+            done = work(self.fields() | (more(self.values) if more is not None else {}))
         except HelpdeskError as error:
             self.refuse(error)
             return None

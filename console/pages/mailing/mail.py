@@ -2,12 +2,16 @@
 
 Passwords are written and never shown again. Source: Mail; ours."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from console import lists
+from console.controls import Control
 from console.forms import Form, sentence
 from console.page_response import PageResponse, file, see
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import PAGE_ROWS, bytes_text
@@ -32,29 +36,56 @@ TRANSPORT, MAILBOX = "mail_transport", "mailbox"
 KINDS = [(SMTP, N_("SMTP server")), (NULL, N_("Nowhere: takes every mail and sends none"))]
 ENCRYPTIONS = [("starttls", N_("STARTTLS, port 587")), ("tls", N_("TLS, port 465")), ("none", N_("None, port 25"))]
 PARAMS = ("host", "port", "encryption", "username", "connected_account", "timeout")  # of SMTP; password, verify apart
-BOX_FIELDS = ("name", "host", "port", "protocol", "username", "folder", "max_msg_size_kb", "timeout_secs")
-BOX_FLAGS = ("is_enabled", "is_mail_kept")
+KEPT_PASSWORD = N_("Blank: the one that is kept stays, as long as host, port and user name do.")
+NEW_PASSWORD = N_("Never shown again.")
+PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
+TRANSPORT_FORM = RecordForm(TRANSPORT, (
+    Control("name", hint=N_("For people, such as the name of your provider.")),
+    Control("extension_id", N_("Kind"), "", options=KINDS),
+    Control("host", hint=N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True),
+    Control("encryption", kind="choice", options=ENCRYPTIONS, is_own=True),
+    Control("port", hint=N_("Blank: the usual one of the encryption."), is_own=True,
+            attributes={"inputmode": "numeric", "maxlength": 5}),
+    Control("username", N_("User name"), N_("Blank: the server asks for none."), is_own=True,
+            attributes={**PLAIN, "maxlength": 255}),
+    Control("password", hint=NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
+    Control("connected_account", kind="chooser", target="connected_account", is_own=True,
+            hint=N_("Its token takes the place of the password."), none=N_("None: use the password")),
+    Control("verify", N_("The certificate must be valid"),
+            N_("Switch it off for a server of your own only: whoever is on the way can read along."), "tick",
+            is_own=True),
+    Control("timeout", N_("Seconds to wait"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
+))  # fmt: skip
+MAILBOX_FORM = RecordForm(MAILBOX, (
+    Control("name", hint=""),
+    Control("is_enabled", N_("Look at it for mail"), ""),
+    Control("protocol", hint="", options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS]),
+    Control("host", hint="", attributes=PLAIN),
+    Control("port", N_("Port"),
+            N_("The usual ones: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
+            attributes={"required": True, "inputmode": "numeric", "maxlength": 5}),
+    Control("username", N_("User name"), "", attributes=PLAIN),
+    Control("password", hint=NEW_PASSWORD),
+    Control("connected_account_id", hint=N_("Its token takes the place of the password."),
+            none=N_("None: use the password")),
+    Control("folder", hint=N_("Of IMAP.")),
+    Control("is_mail_kept", N_("Leave mail on the server"),
+            N_("Without this, mail is deleted there once it is stored here: no other program finds it any more, and it "
+               "cannot be taken back.")),
+    Control("max_msg_size_kb", N_("Largest mail"),
+            N_("In KB; blank for any. Of a larger one only the headers are taken."), "line",
+            attributes={"inputmode": "numeric", "maxlength": 9}, blank="0"),
+    Control("timeout_secs", N_("Seconds to wait"),
+            N_("For each answer of the server; blank for the limit of the service."), "line",
+            attributes={"inputmode": "numeric", "maxlength": 4}, blank="0"),
+))  # fmt: skip
 NEW_BOX = {"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1", "is_mail_kept": "1"}
-NO_NUMBER = {"max_msg_size_kb": "0", "timeout_secs": "0", "connected_account_id": "0"}  # what a blank field stands for
 PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
 MAX_LETTERS = 200  # mails that nobody could take, named on the page
 LABELS = {
-    "name": N_("Name"),
-    "host": N_("Host"),
-    "port": N_("Port"),
-    "encryption": N_("Encryption"),
-    "username": N_("User name"),
-    "password": N_("Password"),
-    "timeout": N_("Seconds to wait"),
     "recipient": N_("Send it to"),
     "email": N_("Address"),
     "transport": N_("Mail transport"),
-    "protocol": N_("Protocol"),
-    "folder": N_("Folder"),
-    "max_msg_size_kb": N_("Largest mail"),
-    "timeout_secs": N_("Seconds to wait"),
-    "connected_account_id": N_("Connected account"),
-    "connected_account": N_("Connected account"),
     "on": N_("Take mail"),
     "lmtp_host": N_("Address"),
     "lmtp_port": N_("Port"),
@@ -288,63 +319,57 @@ def discard_failed_mail(visit: Visit) -> PageResponse:
 @page("GET", f"{TRANSPORTS}/new", "proven admin")
 def show_new_transport(visit: Visit) -> PageResponse:
     """The form for a new transport."""
-    return _transport(visit, Form.of({"extension_id": SMTP, "encryption": "starttls", "verify": "1"}), None)
+    return _transport(visit, _new_transport(visit))
 
 
 @page("POST", f"{TRANSPORTS}/new", "proven admin")
 def create_transport(visit: Visit) -> PageResponse:
     """Make a transport."""
-    form = _sent_transport(visit)
-    try:
-        was = mail_setup.defaults(visit.ctx)[1]
-        made = records.create(visit.ctx, TRANSPORT, _transport_fields(visit, form))
-    except HelpdeskError as error:
-        return _transport(visit, form.refuse(error), None)
+    fields, was = _new_transport(visit), mail_setup.defaults(visit.ctx)[1]
+    made = fields.create(partial(_params, visit))
+    if made is None:
+        return _transport(visit, fields)
     if mail_setup.defaults(visit.ctx)[1] == made["id"]:
-        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=form.text("name"))
+        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=made["_label"])
         visit.tell(told, f"{BASE}/default", transport=str(was))
     else:
-        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=form.text("name")))
+        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=made["_label"]))
     return see(f"{TRANSPORTS}/{made['id']}")
 
 
 @page("GET", f"{TRANSPORTS}/{{id}}", "proven admin")
 def show_transport(visit: Visit) -> PageResponse:
     """One transport to be changed and tried."""
-    each = lists.record(visit, TRANSPORT, visit.id)
-    return _transport(visit, _transport_form(visit, each), each)
+    return _transport(visit, _open_transport(visit))
 
 
 @page("POST", f"{TRANSPORTS}/{{id}}", "proven admin")
 def save_transport(visit: Visit) -> PageResponse:
     """Change a transport. A password that is left blank stays, unless server or user name change."""
-    each, form = lists.record(visit, TRANSPORT, visit.id), _sent_transport(visit)
-    try:
-        records.update(visit.ctx, TRANSPORT, visit.id, _transport_fields(visit, form))
-    except HelpdeskError as error:
-        return _transport(visit, form.refuse(error), each)
-    visit.tell(_("{name} is saved.", name=form.text("name")))
+    fields = _open_transport(visit)
+    saved = fields.update(partial(_params, visit))
+    if saved is None:
+        return _transport(visit, fields)
+    visit.tell(_("{name} is saved.", name=saved["_label"]))
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
 @page("POST", f"{TRANSPORTS}/{{id}}/test", "admin")
 def test_transport(visit: Visit) -> PageResponse:
     """Send a mail through a transport, now, and tell what the server said."""
-    each = lists.record(visit, TRANSPORT, visit.id)
-    form = _transport_form(visit, each)
-    form.values["recipient"] = visit.form.text("recipient", "").strip()
+    fields, recipient = _open_transport(visit), visit.form.text("recipient", "").strip()
+    fields.fill(recipient=recipient)
     try:
-        sender = mail_setup.send_test(visit.ctx, visit.id, form.get("recipient"))
-    except TestFailed as error:
-        return _transport(visit, form.refuse(error, known=("recipient",)), each, error.dialogue)
+        sender = mail_setup.send_test(visit.ctx, visit.id, recipient)
     except HelpdeskError as error:
-        return _transport(visit, form.refuse(error, known=("recipient",)), each)
+        fields.values.refuse(error, known=("recipient",))
+        return _transport(visit, fields, error.dialogue if isinstance(error, TestFailed) else ())
     visit.tell(
         _(
             "{name} took the mail from {sender} to {recipient}.",
-            name=each["name"],
+            name=fields.stored["name"],
             sender=sender,
-            recipient=form.get("recipient"),
+            recipient=recipient,
         )
     )
     return see(f"{TRANSPORTS}/{visit.id}")
@@ -358,39 +383,42 @@ def delete_transport(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-def _sent_transport(visit: Visit) -> Form:
-    return Form.sent(visit.form, ("name", "extension_id", "verify", *PARAMS))
+def _new_transport(visit: Visit) -> OpenForm:
+    return TRANSPORT_FORM.open(visit).fill(extension_id=SMTP, encryption="starttls", verify="1")
 
 
-def _transport_form(visit: Visit, each: dict[str, Any]) -> Form:
+def _open_transport(visit: Visit) -> OpenForm:
     """The form of a stored transport, without its password."""
-    params = each["params"] if isinstance(each["params"], dict) else {}
-    values = {name: params.get(name, "") for name in PARAMS} | {"name": each["name"]}
+    fields = TRANSPORT_FORM.open(visit, visit.id)
+    params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
     verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
-    recipient = profile.of(visit.ctx)["email"]
-    return Form.of(values | {"extension_id": each["extension_id"], "verify": verify, "recipient": recipient})
+    fields.fill(**{name: str(params.get(name, "")) for name in PARAMS}, verify=verify)
+    if params.get("password"):
+        fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
+    return fields.fill(recipient=profile.of(visit.ctx)["email"])
 
 
-def _transport_fields(visit: Visit, form: Form) -> dict[str, Any]:
-    """What is stored. Raises Invalid at the field of the form that is wrong."""
-    fields: dict[str, Any] = {"name": form.text("name"), "extension_id": form.get("extension_id")}
-    if fields["extension_id"] == NULL:
-        return fields | {"params": {}}
-    params = {name: form.text(name) for name in PARAMS if form.text(name) not in ("", "0")}
+def _params(visit: Visit, form: Form) -> dict[str, Any]:
+    """The settings of the kind of transport. Raises Invalid at the field of the form that is wrong."""
+    if form.get("extension_id") == NULL:
+        return {"params": {}}
+    account = lists.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
+    params = {name: form.text(name) for name in PARAMS} | {"connected_account": str(account or "")}
+    params = {name: text for name, text in params.items() if text not in ("", "0")}
     params["verify"] = "1" if form.get("verify") == "1" else "0"
-    password = visit.form.text("password", "")
-    if password:
-        params["password"] = password
-    transport(fields["extension_id"]).settings_from(params)  # the type asks, too, and tells of all params as one field
-    return fields | {"params": params}
+    if form.get("password"):
+        params["password"] = form.get("password")
+    transport(form.get("extension_id")).settings_from(params)  # the type tells of all params as one field
+    return {"params": params}
 
 
-def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> PageResponse:
-    has_password = each is not None and isinstance(each["params"], dict) and bool(each["params"].get("password"))
+def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
+    seconds = visit.service.settings.mail_timeout_seconds
+    hint = _("For each answer of the server. Blank: {seconds}.", seconds=seconds)
+    fields.change(replace(fields.control("timeout"), hint=hint))
     return render(
-        visit, "mail_transport.html", form.status, form=form, each=each and {"id": each["id"], "name": each["name"]},
-        labels=LABELS, kinds=KINDS, encryptions=ENCRYPTIONS, has_password=has_password, accounts=_accounts(visit),
-        seconds=visit.service.settings.mail_timeout_seconds, dialogue=dialogue,
+        visit, "mail_transport.html", fields.status, form=fields.values, fields=fields, dialogue=dialogue,
+        labels={**fields.labels, "recipient": LABELS["recipient"]}, name=fields.stored.get("name", ""),
     )  # fmt: skip
 
 
@@ -400,47 +428,34 @@ def _transport(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: 
 @page("GET", f"{MAILBOXES}/new", "proven admin")
 def show_new_mailbox(visit: Visit) -> PageResponse:
     """The form for a new mailbox."""
-    return _mailbox(visit, Form.of(NEW_BOX), None)
+    return _mailbox(visit, MAILBOX_FORM.open(visit).fill(**NEW_BOX))
 
 
 @page("POST", f"{MAILBOXES}/new", "proven admin")
 def create_mailbox(visit: Visit) -> PageResponse:
     """Make a mailbox; it is looked at right away."""
-    form = _sent_mailbox(visit)
-    try:
-        made = records.create(visit.ctx, MAILBOX, _mailbox_fields(visit, form))
-    except HelpdeskError as error:
-        return _mailbox(visit, form.refuse(error, known=LABELS), None)
-    visit.tell(_("{name} is saved.", name=form.text("name")))
+    fields = MAILBOX_FORM.open(visit).fill(**NEW_BOX)
+    made = fields.create()
+    if made is None:
+        return _mailbox(visit, fields)
+    visit.tell(_("{name} is saved.", name=made["_label"]))
     return see(f"{MAILBOXES}/{made['id']}")
 
 
 @page("GET", f"{MAILBOXES}/{{id}}", "proven admin")
 def show_mailbox(visit: Visit) -> PageResponse:
     """One mailbox to be changed, and how the last look went."""
-    return _stored_mailbox(visit)
-
-
-def _stored_mailbox(visit: Visit, failed: TestFailed | None = None) -> PageResponse:
-    each = lists.record(visit, MAILBOX, visit.id)
-    flags = {name: "1" if each[name] else "" for name in BOX_FLAGS}
-    values = {name: each[name] for name in (*BOX_FIELDS, "connected_account_id")}
-    values |= {name: "" for name in ("max_msg_size_kb", "timeout_secs") if not each[name]}
-    form = Form.of(values | flags)
-    if failed is not None:
-        form.refuse(failed)
-    return _mailbox(visit, form, each, failed.dialogue if failed is not None else ())
+    return _mailbox(visit, MAILBOX_FORM.open(visit, visit.id))
 
 
 @page("POST", f"{MAILBOXES}/{{id}}", "proven admin")
 def save_mailbox(visit: Visit) -> PageResponse:
     """Change a mailbox. A password that is left blank stays, unless server or user name change."""
-    each, form = lists.record(visit, MAILBOX, visit.id), _sent_mailbox(visit)
-    try:
-        records.update(visit.ctx, MAILBOX, visit.id, _mailbox_fields(visit, form))
-    except HelpdeskError as error:
-        return _mailbox(visit, form.refuse(error, known=LABELS), each)
-    visit.tell(_("{name} is saved.", name=form.text("name")))
+    fields = MAILBOX_FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _mailbox(visit, fields)
+    visit.tell(_("{name} is saved.", name=saved["_label"]))
     return see(f"{MAILBOXES}/{visit.id}")
 
 
@@ -450,7 +465,7 @@ def check_mailbox(visit: Visit) -> PageResponse:
     try:
         mail_setup.check_mailbox(visit.ctx, visit.id)
     except TestFailed as error:
-        return _stored_mailbox(visit, error)
+        return _mailbox(visit, MAILBOX_FORM.open(visit, visit.id).refuse(error), error.dialogue)
     except Invalid as error:
         visit.tell(error.message)
     else:
@@ -466,31 +481,16 @@ def delete_mailbox(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-def _sent_mailbox(visit: Visit) -> Form:
-    return Form.sent(visit.form, (*BOX_FIELDS, *BOX_FLAGS, "connected_account_id"))
-
-
-def _mailbox_fields(visit: Visit, form: Form) -> dict[str, Any]:
-    fields = {name: form.text(name) for name in (*BOX_FIELDS, "connected_account_id")}
-    fields |= {name: each for name, each in NO_NUMBER.items() if not fields[name]}
-    fields |= {name: "1" if form.get(name) == "1" else "0" for name in BOX_FLAGS}
-    password = visit.form.text("password", "")
-    return fields | ({"password": password} if password else {})
-
-
-def _mailbox(visit: Visit, form: Form, each: dict[str, Any] | None, dialogue: tuple[str, ...] = ()) -> PageResponse:
+def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
+    each = fields.stored
+    if each.get("password"):
+        fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
-        visit, "mailbox.html", form.status, form=form, each=each and {name: each[name] for name in shown},
-        labels=LABELS, protocols=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS],
-        accounts=_accounts(visit),
-        has_password=each is not None and bool(each["password"]), dialogue=dialogue,
-        look=mail_setup.looks(visit.ctx).get(each["id"], MailboxStatus()) if each is not None else MailboxStatus(),
+        visit, "mailbox.html", fields.status, form=fields.values, fields=fields, dialogue=dialogue,
+        each={name: each[name] for name in shown} if each else None,
+        look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
     )  # fmt: skip
-
-
-def _accounts(visit: Visit) -> list[tuple[str, str]]:
-    return [("0", N_("None: use the password")), *lists.choices(visit, "connected_account")]
 
 
 # -- the outbox --------------------------------------------------------------------------------------------------------
