@@ -62,11 +62,11 @@ class Control:
     """name: of a field of the record, or of what the page alone knows. What is not told follows from the field.
 
     hint: None for the field's note where it is written for people. kind: line, email, url, number, date, password,
-    zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner. options: of a choice. ticks: of those,
-    with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the records of
-    a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_kept: whether blank
-    means unchanged, as for what is never shown. blank: what blank stands for. also: fields whose errors stand here.
-    decimals: of a stored number."""
+    tel, zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner. options: of a choice. ticks: of
+    those, with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the
+    records of a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_drawn:
+    whether the page shows it by itself. is_kept: whether blank means unchanged, as for what is never shown. blank: what
+    blank stands for. also: fields whose errors stand here. decimals: of a stored number."""
 
     name: str
     label: Words = ""
@@ -79,6 +79,7 @@ class Control:
     query: str = ""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     is_own: bool = False
+    is_drawn: bool = False
     is_kept: bool = False
     blank: str = ""
     also: tuple[str, ...] = ()
@@ -209,7 +210,7 @@ def _attributes(declared: Field, kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if declared.required and kind not in ("tick", "ticks") and not getattr(declared, "blank_ok", False):
         found["required"] = True
-    if isinstance(declared, Text) and kind in ("line", "email", "url", "area", "code", "password"):
+    if isinstance(declared, Text) and kind not in ("choice", "json", "tick"):
         found["maxlength"] = declared.max
     if kind == "number" and isinstance(declared, Number):
         found |= {"min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
@@ -245,7 +246,7 @@ def html(visit: Visit, control: Control, form: Form) -> str:
 
 
 def _line(visit: Visit, each: Control, form: Form, hint: Words) -> str:
-    type = each.kind if each.kind in ("email", "url", "number", "date", "password") else "text"
+    type = each.kind if each.kind in ("email", "url", "number", "date", "password", "tel") else "text"
     more = {"autocomplete": "new-password"} if type == "password" else {}
     return ui.field(form, each.name, each.label, type, hint, **{**more, **each.attributes})
 

@@ -3,13 +3,14 @@
 A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
 reads what was sent, creates or changes the record, and puts every mistake at its control."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from console import controls, drafts, lists
 from console.controls import OWNER, Control
 from console.forms import Form
+from console.page_response import fragment
 from console.visit import Visit
 from server.desk import records
 from server.errors import HelpdeskError, Mistakes
@@ -26,10 +27,12 @@ NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "
 @dataclass(frozen=True)
 class RecordForm:
     """uri: of the record type. controls: names of fields, and controls that say more; none for all that the type lets
-    people write. has_customs: whether the custom fields of the type stand at its end."""
+    people write. folded: names of those that stand at its end, closed until somebody asks for them. has_customs:
+    whether the custom fields of the type belong to it."""
 
     uri: str
     controls: tuple[str | Control, ...] = ()
+    folded: tuple[str, ...] = ()
     has_customs: bool = True
 
     def open(self, visit: Visit, id: int = 0) -> "OpenForm":
@@ -44,7 +47,7 @@ class RecordForm:
         found += [controls.of_custom(registry, each) for each in customs]
         if not id:
             found = [replace(each, is_kept=False) for each in found]
-        return OpenForm(visit, record_type, id, stored, tuple(found))
+        return OpenForm(visit, record_type, id, stored, tuple(found), self.folded)
 
     def _values(self, visit: Visit, id: int) -> dict[str, Any]:
         """The values of a record. A page of administrators that names its controls has what is never returned, too."""
@@ -64,6 +67,7 @@ class OpenForm:
     id: int
     stored: dict[str, Any]
     controls: tuple[Control, ...]
+    folded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.before = self._stored()
@@ -172,10 +176,17 @@ class OpenForm:
 
     def html(self, *names: str) -> str:
         """These controls, in this order; all that are not shown yet for none."""
-        by_name = {each.name: each for each in self.controls}
-        chosen = names or tuple(name for name in by_name if name not in self._told)
+        left = [each.name for each in self.controls if not each.is_drawn and each.name not in self._told]
+        chosen = names or [name for name in left if name not in self.folded]
         self._told |= set(chosen)
-        return "\n".join(controls.html(self.visit, by_name[name], self.values) for name in chosen)
+        found = "\n".join(controls.html(self.visit, self.control(name), self.values) for name in chosen)
+        return found if names else found + self._folded([name for name in left if name in self.folded])
+
+    def _folded(self, names: Sequence[str]) -> str:
+        if not names:
+            return ""
+        is_open = any(name in self.values.errors for name in names)
+        return fragment("parts/folded.html", content=self.html(*names), is_open=is_open)
 
     def control(self, name: str) -> Control:
         return next(each for each in self.controls if each.name == name)

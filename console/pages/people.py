@@ -1,11 +1,14 @@
 """Workers: who works here, who administrates, and how they sign in. Source: Workers; the rest is ours."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from console import drafts, lists, ui, worklist
+from console import lists, ui, worklist
+from console.controls import Control
 from console.forms import Form
 from console.page_response import PageResponse, see
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
@@ -25,31 +28,43 @@ TABS = (
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
 )
-LINES = (
-    "first_name", "last_name", "email", "at_mention_name", "title", "phone", "mobile", "location", "timezone",
-    "language",
-)  # fmt: skip
-FLAGS = ("is_superuser", "is_mfa_required", "is_password_disabled")
-LABELS = {
-    "first_name": N_("First name"),
-    "last_name": N_("Last name"),
-    "email": N_("Mail address"),
-    "at_mention_name": N_("Nickname"),
-    "title": N_("Job title"),
-    "phone": N_("Phone"),
-    "mobile": N_("Mobile"),
-    "location": N_("Place"),
-    "timezone": N_("Time zone"),
-    "language": N_("Language"),
-    "invite": N_("Invitation"),
-    "tickets": N_("Their tickets"),
-    "to_id": N_("Who takes them"),
-}
+LABELS = {"tickets": N_("Their tickets"), "to_id": N_("Who takes them")}
 INVITE = [
     ("mail", N_("Send mail with a link to choose a password")),
     ("link", N_("Show me the link, and I hand it over")),
     ("", N_("Not yet")),
 ]
+FORM = RecordForm(
+    URI,
+    (
+        Control("first_name", N_("First name"), "", attributes={"autocomplete": "off"}),
+        Control("last_name", N_("Last name"), "", attributes={"autocomplete": "off"}),
+        Control("email", N_("Mail address"),
+                N_("They sign in with it; another one counts once they have confirmed it. "
+                   "The service sends no mail from it."), "email",
+                attributes={"autocomplete": "off", "required": True, "maxlength": 255}),
+        Control("at_mention_name", hint=N_("For mentions, such as @ines: letters, digits, dots, hyphens."),
+                attributes={"autocapitalize": "off"}),
+        Control("timezone", hint="", attributes={"maxlength": 64}),
+        Control("language", hint=N_("Such as en_US or de_DE: how numbers and dates are written.")),
+        Control("is_superuser", N_("Administrator"), N_("May do everything, this page included.")),
+        Control("is_mfa_required", N_("Must use a second factor"),
+                N_("They are asked to set one up before anything else.")),
+        Control("is_password_disabled", N_("May not sign in by password"),
+                N_("For workers who are only programs with a token.")),
+        Control("title", N_("Job title"), ""),
+        Control("phone", hint="", kind="tel"),
+        Control("mobile", hint="", kind="tel"),
+        Control("location", N_("Place"), ""),
+    ),
+    folded=("title", "phone", "mobile", "location"),
+)  # fmt: skip
+NEW = replace(FORM, controls=(
+    *FORM.controls,
+    Control("invite", N_("Invitation"),
+            N_("Nobody is given a password: they choose one behind a link that works once."), "choice", INVITE,
+            is_own=True),
+))  # fmt: skip
 KEEP, FREE, GIVE = "keep", "free", "give"
 TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GIVE, N_("go to somebody else"))]
 
@@ -123,44 +138,37 @@ def show_list(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/new", "proven admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new worker."""
-    own = lists.record(visit, URI, visit.actor.worker_id)
-    way = "mail" if _mail_leaves(visit) else "link"
-    values = {"timezone": own["timezone"], "language": own["language"], "invite": way}
-    form = Form.of(dict.fromkeys((*LINES, *FLAGS), "") | values)
-    return _new(visit, drafts.take_up(visit, visit.path, form))
+    return _new(visit, _open_new(visit).take_up())
 
 
 @page("POST", f"{BASE}/new", "proven admin")
 def create(visit: Visit) -> PageResponse:
     """Make a worker, and invite them if that was asked for."""
-    form = Form.sent(visit.form, (*LINES, *FLAGS, "invite"))
-    if form.get("invite") not in dict(INVITE):
-        return _new(visit, form.fail("invite", "Choose one of the list."))
-    try:
-        made = records.create(visit.ctx, URI, _fields(form))
-    except HelpdeskError as error:
-        return _new(visit, form.refuse(error, names={"email_id": "email"}))
-    return _invited(visit, made["id"], form.get("invite"), _("{name} is added.", name=made["_label"]))
+    fields = _open_new(visit)
+    made = fields.create()
+    if made is None:
+        return _new(visit, fields)
+    return _invited(visit, made["id"], fields.values.get("invite"), _("{name} is added.", name=made["_label"]))
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
 def show(visit: Visit) -> PageResponse:
     """One worker to be changed."""
-    return _form(visit, drafts.take_up(visit, visit.path, _stored(visit)))
+    return _form(visit, _open(visit).take_up())
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin")
 def save(visit: Visit) -> PageResponse:
     """Change a worker."""
-    form, before = Form.sent(visit.form, (*LINES, *FLAGS)), _stored(visit)
-    try:
-        changed = records.update(visit.ctx, URI, visit.id, _fields(form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error, names={"email_id": "email"}))
+    fields = _open(visit)
+    changed = fields.update()
+    if changed is None:
+        return _form(visit, fields)
     told = _("{name} is saved.", name=changed["_label"])
-    if login_address.waiting(visit.ctx, visit.id) is not None and form.text("email") != before.get("email"):
+    is_another = fields.values.text("email") != fields.before.get("email")
+    if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
         told += " " + _("They sign in with the new address once they have confirmed it.")
-    visit.tell(told, visit.path, **before.sent_again())
+    fields.tell_saved(told)
     return see(BASE)
 
 
@@ -261,16 +269,15 @@ def _path(id: int) -> str:
     return f"{BASE}/{id}"
 
 
-def _stored(visit: Visit) -> Form:
-    worker = lists.record(visit, URI, visit.id)
-    email = lists.record(visit, "address", worker["email_id"])["email"]
-    flags = {name: "1" if worker[name] else "" for name in FLAGS}
-    return Form.of({name: worker.get(name) for name in LINES} | flags | {"email": email})
+def _open_new(visit: Visit) -> OpenForm:
+    own = lists.record(visit, URI, visit.actor.worker_id)
+    way = "mail" if _mail_leaves(visit) else "link"
+    return NEW.open(visit).fill(timezone=own["timezone"], language=own["language"], invite=way)
 
 
-def _fields(form: Form) -> dict[str, Any]:
-    lines = {name: form.text(name) for name in LINES}
-    return lines | {name: "1" if form.get(name) == "1" else "0" for name in FLAGS}
+def _open(visit: Visit) -> OpenForm:
+    fields = FORM.open(visit, visit.id)
+    return fields.fill(email=lists.record(visit, "address", fields.stored["email_id"])["email"])
 
 
 def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> PageResponse:
@@ -305,17 +312,17 @@ def _handed_over(visit: Visit, to_id: int) -> str:
     return f"{told} {more}".strip()
 
 
-def _new(visit: Visit, form: Form) -> PageResponse:
-    return render(visit, "person_new.html", form.status, form=form, labels=LABELS, ways=INVITE)
+def _new(visit: Visit, fields: OpenForm) -> PageResponse:
+    return render(visit, "person_new.html", fields.status, form=fields.values, fields=fields)
 
 
-def _form(visit: Visit, form: Form) -> PageResponse:
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     id = visit.id
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
     devices = security.sessions_of(visit.ctx, id)
     return render(
-        visit, "person.html", form.status, form=form, labels=LABELS, person=worker, path=_path(id), devices=devices,
-        change=login_address.waiting(visit.ctx, id),
+        visit, "person.html", fields.status, form=fields.values, fields=fields, person=worker, path=_path(id),
+        devices=devices, change=login_address.waiting(visit.ctx, id),
         state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()), device=sign_in.shown_device,
     )  # fmt: skip
 

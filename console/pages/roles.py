@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from console import lists, ui, worklist
+from console.controls import Control
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.people import TABS
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
@@ -22,17 +24,23 @@ from server.translation import N_, _, in_sentence, shown
 
 URI = "role"
 BASE = "/admin/people/roles"
-QUERIES = ("member_query_worker", "editor_query_worker", "reader_query_worker")
-LINES = ("name", *QUERIES, "privs_mode")
-LABELS = {
-    "name": N_("Name"), "member_query_worker": N_("Who has it"), "editor_query_worker": N_("Who changes what it owns"),
-    "reader_query_worker": N_("Who reads what it owns"), "privs_mode": N_("It grants"), "privs": N_("Privileges"),
-}  # fmt: skip
 MODES = [
     ("", N_("nothing: it only owns things")),
     ("itemized", N_("the privileges that are ticked below")),
     ("all", N_("every privilege, those of record types to come as well")),
 ]
+CODE = {"class_": "code", "spellcheck": "false"}
+FORM = RecordForm(URI, (
+    Control("name", hint=""),
+    Control("member_query_worker", N_("Who has it"),
+            N_("A search of workers, such as group:(name:Support), or id:[3,7]. Blank: nobody."), "line",
+            attributes=CODE),
+    Control("editor_query_worker", N_("Who changes what it owns"),
+            N_("Snippets, pages and the like can belong to a role. Blank: nobody."), "line", attributes=CODE),
+    Control("reader_query_worker", N_("Who reads what it owns"), N_("Blank: nobody."), "line", attributes=CODE),
+    Control("privs_mode", N_("It grants"), "", options=MODES),
+    Control("privs", N_("Privileges"), kind="ticks", is_drawn=True),
+))  # fmt: skip
 GRANTS = {"": "nothing", "itemized": N_("some privileges"), "all": N_("every privilege")}  # in short
 MAX_MEMBERS = 20  # shown by name
 TEXT_BYTES = 256 * 1024  # of a form with all privileges ticked
@@ -100,17 +108,16 @@ def show_list(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/new", "proven admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new role."""
-    return _form(visit, Form({"privs_mode": "itemized"}, {"privs": []}), None)
+    return _form(visit, FORM.open(visit).fill(privs_mode="itemized"))
 
 
 @page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
 def create(visit: Visit) -> PageResponse:
     """Make a role."""
-    form = Form.sent(visit.form, LINES, ("privs",))
-    try:
-        made = records.create(visit.ctx, URI, _fields(form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), None)
+    fields = FORM.open(visit)
+    made = fields.create()
+    if made is None:
+        return _form(visit, fields)
     visit.tell(_("The role {label} is made.", label=made["_label"]))
     return see(BASE)
 
@@ -118,19 +125,17 @@ def create(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}", "proven admin")
 def show(visit: Visit) -> PageResponse:
     """One role to be changed."""
-    role = lists.record(visit, URI, visit.id)
-    return _form(visit, _stored(role), role)
+    return _form(visit, FORM.open(visit, visit.id))
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> PageResponse:
     """Change a role."""
-    role, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, LINES, ("privs",))
-    try:
-        records.update(visit.ctx, URI, visit.id, _fields(form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), role)
-    visit.tell(_("The role {name} is saved.", name=form.text("name")), visit.path, **_stored(role).sent_again())
+    fields = FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("The role {name} is saved.", name=saved["_label"]))
     return see(BASE)
 
 
@@ -141,17 +146,9 @@ def delete(visit: Visit) -> PageResponse:
     try:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
-        return _form(visit, _stored(role).refuse(error), role)
+        return _form(visit, FORM.open(visit, visit.id).refuse(error))
     visit.tell(_("The role {name} is deleted.", name=role["name"]))
     return see(BASE)
-
-
-def _stored(role: dict[str, Any]) -> Form:
-    return Form({name: role[name] for name in LINES}, {"privs": list(role["privs"])})
-
-
-def _fields(form: Form) -> dict[str, Any]:
-    return {name: form.text(name) for name in LINES} | {"privs": form.several["privs"]}
 
 
 def _granted(visit: Visit) -> list[TypePrivileges]:
@@ -172,16 +169,17 @@ def _also(record_type: RecordType) -> str:
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 
 
-def _form(visit: Visit, form: Form, role: dict[str, Any] | None) -> PageResponse:
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
+    form, role = fields.values, fields.stored
     types = _granted(visit)
     offered = {privilege for each in types for privilege in each.privileges.values()}
     members: list[str] = []
     total = 0
-    if role is not None:
+    if role:
         found = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
         members, total = [each["_label"] for each in found["results"]], found["total"]
     return render(
-        visit, "role.html", form.status, form=form, role=role, labels=LABELS, modes=MODES, types=types,
+        visit, "role.html", form.status, form=form, fields=fields, role=role, types=types,
         operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - offered), members=members,
         total=total,
     )  # fmt: skip
