@@ -13,12 +13,11 @@ from console.forms import Form
 from console.ui import Option
 from console.visit import Visit
 from server.contexts import WORKER
-from server.errors import Invalid
 from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
 from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared.custom import FieldDefinition
-from server.translation import N_, Words, _, shown
+from server.translation import N_, Words, shown
 
 OWNER = ("owner__context", "owner_id")  # two fields that one control chooses together
 LINE_CHARS = 255  # characters; a text that may have more gets several lines
@@ -62,8 +61,8 @@ class Control:
     """name: of a field of the record, or of what the page alone knows. What is not told follows from the field.
 
     hint: None for the field's note where it is written for people. kind: line, email, url, number, date, password,
-    tel, zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner. options: of a choice. ticks: of
-    those, with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the
+    tel, zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner, hidden. options: of a choice. ticks:
+    of those, with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the
     records of a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_drawn:
     whether the page shows it by itself. is_kept: whether blank means unchanged, as for what is never shown. blank: what
     blank stands for. also: fields whose errors stand here. decimals: of a stored number."""
@@ -233,7 +232,7 @@ def text_of(visit: Visit, control: Control, value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, indent=1)
     if isinstance(value, list):
         return "\n".join(map(str, value))
-    if control.kind == "chooser" or control.name.endswith("_id"):
+    if control.kind == "chooser" or (control.kind == "number" and control.name.endswith("_id")):
         return "" if not value else str(value)
     return f"{value / 10**control.decimals:.{control.decimals}f}" if control.decimals else str(value)
 
@@ -279,6 +278,7 @@ def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> str:
 
 _SHOWN: dict[str, Callable[[Visit, Control, Form, Words], str]] = {
     **dict.fromkeys(SEVERAL_LINES, _area),
+    "hidden": lambda visit, each, form, hint: ui.hidden(each.name, form.get(each.name)),
     "tick": lambda visit, each, form, hint: ui.tick(form, each.name, each.label, hint),
     "ticks": lambda visit, each, form, hint: ui.ticks(form, each.name, each.label, each.ticks, hint),
     "time": lambda visit, each, form, hint: ui.time_field(form, each.name, each.label, hint, **each.attributes),
@@ -310,12 +310,6 @@ def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
     if control.kind in SEVERAL_LINES:
         return {name: text.replace("\r\n", "\n")}
     return {name: text if control.kind == "password" else text.strip() or control.blank}
-
-
-def require_choice(control: Control, form: Form) -> None:
-    """Raises Invalid for a value that stands in no list; the record's own fields know theirs."""
-    if control.is_own and control.kind == "choice" and form.get(control.name) not in dict(control.options):
-        raise Invalid(_("choose one of the list"), field=control.name)
 
 
 def is_same(control: Control, form: Form, before: Form) -> bool:

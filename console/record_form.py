@@ -81,9 +81,9 @@ class OpenForm:
         self.before.values |= values
         return self
 
-    def take_up(self) -> "OpenForm":
-        """Put in what was typed and not saved, when the worker asks for it."""
-        self.values = drafts.take_up(self.visit, self.visit.path, self.before)
+    def take_up(self, key: str = "") -> "OpenForm":
+        """Put in what was typed and not saved, when the worker asks for it. key: of the draft, the path for none."""
+        self.values = drafts.take_up(self.visit, key or self.visit.path, self.before)
         return self
 
     def _stored(self) -> Form:
@@ -135,8 +135,13 @@ class OpenForm:
         return done
 
     def refuse(self, error: HelpdeskError) -> "OpenForm":
-        """Put what an operation refused at the controls."""
-        names = {other: each.name for each in self.controls for other in each.also}
+        """Put what an operation refused at the controls; what is wrong with settings, at the one that is named."""
+        places: dict[str, list[str]] = {}
+        for each in self.controls:
+            for other in each.also:
+                places.setdefault(other, []).append(each.name)
+        names = {other: next((name for name in found if name in error.message), found[0])
+                 for other, found in places.items()}  # fmt: skip
         self.values.refuse(error, names=names)
         return self
 
@@ -147,7 +152,6 @@ class OpenForm:
         mistakes = Mistakes()
         for each in self.controls:
             with mistakes.noted():
-                controls.require_choice(each, self.values)
                 if not each.is_own and self._is_sent(each):
                     found |= controls.values_of(self.visit, each, self.values)
         mistakes.require_none()

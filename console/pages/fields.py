@@ -1,16 +1,19 @@
 """Custom fields and fieldsets: what administrators add to records of every type. Source: Record addressing, Custom
 field; the rest is ours."""
 
+from dataclasses import replace
 from typing import Any
 
-from console import drafts, lists, owners
+from console import lists, owners
+from console.controls import Control
 from console.forms import Form, sentence
 from console.page_response import PageResponse, see
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import quoted
 from console.visit import Visit
-from server.desk import custom_fields, deleted_fields, records
+from server.desk import custom_fields, deleted_fields
 from server.desk.custom_fields import MAX_COUNTED
 from server.errors import HelpdeskError, Invalid
 from server.records.base import RecordType
@@ -50,22 +53,11 @@ PARAMS: dict[str, tuple[str, ...]] = {
     "D": ("options",), "X": ("options",), "L": ("context",), LINKS: ("context",), "Y": ("currency_id",),
     "O": ("decimal_at",), SLIDER: ("value_min", "value_max"), "W": ("send_notifications",),
 }  # fmt: skip
-LINES = ("name", "uri", "custom_fieldset_id")
-LABELS = {
-    "name": N_("Name"),
-    "uri": N_("Name for programs"),
-    "custom_fieldset_id": N_("Stands on"),
-    "options": N_("Options"),
-    "context": N_("Record type"),
-    "currency_id": N_("Currency"),
-    "decimal_at": N_("Digits behind the point"),
-    "value_min": N_("From"),
-    "value_max": N_("To"),
-    "send_notifications": N_("Notifications"),
-    "new_name": N_("New name"),
-    "option": N_("Option"),
-    "owner": N_("Belongs to"),
-}
+RENAMING = {"new_name": N_("New name"), "option": N_("Option")}
+SET_FORM = RecordForm(SET_URI, (
+    Control("name", hint=""),
+    Control("owner", hint=N_("Only they see its fields, and may change them; administrators see all.")),
+))  # fmt: skip
 
 
 @page("GET", BASE, "admin")
@@ -112,10 +104,8 @@ def show_new(visit: Visit) -> PageResponse:
     fieldset = visit.query.text("set", "0")
     if kind not in KINDS:
         return render(visit, "field_kinds.html", record_type=record_type, notes=NOTES, kinds=KINDS, fieldset=fieldset)
-    values = {"custom_fieldset_id": fieldset, "decimal_at": "2", "value_min": "0", "value_max": "100"}
-    form = Form.of(dict.fromkeys((*LINES, *PARAMS.get(kind, ())), "") | values)
-    key = f"{visit.path}?type={record_type.uri}&kind={kind}"
-    return _form(visit, drafts.take_up(visit, key, form), record_type, kind, None)
+    fields = _open_new(visit, record_type, kind).fill(custom_fieldset_id=fieldset)
+    return _form(visit, fields.take_up(f"{visit.path}?type={record_type.uri}&kind={kind}"), record_type, kind)
 
 
 @page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
@@ -124,17 +114,17 @@ def create(visit: Visit) -> PageResponse:
     record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
     if kind not in KINDS:
         raise Invalid(_("Choose the kind of the field first."))
-    form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
-    uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
-    fields = {
-        "context": record_type.context, "type": kind, "name": form.text("name"), "uri": uri,
-        "custom_fieldset_id": form.text("custom_fieldset_id") or "0", "params": _params(form, kind, {}),
-        "pos": str(_last_place(visit, record_type)),
-    }  # fmt: skip
-    try:
-        made = records.create(visit.ctx, URI, fields)
-    except HelpdeskError as error:
-        return _form(visit, _refuse(form, error, kind), record_type, kind, None)
+
+    def more(form: Form) -> dict[str, Any]:
+        uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
+        return {"context": record_type.context, "type": kind, "uri": uri, "params": _params(form, kind, {}),
+                "pos": str(_last_place(visit, record_type)),
+                "custom_fieldset_id": form.text("custom_fieldset_id") or "0"}  # fmt: skip
+
+    fields = _open_new(visit, record_type, kind)
+    made = fields.create(more)
+    if made is None:
+        return _form(visit, fields, record_type, kind)
     visit.tell(_("The field {label} is made: custom_{id}.", label=made["_label"], id=made["id"]))
     return see(_list_path(record_type))
 
@@ -142,26 +132,18 @@ def create(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> PageResponse:
     """One field to be changed."""
-    field = lists.record(visit, URI, visit.id)
-    form = drafts.take_up(visit, visit.path, _stored(visit, field))
-    return _form(visit, form, _type(visit, field["context"]), field["type"], field)
+    record_type, kind, fields = _open(visit)
+    return _form(visit, fields.take_up(), record_type, kind)
 
 
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> PageResponse:
     """Change a field; its kind stays as it was made."""
-    field = lists.record(visit, URI, visit.id)
-    record_type, kind = _type(visit, field["context"]), field["type"]
-    form = Form.sent(visit.form, (*LINES, *PARAMS.get(kind, ())))
-    fields = {name: form.text(name) for name in ("name", "uri")}
-    fields["custom_fieldset_id"] = form.text("custom_fieldset_id") or "0"
-    try:
-        records.update(visit.ctx, URI, visit.id, fields | {"params": _params(form, kind, field["params"])})
-    except HelpdeskError as error:
-        return _form(visit, _refuse(form, error, kind), record_type, kind, field)
-    visit.tell(
-        _("The field {name} is saved.", name=form.text("name")), visit.path, **_stored(visit, field).sent_again()
-    )
+    record_type, kind, fields = _open(visit)
+    saved = fields.update(lambda form: {"params": _params(form, kind, fields.stored["params"])})
+    if saved is None:
+        return _form(visit, fields, record_type, kind)
+    fields.tell_saved(_("The field {name} is saved.", name=saved["_label"]))
     return see(_list_path(record_type))
 
 
@@ -186,12 +168,12 @@ def move(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/rename", "admin")
 def rename(visit: Visit) -> PageResponse:
     """Rename an option, also on the records that have it."""
-    field, renaming = lists.record(visit, URI, visit.id), Form.sent(visit.form, ("option", "new_name"))
+    renaming = Form.sent(visit.form, ("option", "new_name"))
     try:
         count = custom_fields.rename_option(visit.ctx, visit.id, renaming.get("option"), renaming.get("new_name"))
     except HelpdeskError as error:
-        record_type = _type(visit, field["context"])
-        return _form(visit, _stored(visit, field), record_type, field["type"], field, renaming.refuse(error))
+        record_type, kind, fields = _open(visit)
+        return _form(visit, fields, record_type, kind, renaming.refuse(error))
     visit.tell(ngettext("The option is renamed, with its value in {count} record.",
                         "The option is renamed, with its value in {count} records.", count))  # fmt: skip
     return see(f"{BASE}/{visit.id}")
@@ -238,17 +220,16 @@ def remove(visit: Visit) -> PageResponse:
 @page("GET", f"{SETS}/new", "admin")
 def show_new_set(visit: Visit) -> PageResponse:
     """The form for a new fieldset."""
-    return _set_form(visit, Form.of({"owner": owners.EVERYBODY}), _type(visit, visit.query.text("type", "")), None)
+    return _set_form(visit, SET_FORM.open(visit).fill(owner=owners.EVERYBODY), visit.query.text("type", ""))
 
 
 @page("POST", f"{SETS}/new", "admin")
 def create_set(visit: Visit) -> PageResponse:
     """Make a fieldset."""
-    record_type, form = _type(visit, visit.query.text("type", "")), Form.sent(visit.form, ("name", "owner"))
-    try:
-        made = records.create(visit.ctx, SET_URI, {"context": record_type.context, **_set_fields(visit, form)})
-    except HelpdeskError as error:
-        return _set_form(visit, _refuse_owner(form, error), record_type, None)
+    record_type, fields = _type(visit, visit.query.text("type", "")), SET_FORM.open(visit)
+    made = fields.create(lambda form: {"context": record_type.context})
+    if made is None:
+        return _set_form(visit, fields, record_type.uri)
     visit.tell(_("The fieldset {label} is made. Give it fields.", label=made["_label"]))
     return see(f"{_list_path(record_type)}#set-{made['id']}")
 
@@ -256,23 +237,19 @@ def create_set(visit: Visit) -> PageResponse:
 @page("GET", f"{SETS}/{{id}}", "admin")
 def show_set(visit: Visit) -> PageResponse:
     """One fieldset to be changed."""
-    found = lists.record(visit, SET_URI, visit.id)
-    return _set_form(visit, _stored_set(found), _type(visit, found["context"]), found)
+    fields = SET_FORM.open(visit, visit.id)
+    return _set_form(visit, fields, fields.stored["context"])
 
 
 @page("POST", f"{SETS}/{{id}}", "admin")
 def save_set(visit: Visit) -> PageResponse:
     """Change a fieldset."""
-    found, form = lists.record(visit, SET_URI, visit.id), Form.sent(visit.form, ("name", "owner"))
-    record_type = _type(visit, found["context"])
-    try:
-        records.update(visit.ctx, SET_URI, visit.id, _set_fields(visit, form))
-    except HelpdeskError as error:
-        return _set_form(visit, _refuse_owner(form, error), record_type, found)
-    visit.tell(
-        _("The fieldset {name} is saved.", name=form.text("name")), visit.path, **_stored_set(found).sent_again()
-    )
-    return see(f"{_list_path(record_type)}#set-{visit.id}")
+    fields = SET_FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _set_form(visit, fields, fields.stored["context"])
+    fields.tell_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
+    return see(f"{_list_path(_type(visit, fields.stored['context']))}#set-{visit.id}")
 
 
 @page("GET", f"{SETS}/{{id}}/delete", "admin")
@@ -346,77 +323,83 @@ def _params(form: Form, kind: str, before: dict[str, Any]) -> dict[str, Any]:
     return before | given
 
 
-def _stored(visit: Visit, field: dict[str, Any]) -> Form:
+def _open_new(visit: Visit, record_type: RecordType, kind: str) -> OpenForm:
+    fields = _spec(visit, record_type, kind, False).open(visit)
+    return fields.fill(decimal_at="2", value_min="0", value_max="100")
+
+
+def _open(visit: Visit) -> tuple[RecordType, str, OpenForm]:
+    """The type and the kind of a field that is there, and its form."""
+    field = lists.record(visit, URI, visit.id)
+    record_type, kind = _type(visit, field["context"]), field["type"]
     params = dict(field["params"])
-    if "options" in PARAMS.get(field["type"], ()):
-        params["options"] = "\n".join(map(str, params.get("options") or []))
-    if params.get("context"):
-        target = visit.service.registry.find(str(params["context"]))
-        params["context"] = target.uri if target is not None else params["context"]
-    known = {name: params.get(name, "") for name in PARAMS.get(field["type"], ())}
-    return Form.of({name: field[name] for name in LINES} | known)
+    if "options" in params:
+        params["options"] = "\n".join(map(str, params["options"] or []))
+    target = visit.service.registry.find(str(params.get("context") or ""))
+    params |= {"context": target.uri} if target is not None else {}
+    given = {name: str(params.get(name, "")) for name in PARAMS.get(kind, ())}
+    return record_type, kind, _spec(visit, record_type, kind, True).open(visit, visit.id).fill(**given)
 
 
-def _refuse(form: Form, error: HelpdeskError, kind: str) -> Form:
-    """What is wrong with a setting stands at its field."""
-    named = [name for name in PARAMS.get(kind, ()) if name in error.message]
-    if error.details.get("field") == "params" and PARAMS.get(kind):
-        return form.fail((named or list(PARAMS[kind]))[0], sentence(error.message.removeprefix("params: ")))
-    return form.refuse(error)
+def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> RecordForm:
+    """The form of a field of a kind. is_there: whether it is one that is changed."""
+    code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": is_there, "maxlength": 200}
+    hint = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts.")
+    blank = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
+               "Blank: made of the name.")  # fmt: skip
+    params = [replace(each, is_own=True, also=("params",)) for each in _settings(visit, kind)]
+    own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
+    sets = [("0", _("every {type}", type=in_sentence(record_type.label_names[0]))),
+            *((id, _("{name} (fieldset)", name=label)) for id, label in own)]  # fmt: skip
+    hint_of_place = N_("Fields of a fieldset stand only on the records that it is attached to.")
+    place = Control("custom_fieldset_id", N_("Stands on"), hint_of_place, "choice" if own else "hidden", sets, none="")
+    return RecordForm(URI, (
+        Control("name", hint="", attributes={"maxlength": 128}),
+        Control("uri", N_("Name for programs"), hint if is_there else blank, "line", attributes=code),
+        *params, place,
+    ))  # fmt: skip
+
+
+def _settings(visit: Visit, kind: str) -> list[Control]:
+    """The controls of what a kind has."""
+    if kind in ("D", "X"):
+        hint = _("One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "
+                 "one another name, use the form for that.", max_options=MAX_OPTIONS)  # fmt: skip
+        return [Control("options", hint=hint, kind="area", attributes={"rows": 8, "required": True})]
+    if kind in ("L", LINKS):
+        targets = [(each.uri, shown(each.label_names[1])) for each in visit.service.registry]
+        targets.sort(key=lambda each: sort_key(each[1]))
+        return [Control("context", N_("Record type"), N_("What it points to."), "choice", targets)]
+    if kind == "Y":
+        currencies = lists.choices(visit, "currency")
+        return [Control("currency_id", N_("Currency"), N_("It stays while there are amounts."), "choice", currencies)]
+    number = {"required": True}
+    if kind == "O":
+        return [Control("decimal_at", N_("Digits behind the point"), kind="number",
+                        attributes={**number, "min": "0", "max": str(MAX_DECIMALS)})]  # fmt: skip
+    if kind == SLIDER:
+        return [Control("value_min", N_("From"), kind="number", attributes=number),
+                Control("value_max", N_("To"), kind="number", attributes=number)]  # fmt: skip
+    told = N_("Tell the worker when they are chosen, and what happens to the record")
+    return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
 
 
 def _form(
-    visit: Visit, form: Form, record_type: RecordType, kind: str, field: dict[str, Any] | None,
-    renaming: Form | None = None,
-) -> PageResponse:  # fmt: skip
-    registry = visit.service.registry
-    own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
-    sets = [(id, _("{name} (fieldset)", name=label)) for id, label in own]
+    visit: Visit, fields: OpenForm, record_type: RecordType, kind: str, renaming: Form | None = None
+) -> PageResponse:
     renamed = renaming or Form.of({"option": "", "new_name": ""})
-    options = [(each, each) for each in form.get("options").splitlines()] if field else []
+    options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
     return render(
-        visit,
-        "field.html",
-        max(form.status, renamed.status),
-        form=form,
-        renaming=renamed,
-        field=field,
-        kind=kind,
-        kind_name=shown(KINDS[kind]),
-        note=NOTES[kind],
-        labels=LABELS,
-        record_type=record_type,
-        params=PARAMS.get(kind, ()),
-        sets=[("0", _("every {type}", type=in_sentence(record_type.label_names[0]))), *sets],
-        options=options,
-        targets=sorted(
-            ((each.uri, shown(each.label_names[1])) for each in registry), key=lambda each: sort_key(each[1])
-        ),
-        currencies=lists.choices(visit, "currency") if kind == "Y" else [],
-        back=_list_path(record_type),
-        uses=custom_fields.uses(visit.ctx, [field["id"]]).get(field["id"], 0) if field else 0,
-        most=MAX_COUNTED,
-        max_options=MAX_OPTIONS,
-        max_decimals=MAX_DECIMALS,
-    )
+        visit, "field.html", max(fields.status, renamed.status), form=fields.values, fields=fields, renaming=renamed,
+        field=fields.stored, kind=kind, kind_name=shown(KINDS[kind]), note=NOTES[kind], record_type=record_type,
+        options=options, back=_list_path(record_type), labels={**fields.labels, **RENAMING},
+        uses=custom_fields.uses(visit.ctx, [fields.id]).get(fields.id, 0) if fields.id else 0, most=MAX_COUNTED,
+    )  # fmt: skip
 
 
-def _stored_set(found: dict[str, Any]) -> Form:
-    return Form.of({"name": found["name"], "owner": f"{found['owner__context']}:{found['owner_id']}"})
-
-
-def _set_fields(visit: Visit, form: Form) -> dict[str, Any]:
-    """What is stored. Raises Invalid."""
-    context, id = owners.chosen(visit, form.text("owner"), "owner")
-    return {"name": form.text("name"), "owner__context": context, "owner_id": id}
-
-
-def _refuse_owner(form: Form, error: HelpdeskError) -> Form:
-    return form.refuse(error, names={"owner__context": "owner", "owner_id": "owner"})
-
-
-def _set_form(visit: Visit, form: Form, record_type: RecordType, found: dict[str, Any] | None) -> PageResponse:
+def _set_form(visit: Visit, fields: OpenForm, type: str) -> PageResponse:
+    record_type = _type(visit, type)
     return render(
-        visit, "fieldset.html", form.status, form=form, fieldset=found, record_type=record_type, labels=LABELS,
-        owners=owners.choosable(visit, form.get("owner")), back=_list_path(record_type),
+        visit, "fieldset.html", fields.status, form=fields.values, fields=fields, fieldset=fields.stored,
+        record_type=record_type, back=_list_path(record_type),
     )  # fmt: skip

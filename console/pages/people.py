@@ -145,7 +145,7 @@ def show_new(visit: Visit) -> PageResponse:
 def create(visit: Visit) -> PageResponse:
     """Make a worker, and invite them if that was asked for."""
     fields = _open_new(visit)
-    made = fields.create()
+    made = fields.create(_way)
     if made is None:
         return _new(visit, fields)
     return _invited(visit, made["id"], fields.values.get("invite"), _("{name} is added.", name=made["_label"]))
@@ -273,6 +273,13 @@ def _open_new(visit: Visit) -> OpenForm:
     own = lists.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
     return NEW.open(visit).fill(timezone=own["timezone"], language=own["language"], invite=way)
+
+
+def _way(form: Form) -> dict[str, Any]:
+    """Nothing more is stored of a new worker. Raises Invalid for a way of inviting them that there is not."""
+    if form.get("invite") not in dict(INVITE):
+        raise Invalid(_("choose one of the list"), field="invite")
+    return {}
 
 
 def _open(visit: Visit) -> OpenForm:

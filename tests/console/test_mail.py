@@ -128,7 +128,7 @@ def test_a_password_is_written_and_never_shown(signed_in: Visitor, nora: Api, de
     ({"host": ""}, "host", "host is missing"),
     ({"host": "not a host"}, "host", "not a host name"),
     ({"port": "99999"}, "port", "from 1 to 65535"),
-    ({"encryption": "rot13"}, "encryption", "choose one of the list"),
+    ({"encryption": "rot13"}, "encryption", "not an encryption"),
     ({"password": PASSWORD}, "username", "needs a username"),
     ({"timeout": "301"}, "timeout", "from 1 to 300"),
     ({"connected_account": "7"}, "username", "a connected account takes a username and no password"),

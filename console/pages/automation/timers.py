@@ -1,34 +1,25 @@
 """Timers made and changed: which automation runs, and when. Their list is on a page of the scheduler. Source: ours."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from console import lists
+from console.controls import Control
 from console.forms import Form
 from console.page_response import PageResponse, see
-from console.patterns import in_words
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server.automation import timers
 from server.desk import records
-from server.errors import HelpdeskError, Invalid, Required
+from server.errors import Invalid, Required
 from server.translation import N_, _
 
 URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 BASE = "/admin/jobs/timers"
-FIELDS = ("name", "automation", "automations_kata", "repeat", "day", "time", "recurring_patterns", "recurring_timezone")
-LABELS = {
-    "name": N_("Name"),
-    "automation": N_("Automation"),
-    "automations_kata": N_("Automations"),
-    "repeat": N_("Runs"),
-    "day": N_("Day"),
-    "time": N_("Time"),
-    "recurring_patterns": N_("Schedule"),
-    "recurring_timezone": N_("Time zone"),
-}
 ONCE, OWN = "once", "own"
 REPEATS = [
     (ONCE, N_("Once")), ("hourly", N_("Every hour")), ("daily", N_("Every day")), ("weekdays", N_("Monday to Friday")),
@@ -47,53 +38,60 @@ PATTERNS = {
     "daily": "{0} * * *", "weekdays": "{0} * * mon-fri", "weekly": "{0} * * {1}", "monthly": "{0} 1 * *",
 }  # fmt: skip
 KATA = "automation/run:\n  uri: svc:automation:{}\n"
+WHEN = (
+    Control("repeat", N_("Runs"), kind="choice", options=REPEATS, is_own=True),
+    Control("time", N_("Time"),
+            N_("Once: when, such as tomorrow 8:00 or 2027-01-31 09:00. Again: the time of the day, such as 08:30."),
+            attributes={"autocomplete": "off"}, is_own=True, also=("next_run_at",)),
+    Control("day", N_("Day"), N_("Of those that run every week."), "choice", DAYS, is_own=True),
+    Control("recurring_patterns", N_("Schedule"),
+            N_("Its own one: minute, hour, day of the month, month, day of the week, a pattern on each line, such as "
+               "0 8 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."), "code", attributes={"rows": 3},
+            is_own=True),
+    Control("recurring_timezone", N_("Time zone"), N_("Of the schedule."), "zone", is_own=True),
+)  # fmt: skip
+AUTOMATION = Control("automation", N_("Automation"), N_("It runs when the time has come."), "choice", is_own=True)
+NEW = RecordForm(URI, (Control("name", hint=""), AUTOMATION, *WHEN))
+FORM = RecordForm(URI, (
+    Control("name", hint=""),
+    Control("automations_kata", N_("Automations"), N_("Which automation runs, as KATA."), "code",
+            attributes={"rows": 4}),
+    *WHEN,
+))  # fmt: skip
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new timer."""
-    zone = visit.actor.timezone or "UTC"
-    return _form(visit, Form.of({"repeat": "daily", "day": "mon", "time": "08:00", "recurring_timezone": zone}), None)
+    return _form(visit, _open_new(visit))
 
 
 @page("POST", f"{BASE}/new", "admin")
 def create(visit: Visit) -> PageResponse:
     """Make a timer."""
-    form = Form.sent(visit.form, FIELDS)
-    try:
-        if not form.get("automation"):
-            raise Required(_("automation: choose the one that runs"), field="automation")
-        records.create(visit.ctx, URI, _fields(visit, form) | {"automations_kata": KATA.format(form.get("automation"))})
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error, names={"next_run_at": "time"}), None)
-    visit.tell(_("{name} is created.", name=form.text("name")))
+    fields = _open_new(visit)
+    made = fields.create(_first)
+    if made is None:
+        return _form(visit, fields)
+    visit.tell(_("{name} is created.", name=made["_label"]))
     return see(BASE)
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> PageResponse:
     """One timer to be changed."""
-    each = lists.record(visit, URI, visit.id)
-    once = each["next_run_at"] if not each["is_recurring"] else 0
-    at = datetime.fromtimestamp(once, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if once else ""
-    return _form(visit, Form.of({
-        "name": each["name"], "automations_kata": timers.text_of(visit.ctx, visit.id), "day": "mon", "time": at,
-        "repeat": OWN if each["is_recurring"] else ONCE, "recurring_patterns": each["recurring_patterns"],
-        "recurring_timezone": each["recurring_timezone"] or "UTC",
-    }), each)  # fmt: skip
+    return _form(visit, _open(visit))
 
 
 @page("POST", f"{BASE}/{{id}}", "admin")
 def change(visit: Visit) -> PageResponse:
     """Change a timer."""
-    each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, FIELDS)
-    try:
-        text = form.get("automations_kata").replace("\r\n", "\n")
-        records.update(visit.ctx, URI, visit.id, _fields(visit, form) | {"automations_kata": text})
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error, names={"next_run_at": "time"}), each)
-    visit.tell(_("{name} is saved.", name=form.text("name")))
+    fields = _open(visit)
+    saved = fields.update(_schedule)
+    if saved is None:
+        return _form(visit, fields)
+    visit.tell(_("{name} is saved.", name=saved["_label"]))
     return see(BASE)
 
 
@@ -105,15 +103,42 @@ def delete(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-def _fields(visit: Visit, form: Form) -> dict[str, Any]:
-    """The fields of a timer. Raises Required, Invalid at the field that says when."""
-    repeat, fields = form.get("repeat"), {"name": form.text("name")}
+def _open_new(visit: Visit) -> OpenForm:
+    found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
+    options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])]
+    zone = visit.actor.timezone or "UTC"
+    fields = NEW.open(visit).fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
+    return fields.change(replace(AUTOMATION, options=options))
+
+
+def _open(visit: Visit) -> OpenForm:
+    fields = FORM.open(visit, visit.id)
+    each = fields.stored
+    once = each["next_run_at"] if not each["is_recurring"] else 0
+    return fields.fill(
+        automations_kata=timers.text_of(visit.ctx, visit.id), day="mon",
+        time=datetime.fromtimestamp(once, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if once else "",
+        repeat=OWN if each["is_recurring"] else ONCE, recurring_patterns=each["recurring_patterns"],
+        recurring_timezone=each["recurring_timezone"] or "UTC",
+    )  # fmt: skip
+
+
+def _first(form: Form) -> dict[str, Any]:
+    """What a new timer has: the automation that was chosen, and when it runs. Raises Required, Invalid."""
+    if not form.get("automation"):
+        raise Required(_("automation: choose the one that runs"), field="automation")
+    return _schedule(form) | {"automations_kata": KATA.format(form.get("automation"))}
+
+
+def _schedule(form: Form) -> dict[str, Any]:
+    """When a timer runs. Raises Required, Invalid at the field that says when."""
+    repeat = form.get("repeat")
     if repeat == ONCE:
         if not form.text("time"):
             raise Required(_("time: say when it runs, such as tomorrow 8:00"), field="time")
-        return fields | {"is_recurring": "0", "recurring_patterns": "", "next_run_at": form.text("time")}
+        return {"is_recurring": "0", "recurring_patterns": "", "next_run_at": form.text("time")}
     zone = {"recurring_timezone": form.text("recurring_timezone") or "UTC"}
-    return fields | {"is_recurring": "1", "recurring_patterns": _patterns(form, repeat)} | zone
+    return {"is_recurring": "1", "recurring_patterns": _patterns(form, repeat)} | zone
 
 
 def _patterns(form: Form, repeat: str) -> str:
@@ -135,20 +160,9 @@ def _patterns(form: Form, repeat: str) -> str:
     return PATTERNS[repeat].format(f"{int(clock[2])} {int(clock[1])}", form.get("day"))
 
 
-def _form(visit: Visit, form: Form, each: dict[str, Any] | None) -> PageResponse:
-    found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
+    has_some = bool(fields.id) or len(fields.control("automation").options) > 1
     return render(
-        visit,
-        "timer.html",
-        form.status,
-        form=form,
-        labels=LABELS,
-        repeats=REPEATS,
-        days=DAYS,
-        path=visit.path,
-        each=each and {name: each[name] for name in ("id", "name", "is_disabled", "next_run_at", "last_ran_at")},
-        automations=[("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])],
+        visit, "timer.html", fields.status, form=fields.values, fields=fields, each=fields.stored, has_some=has_some,
         trigger=TRIGGER,
-        in_words=in_words,
-        new=f"{BASE}/new",
-    )
+    )  # fmt: skip
