@@ -165,7 +165,7 @@ class OpenForm:
     def _needs(self, control: Control) -> bool:
         """Whether a new record is told of a blank: a text that must be there, or would become another one by itself."""
         field = self.type.fields.get(control.name)
-        return isinstance(field, Text) and (field.required or bool(field.default))
+        return isinstance(field, Text) and (field.required or control.is_required or bool(field.default))
 
     # -- how it is shown -----------------------------------------------------------------------------------------------
 

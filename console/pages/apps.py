@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from console import drafts, lists, overlaps, scope_check, ui, worklist
+from console import lists, overlaps, scope_check, ui, worklist
+from console.controls import Control
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import moment
@@ -29,9 +31,22 @@ from server.web.routes import ENDPOINTS, Router
 
 URI = "oauth_app"
 BASE = "/admin/apps"
-FIELDS = ("name", "url", "callback_url", "scopes", "is_public", "is_pkce_required")
 TEXT_BYTES = 1024 * 1024
-LABELS = {"name": N_("Name"), "url": N_("Website"), "callback_url": N_("Callback addresses"), "scopes": N_("Scopes")}
+FORM = RecordForm(URI, (
+    Control("name", hint=N_("Workers see it when the app asks for their consent.")),
+    Control("url", N_("Website"), ""),
+    Control("callback_url", N_("Callback addresses"),
+            N_("One a line, compared exactly: https, an address of the app's own such as com.example.app:/back, or "
+               "http://127.0.0.1 with any port for apps on a desktop."), "code",
+            attributes={"rows": 3, "class_": "code", "required": True}),
+    Control("is_public", N_("Public: the app cannot keep a secret"),
+            N_("Such as one that runs in a browser or on a phone. It has no secret then, and must use a code "
+               "challenge.")),
+    Control("is_pkce_required", N_("Logins must use a code challenge (PKCE)"), ""),
+    Control("scopes", kind="code", attributes={"required": True}, is_drawn=True),
+    Control("try_method", kind="choice", is_own=True, is_drawn=True),
+    Control("try_path", is_own=True, is_drawn=True),
+))  # fmt: skip
 MAX_SHOWN_CALLS = 400  # of what a scope can call
 MAX_NAMED = 5  # workers that a warning names
 
@@ -116,44 +131,39 @@ def show_list(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/new", "proven admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new app."""
-    form = Form.of(dict.fromkeys(FIELDS, "") | {"scopes": scopes.DEFAULT, "is_pkce_required": "1"})
-    return _form(visit, drafts.take_up(visit, visit.path, form), None)
+    return _form(visit, FORM.open(visit).fill(scopes=scopes.DEFAULT, is_pkce_required="1").take_up())
 
 
 @page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
 def create(visit: Visit) -> PageResponse:
     """Make an app; its secret is shown this once."""
-    form = _sent(visit)
-    held_back = _held_back(visit, form, None)
+    fields = FORM.open(visit)
+    held_back = _held_back(visit, fields.send())
     if held_back is not None:
         return held_back
-    try:
-        made = records.create(visit.ctx, URI, _fields(form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), None)
-    drafts.is_saved(visit)
+    made = fields.create()
+    if made is None:
+        return _form(visit, fields)
     return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
 def show(visit: Visit) -> PageResponse:
     """One app to be changed."""
-    app = lists.record(visit, URI, visit.id)
-    return _form(visit, drafts.take_up(visit, visit.path, _stored(app)), app)
+    return _form(visit, FORM.open(visit, visit.id).take_up())
 
 
 @page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> PageResponse:
     """Change an app."""
-    app, form = lists.record(visit, URI, visit.id), _sent(visit)
-    held_back = _held_back(visit, form, app)
+    fields = FORM.open(visit, visit.id)
+    held_back = _held_back(visit, fields.send())
     if held_back is not None:
         return held_back
-    try:
-        records.update(visit.ctx, URI, visit.id, _fields(form))
-    except HelpdeskError as error:
-        return _form(visit, form.refuse(error), app)
-    visit.tell(_("{name} is saved.", name=form.text("name")), visit.path, **_stored(app).sent_again())
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
     return see(BASE)
 
 
@@ -209,29 +219,14 @@ def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
     )  # fmt: skip
 
 
-def _sent(visit: Visit) -> Form:
-    return Form.sent(visit.form, (*FIELDS, "try_method", "try_path"))
-
-
-def _stored(app: dict[str, Any]) -> Form:
-    flags = {name: "1" if app[name] else "" for name in ("is_public", "is_pkce_required")}
-    return Form.of({name: app[name] for name in FIELDS} | flags)
-
-
-def _fields(form: Form) -> dict[str, Any]:
-    flags = {name: "1" if form.get(name) == "1" else "0" for name in ("is_public", "is_pkce_required")}
-    text = {name: form.get(name).replace("\r\n", "\n") for name in ("callback_url", "scopes")}
-    return {"name": form.text("name"), "url": form.text("url"), **text, **flags}
-
-
-def _held_back(visit: Visit, form: Form, app: dict[str, Any] | None) -> PageResponse | None:
+def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
     """The form once more, when it is only looked at or somebody should know something first; None to save it."""
     is_look = visit.form.flag("look")
-    questions = [] if is_look else _questions(visit, form, app)
-    return _form(visit, form, app, questions) if is_look or questions else None
+    questions = [] if is_look else _questions(visit, fields.values, fields.stored)
+    return _form(visit, fields, questions) if is_look or questions else None
 
 
-def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str]:
+def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
     """What somebody should know before an app is saved like this; [] once they do, or when there is nothing."""
     found = []
     for line, reason in callbacks.mistakes(form.get("callback_url")):
@@ -243,7 +238,7 @@ def _questions(visit: Visit, form: Form, app: dict[str, Any] | None) -> list[str
                 reason=reason,
             )
         )
-    found += _lost_scopes(visit, form, app) if app is not None else []
+    found += _lost_scopes(visit, form, app) if app else []
     if found and visit.form.text("sure", "") == _seal(found):
         form.errors.pop("callback_url", None)
         return []
@@ -285,7 +280,8 @@ def _named(uses: list[TokenGroup]) -> str:
     return ", ".join(names[:MAX_NAMED]) + more
 
 
-def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[str] | None = None) -> PageResponse:
+def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) -> PageResponse:
+    form, app = fields.values, fields.stored
     text = form.get("scopes")
     tried = ""
     try:
@@ -294,15 +290,15 @@ def _form(visit: Visit, form: Form, app: dict[str, Any] | None, questions: list[
         defined = {}
     if form.text("try_path"):
         tried = _tried(defined, form)
-    uses = token_lists.in_use(visit.ctx, app["id"]) if app is not None else []
+    uses = token_lists.in_use(visit.ctx, app["id"]) if app else []
     shown, page = lists.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
-        visit, "app.html", INVALID if questions else form.status, form=form, app=app, labels=LABELS,
+        visit, "app.html", INVALID if questions else form.status, form=form, fields=fields, app=app,
         mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)), total=len(ENDPOINTS),
         reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached], tried=tried,
         methods=[(name, name) for name in scopes.METHODS], questions=questions or [], seal=_seal(questions or []),
-        secrets=app_secrets.of_app(visit.ctx, app) if app is not None else [], uses=shown, page=page, users=len(uses),
+        secrets=app_secrets.of_app(visit.ctx, app) if app else [], uses=shown, page=page, users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
     )  # fmt: skip
 
