@@ -203,7 +203,9 @@ class OpenForm:
 
     def tell_saved(self, text: Words) -> None:
         """Say on the next page that the record is saved, with the way back to what it was."""
-        self.visit.tell(text, self.visit.path, **self.before.sent_again())
+        others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
+        fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
+        self.visit.tell(text, self.visit.path, **fields)
 
 
 def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from console import confirmation, drafts, hook_samples, lists, live, overlaps, ui, worklist
+from console import confirmation, hook_samples, lists, live, overlaps, ui, worklist
+from console.controls import Control
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, fragment, see
 from console.pages.automation.log import KINDS
+from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import moment, shell
@@ -21,7 +23,6 @@ from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
 from server.automation.inputs import misfit
 from server.automation.types.automation_log import LEVELS
-from server.automation.types.webhook_listener import MAX_KEPT_DAYS, MAX_KEPT_LAST
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.responding import WebhookRequest, WebhookSimulation
@@ -37,7 +38,6 @@ BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
 HOURS = 24  # that a list shows the calls of
-SETTINGS = ("name", "automations_kata", "kept_days", "kept_last")
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
@@ -47,13 +47,20 @@ MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be g
 MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
-LABELS = {
-    "name": N_("Name"),
-    "automations_kata": N_("Automation binding"),
-    "try_headers": N_("Headers"),
-    "kept_days": N_("Days"),
-    "kept_last": N_("Last deliveries"),
-}
+NEW = RecordForm(URI, (
+    Control("name", hint=""),
+    Control("automation", kind="choice", is_own=True,
+            hint=N_("Automations that are started by svc.trigger.webhook.respond. It can be named later, too.")),
+))  # fmt: skip
+FORM = RecordForm(URI, (
+    Control("name", hint=""),
+    Control("automations_kata", N_("Automation binding"), kind="code", is_drawn=True),
+    Control("kept_days", N_("Days that deliveries are kept"), "",
+            attributes={"inputmode": "numeric", "required": True}),
+    Control("kept_last", N_("Last deliveries that are kept however old they are"), "",
+            attributes={"inputmode": "numeric", "required": True}),
+    *(Control(name, is_own=True, is_drawn=True) for name in (*TRIED, "sample")),
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -178,28 +185,30 @@ def show_list(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/new", "admin")
 def show_new(visit: Visit) -> PageResponse:
     """The form for a new webhook."""
-    return _new(visit, Form.of({"name": "", "automation": ""}))
+    return _new(visit, NEW.open(visit))
 
 
 @page("POST", f"{BASE}/new", "admin")
 def create(visit: Visit) -> PageResponse:
     """Create a webhook that an automation answers to."""
-    form = Form.sent(visit.form, ("name", "automation"))
-    name = form.text("automation")
-    binding = f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""
-    try:
-        made = records.create(visit.ctx, URI, {"name": form.text("name"), "automations_kata": binding})
-    except HelpdeskError as error:
-        return _new(visit, form.refuse(error))
-    visit.tell(_("{name} listens.", name=form.text("name")))
+    fields = NEW.open(visit)
+    made = fields.create(_binding)
+    if made is None:
+        return _new(visit, fields)
+    visit.tell(_("{name} listens.", name=made["_label"]))
     return see(f"{BASE}/{made['id']}")
+
+
+def _binding(form: Form) -> dict[str, Any]:
+    """Which automation answers at first, none for one that is not chosen yet."""
+    name = form.text("automation")
+    return {"automations_kata": f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""}
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> PageResponse:
     """One webhook: its address, who answers, the last deliveries, a request to try. `sample` fills in a request."""
-    each = lists.record(visit, URI, visit.id)
-    return _webhook(visit, each, drafts.take_up(visit, visit.path, _form(visit, each)))
+    return _webhook(visit, _open(visit).take_up())
 
 
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
@@ -212,16 +221,11 @@ def show_latest(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
 def save(visit: Visit) -> PageResponse:
     """Change name and binding."""
-    each = lists.record(visit, URI, visit.id)
-    form = Form.sent(visit.form, SETTINGS)
-    fields = {name: form.text(name) for name in SETTINGS if name in visit.form}
-    fields["automations_kata"] = form.get("automations_kata").replace("\r\n", "\n")
-    try:
-        records.update(visit.ctx, URI, visit.id, fields)
-    except HelpdeskError as error:
-        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
-    was = {name: str(each[name]) for name in SETTINGS}
-    visit.tell(_("{name} is saved.", name=form.text("name")), f"{BASE}/{visit.id}", **was)
+    fields = _open(visit)
+    saved = fields.update()
+    if saved is None:
+        return _webhook(visit, fields)
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -229,11 +233,12 @@ def save(visit: Visit) -> PageResponse:
 def try_it(visit: Visit) -> PageResponse:
     """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
     which automation would."""
-    each, form = lists.record(visit, URI, visit.id), Form.sent(visit.form, TRIED)
+    fields = _open(visit).send()
+    each, form = fields.stored, fields.values
     try:
         received = _received(visit, form)
     except HelpdeskError as error:
-        return _webhook(visit, each, _form(visit, each, form.refuse(error)))
+        return _webhook(visit, fields.refuse(error))
     pressed = visit.form.text("do", "call")
     if pressed == "call" and visit.form.text(confirmation.ANSWER, "") != "1":
         return _ask(visit, form)
@@ -242,7 +247,7 @@ def try_it(visit: Visit) -> PageResponse:
         _, id = responding.deliver(visit.ctx, each, received)
         return see(f"{BASE}/deliveries/{id}")
     simulated = responding.simulate(visit.ctx, each, received) if pressed == "simulate" else None
-    return _webhook(visit, each, _form(visit, each, form), simulated)
+    return _webhook(visit, fields, simulated)
 
 
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
@@ -330,31 +335,28 @@ def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
     return render(visit, "webhook_rotate.html", form.status, each=each, form=form, overlaps=overlaps.OVERLAPS)
 
 
-def _new(visit: Visit, form: Form) -> PageResponse:
+def _new(visit: Visit, fields: OpenForm) -> PageResponse:
     found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
-    automations = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
+    options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
+    fields.change(replace(fields.control("automation"), options=options))
     return render(
-        visit, "webhook_new.html", form.status, form=form, automations=automations, trigger=responding.TRIGGER
-    )
+        visit, "webhook_new.html", fields.status, form=fields.values, fields=fields, has_some=bool(found),
+        trigger=responding.TRIGGER,
+    )  # fmt: skip
 
 
-def _form(visit: Visit, each: dict[str, Any], sent: Form | None = None) -> Form:
+def _open(visit: Visit) -> OpenForm:
+    """The settings of a webhook, with a request to be tried."""
     asked = visit.query.text("sample", "")
     sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
     made = sample.make(visit.now)
-    form = Form.of({
-        **{name: each[name] for name in SETTINGS}, "try_method": "POST", "try_headers": made.headers,
-        "try_body": made.body, "sample": asked or FIRST_SAMPLE,
-    })  # fmt: skip
-    if sent is not None:
-        form.values |= sent.values
-        form.errors, form.status = sent.errors, sent.status
-    return form
+    return FORM.open(visit, visit.id).fill(
+        try_method="POST", try_headers=made.headers, try_body=made.body, sample=asked or FIRST_SAMPLE
+    )
 
 
-def _webhook(
-    visit: Visit, each: dict[str, Any], form: Form, simulated: WebhookSimulation | None = None
-) -> PageResponse:
+def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None = None) -> PageResponse:
+    each, form = fields.stored, fields.values
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
     listed, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
     former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
@@ -366,15 +368,15 @@ def _webhook(
     verdict = _verdict(visit, each, received)
     fitting = [] if verdict.entries else lists.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
     return render(
-        visit, "webhook.html", form.status, each=each, form=form, url=url, trigger=responding.TRIGGER,
+        visit, "webhook.html", form.status, each=each, form=form, fields=fields, url=url, trigger=responding.TRIGGER,
         fitting=fitting[0]["name"] if fitting else "",
         curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
                    received.body.decode("utf-8", "replace")),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
-        methods=METHODS, labels=LABELS, former=former, last_id=last_id, real=REAL, answer=confirmation.ANSWER,
+        methods=METHODS, former=former, last_id=last_id, real=REAL, answer=confirmation.ANSWER,
         verdict=verdict,
-        simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS, most_days=MAX_KEPT_DAYS,
-        most_last=MAX_KEPT_LAST, kept_failures=deliveries.KEPT_FAILURES,
+        simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS,
+        kept_failures=deliveries.KEPT_FAILURES,
         samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
     )  # fmt: skip
 
