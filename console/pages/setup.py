@@ -17,7 +17,7 @@ from server.first_start.setup import Step
 from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
 from server.people import profile
-from server.translation import N_, _
+from server.translation import N_, SOURCE, _
 
 BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
@@ -63,6 +63,8 @@ def save(visit: Visit) -> PageResponse:
         return _you(visit, form)
     fields = {name: form.text(name) for name in FIELDS}
     fields |= {"timezone": fields["timezone"] or "UTC", "password": password}
+    if visit.language != SOURCE:  # the browser's, which is theirs
+        fields["language"] = visit.language
     try:
         session = setup.finish_setup(visit.ctx, visit.arguments["code"], fields, visit.peer)
     except NotFound:

@@ -18,7 +18,7 @@ from tests.console import speech, table
 from tests.console.browser import violations
 from tests.console.lively import Lively
 from tests.console.visitor import Visitor, text_of
-from tests.service import Api
+from tests.service import PASSWORD, Api, Server
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What stays English: the documentation, what is written for programs, and what the service found out about itself.
@@ -156,3 +156,16 @@ def test_scripts_speak_it_too(page: Page, nora: Api) -> None:
         assert violations(page) == []
     finally:
         nora.update("worker", nora.ids["nora"], language="en_US").ok()
+
+
+def test_the_first_administrator_reads_what_their_browser_asks_for(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    try:
+        browser = requests.Session()
+        browser.headers["Accept-Language"] = "de-AT, de;q=0.9"
+        form = {"first_name": "Nora", "email": "nora@desk.example", "password": PASSWORD, "password_again": PASSWORD}
+        answer = browser.post(server.setup_link, data=form, timeout=60)
+        assert answer.status_code == 200 and '<html lang="de"' in answer.text
+        assert 'value="de_AT"' in browser.get(f"{server.url}/account", timeout=60).text
+    finally:
+        server.stop()
