@@ -65,7 +65,9 @@ def collect() -> Found:
 
 
 def _modules() -> list[Path]:
-    return sorted(path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
+    """Those that people read something of: the command line speaks English."""
+    found = (path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
+    return sorted(path for path in found if not path.is_relative_to(ROOT / "server" / "cli"))
 
 
 # -- what is declared -------------------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ def _of_python(found: Found, where: str, tree: ast.AST, takers: Takers) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("_", "N_", "shown"):
+            if name in ("_", "N_", "shown", "lazy_gettext"):
                 _given(found, where, node.args[:1])
             elif name in ("ngettext", "N_ngettext"):
                 _plural(found, where, node.args)

@@ -75,5 +75,6 @@ def sentence(message: str) -> str:
     >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
     ('Email: is taken', 'mail.example cannot be reached')
     """
+    message = shown(message)
     first = message.partition(" ")[0].rstrip(":;,.").replace("-", "")
     return message[:1].upper() + message[1:] if first.isalpha() else message  # names of hosts and settings stay

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,25 @@ class Marked(str):
     """A text that is a message; see N_."""
 
     __slots__ = ()
+
+
+class LazyMessage(str):
+    """A sentence in English that knows which message it was made of: it is translated where it is shown. Made by
+    lazy_gettext(); what is made of it, such as a part of it, is English."""
+
+    message: str
+    values: Mapping[str, object]
+
+
+def lazy_gettext(message: str, /, **values: object) -> LazyMessage:
+    """A message with its values, for somebody whose language is not known here.
+
+    >>> lazy_gettext("{count} jobs", count=3), lazy_gettext("{count} jobs", count=3).message
+    ('3 jobs', '{count} jobs')
+    """
+    made = LazyMessage(filled(message, values))
+    made.message, made.values = message, values
+    return made
 
 
 def N_(message: str) -> Marked:
@@ -104,6 +123,8 @@ def listed(texts: Sequence[str]) -> str:
 
 def shown(text: str) -> str:
     """A text that may be a message, translated if it is."""
+    if isinstance(text, LazyMessage):
+        return _(text.message, **{name: shown_mark(each) for name, each in text.values.items()})
     return _spoken.get().messages.get(text, text)
 
 
@@ -116,9 +137,9 @@ def in_sentence(name: str) -> str:
     return name.lower() if _spoken.get().is_source else shown(name)
 
 
-def shown_mark(text: str) -> str:
+def shown_mark(text: Any) -> Any:
     """A text that was marked by N_ translated, another as it is: where both words and people's names are shown."""
-    return shown(text) if isinstance(text, Marked) else text
+    return shown(text) if isinstance(text, (Marked, LazyMessage)) else text
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:

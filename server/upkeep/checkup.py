@@ -17,6 +17,7 @@ from server.jobs import clock_watch
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
 from server.store.tables import table_named
+from server.translation import N_, lazy_gettext
 from server.upkeep import backups, database_check, health
 from server.upkeep.checkup_mail import of_mail
 from server.upkeep.finding import Ask, Finding, at_once
@@ -52,7 +53,9 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
     try:
         yield from findings
     except (HelpdeskError, OSError) as error:
-        yield Finding(part, "problem", f"it cannot be looked at: {error}", "see the log of the service")
+        yield Finding(
+            part, "problem", lazy_gettext("it cannot be looked at: {error}", error=error), "see the log of the service"
+        )
 
 
 def of_running(service: Service) -> Iterator[Finding]:
@@ -85,27 +88,40 @@ def of_folder(folder: Path) -> Iterator[Finding]:
     if open_ones:
         names = ", ".join(str(path) for path in open_ones)
         yield Finding(
-            "data folder", "warning", f"other users of this machine may read {names}", f"chmod -R go= {folder}"
+            "data folder",
+            "warning",
+            lazy_gettext("other users of this machine may read {names}", names=names),
+            lazy_gettext("chmod -R go= {folder}", folder=folder),
         )
     else:
-        yield Finding("data folder", "ok", f"{folder}, for its owner alone")
+        yield Finding("data folder", "ok", lazy_gettext("{folder}, for its owner alone", folder=folder))
 
 
 def of_disk(settings: Settings) -> Iterator[Finding]:
     """Room on the disk of the data folder: for the service, and for a copy of the database."""
     folder = Path(settings.data)
     free = health.free_bytes(folder)
-    told = f"{free // MIB:,} MiB are free on the disk of {folder}"
+    shows = lazy_gettext("{MIB} MiB are free on the disk of {folder}", MIB=f"{free // MIB:,}", folder=folder)
     size = sum(path.stat().st_size for path in folder.glob("helpdesk.db*"))
     if free < settings.disk_free_mib * MIB:
         yield Finding(
-            "disk", "problem", told, f"free some: less than {settings.disk_free_mib} MiB (disk_free_mib) is too little"
+            "disk",
+            "problem",
+            shows,
+            lazy_gettext(
+                "free some: less than {disk_free_mib} MiB (disk_free_mib) is too little",
+                disk_free_mib=settings.disk_free_mib,
+            ),
         )
     elif free < 2 * size:
-        yield Finding("disk", "warning", f"{told}, and the database takes {size // MIB:,} MiB",
-                      "free some: a new version may copy the database before it changes it")  # fmt: skip
+        yield Finding(
+            "disk",
+            "warning",
+            lazy_gettext("{shows}, and the database takes {MIB} MiB", shows=shows, MIB=f"{size // MIB:,}"),
+            "free some: a new version may copy the database before it changes it",
+        )
     else:
-        yield Finding("disk", "ok", told)
+        yield Finding("disk", "ok", shows)
 
 
 def of_database(service: Service, now: int) -> Iterator[Finding]:
@@ -115,15 +131,21 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
     for each in wrong:
         yield Finding("search index", "problem", each, "restore a backup; `helpdesk check` tells what else is wrong")
     if not wrong:
-        yield Finding("search index", "ok", f"all {len(texts)} can be read")
+        yield Finding("search index", "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
     damage = database_check.found(service)
     if damage is not None and damage.problems:
-        yield Finding("database", "problem", f"damaged: {damage.problems[0]}", "restore a backup")
+        yield Finding(
+            "database", "problem", lazy_gettext("damaged: {problems}", problems=damage.problems[0]), "restore a backup"
+        )
     log = service.store.path.with_name(f"{service.store.path.name}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size > LARGE_LOG_BYTES:
-        yield Finding("write-ahead log", "warning", f"it has {size // MIB:,} MiB, so something has read for long",
-                      "wait for the end of backups and exports; if it stays, start the server again")  # fmt: skip
+        yield Finding(
+            "write-ahead log",
+            "warning",
+            lazy_gettext("it has {MIB} MiB, so something has read for long", MIB=f"{size // MIB:,}"),
+            "wait for the end of backups and exports; if it stays, start the server again",
+        )
 
 
 def of_clock(service: Service, now: int) -> Iterator[Finding]:
@@ -132,21 +154,39 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
     jump = clock_watch.last_jump(service)
     if jump is not None:
         way = "ahead" if jump.by > 0 else "back"
-        told = f"it is {shown} here, and the clock was set {way} by {abs(jump.by):,} seconds"
-        yield Finding("clock", "warning", told, "see whether it is right now; nothing old is deleted for an hour")
+        shows = lazy_gettext(
+            "it is {shown} here, and the clock was set {way} by {by} seconds",
+            shown=shown,
+            way=way,
+            by=f"{abs(jump.by):,}",
+        )
+        yield Finding("clock", "warning", shows, "see whether it is right now; nothing old is deleted for an hour")
         return
     if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
-        yield Finding("clock", "problem", f"it is {shown} here, before this version was made", "set the clock")
+        yield Finding(
+            "clock",
+            "problem",
+            lazy_gettext("it is {shown} here, before this version was made", shown=shown),
+            "set the clock",
+        )
         return
     message = table_named("message")
     newest = service.store.read(lambda tx: tx.value(
         lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1)
     ))  # fmt: skip
     if newest and newest > now + AHEAD_SECONDS:
-        yield Finding("clock", "warning", f"it is {shown} here, and the newest message is {newest - now:,} seconds "
-                      "newer", "see whether the clock is right; what is dated later waits until then")  # fmt: skip
+        yield Finding(
+            "clock",
+            "warning",
+            lazy_gettext(
+                "it is {shown} here, and the newest message is {now} seconds newer",
+                shown=shown,
+                now=f"{newest - now:,}",
+            ),
+            "see whether the clock is right; what is dated later waits until then",
+        )
         return
-    yield Finding("clock", "ok", f"it is {shown}")
+    yield Finding("clock", "ok", lazy_gettext("it is {shown}", shown=shown))
 
 
 def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
@@ -155,11 +195,19 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
     host = parts.hostname or ""
     is_given = bool(dict(settings.given)["base_url"])
     if not is_given and settings.host not in LOOPBACK:
-        yield Finding("base URL", "warning", f"it is not set, so links lead to {settings.base_url}",
-                      "set base_url to the address that others reach this service by")  # fmt: skip
+        yield Finding(
+            "base URL",
+            "warning",
+            lazy_gettext("it is not set, so links lead to {base_url}", base_url=settings.base_url),
+            "set base_url to the address that others reach this service by",
+        )
         return
     if host in LOOPBACK:
-        yield Finding("base URL", "ok", f"links lead to {settings.base_url}, for this machine alone")
+        yield Finding(
+            "base URL",
+            "ok",
+            lazy_gettext("links lead to {base_url}, for this machine alone", base_url=settings.base_url),
+        )
         return
     wrong = ask(("host", host), lambda: _not_found(host))
     if wrong:
@@ -169,14 +217,21 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
         yield Finding(
             "base URL",
             "warning",
-            f"the way to {settings.base_url} is not encrypted: passwords and tokens can be read on it",
+            lazy_gettext(
+                "the way to {base_url} is not encrypted: passwords and tokens can be read on it",
+                base_url=settings.base_url,
+            ),
             "put a proxy that speaks https before it, and set base_url to https://...",
         )
     elif not settings.trusted_proxies:
-        yield Finding("base URL", "warning", f"a proxy must speak {settings.base_url}, and none is trusted",
-                      "set trusted_proxies to its address, so that the addresses of clients are known")  # fmt: skip
+        yield Finding(
+            "base URL",
+            "warning",
+            lazy_gettext("a proxy must speak {base_url}, and none is trusted", base_url=settings.base_url),
+            "set trusted_proxies to its address, so that the addresses of clients are known",
+        )
     else:
-        yield Finding("base URL", "ok", f"links lead to {settings.base_url}")
+        yield Finding("base URL", "ok", lazy_gettext("links lead to {base_url}", base_url=settings.base_url))
 
 
 def _not_found(host: str) -> str:
@@ -194,10 +249,18 @@ def of_clients(service: Service, now: int) -> Iterator[Finding]:
         return
     clients, workers = service.store.read(lambda tx: sessions.origins(tx, now))
     if len(clients) == 1 and len(workers) >= FEW_WORKERS and _is_private(clients[0]):
-        yield Finding("clients", "warning", f"{len(workers)} workers are signed in, all from {clients[0]}, as if a "
-                      "proxy stood before the service, and none is trusted",
-                      "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
-                      "counted for all together")  # fmt: skip
+        yield Finding(
+            "clients",
+            "warning",
+            lazy_gettext(
+                "{workers} workers are signed in, all from {clients}, as if a proxy stood before the service, and none "
+                "is trusted",
+                workers=len(workers),
+                clients=clients[0],
+            ),
+            "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
+            "counted for all together",
+        )
 
 
 def _is_private(client: str) -> bool:
@@ -215,21 +278,51 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             "jobs",
             "warning",
-            f"{waiting.jobs_due:,} jobs are due, the first for {waiting.oldest_job_seconds:,} seconds",
+            lazy_gettext(
+                "{jobs_due} jobs are due, the first for {oldest_job_seconds} seconds",
+                jobs_due=f"{waiting.jobs_due:,}",
+                oldest_job_seconds=f"{waiting.oldest_job_seconds:,}",
+            ),
             "start the server; when it runs, its log tells why",
         )
     if waiting.jobs_failed:
-        yield Finding("jobs", "warning", f"{waiting.jobs_failed:,} jobs failed too often and are no longer tried",
-                      "the log tells why; correct that and have them run again")  # fmt: skip
+        yield Finding(
+            "jobs",
+            "warning",
+            lazy_gettext(
+                "{jobs_failed} jobs failed too often and are no longer tried", jobs_failed=f"{waiting.jobs_failed:,}"
+            ),
+            "the log tells why; correct that and have them run again",
+        )
     if waiting.mail_parked:
-        yield Finding("mail", "problem", f"{_emails(waiting.mail_parked)} waiting, as the sender has no mail transport",
-                      "choose a default mail transport in the console, under Mail, or one for the address")  # fmt: skip
+        yield Finding(
+            "mail",
+            "problem",
+            lazy_gettext(
+                "{mail_parked} waiting, as the sender has no mail transport", mail_parked=_emails(waiting.mail_parked)
+            ),
+            "choose a default mail transport in the console, under Mail, or one for the address",
+        )
     if waiting.mail_failing:
-        yield Finding("mail", "warning", f"{waiting.mail_failing:,} of {waiting.mail_queued:,} mails could not be sent "
-                      "so far", "look at the error on their drafts")  # fmt: skip
+        yield Finding(
+            "mail",
+            "warning",
+            lazy_gettext(
+                "{mail_failing} of {mail_queued} mails could not be sent so far",
+                mail_failing=f"{waiting.mail_failing:,}",
+                mail_queued=f"{waiting.mail_queued:,}",
+            ),
+            "look at the error on their drafts",
+        )
     if not (waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing) and not is_late:
         jobs = waiting.jobs_due + waiting.jobs_later
-        yield Finding("jobs", "ok", f"{jobs:,} jobs and {waiting.mail_queued:,} mails wait")
+        yield Finding(
+            "jobs",
+            "ok",
+            lazy_gettext(
+                "{jobs} jobs and {mail_queued} mails wait", jobs=f"{jobs:,}", mail_queued=f"{waiting.mail_queued:,}"
+            ),
+        )
 
 
 def _emails(count: int) -> str:
@@ -237,7 +330,7 @@ def _emails(count: int) -> str:
     >>> _emails(1), _emails(1200)
     ('1 email is', '1,200 emails are')
     """
-    return "1 email is" if count == 1 else f"{count:,} emails are"
+    return N_("1 email is") if count == 1 else lazy_gettext("{count} emails are", count=f"{count:,}")
 
 
 def of_backups(service: Service, now: int) -> Iterator[Finding]:
@@ -253,19 +346,41 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         yield Finding("backups", "problem", error.message, "correct backup_folder or its permissions")
         return
     if newest is None:
-        yield Finding("backups", "problem", f"there is none in {folder}", "start the server, and see its log for why")
+        yield Finding(
+            "backups",
+            "problem",
+            lazy_gettext("there is none in {folder}", folder=folder),
+            "start the server, and see its log for why",
+        )
     elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
         shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
-        yield Finding("backups", "problem", f"the newest is of {shown}", "see the log for why there is no newer one")
+        yield Finding(
+            "backups",
+            "problem",
+            lazy_gettext("the newest is of {shown}", shown=shown),
+            "see the log for why there is no newer one",
+        )
     elif newest.path.name in looks and looks[newest.path.name].problem:
         yield Finding(
             "backups",
             "problem",
-            f"the newest, {newest.path.name}, is of no use: {looks[newest.path.name].problem}",
+            lazy_gettext(
+                "the newest, {name}, is of no use: {problem}",
+                name=newest.path.name,
+                problem=looks[newest.path.name].problem,
+            ),
             "see what `helpdesk check` tells of the database",
         )
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
-        yield Finding("backups", "warning", f"{folder} is on the disk of the data folder and would be lost with it",
-                      "choose a folder on another disk, or copy them elsewhere")  # fmt: skip
+        yield Finding(
+            "backups",
+            "warning",
+            lazy_gettext("{folder} is on the disk of the data folder and would be lost with it", folder=folder),
+            "choose a folder on another disk, or copy them elsewhere",
+        )
     else:
-        yield Finding("backups", "ok", f"the newest is {newest.path.name}, {newest.bytes // MIB:,} MiB")
+        yield Finding(
+            "backups",
+            "ok",
+            lazy_gettext("the newest is {name}, {MIB} MiB", name=newest.path.name, MIB=f"{newest.bytes // MIB:,}"),
+        )

@@ -12,6 +12,7 @@ from server.mailroom.mailboxes import dead_letters
 from server.outbox.sender import TransportChoice, default_sender, open_transport
 from server.records.base import Record
 from server.store.transaction import Transaction
+from server.translation import N_, lazy_gettext
 from server.upkeep.finding import Ask, Finding, at_once
 
 MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
@@ -26,12 +27,19 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
     if nameless:
-        yield Finding("mail", "warning", f"no sender address is set for {', '.join(nameless[:MOST_NAMED])}",
-                      "set the reply address of each group, or the default sender of the service")  # fmt: skip
+        yield Finding(
+            "mail",
+            "warning",
+            lazy_gettext("no sender address is set for {MOST_NAMED}", MOST_NAMED=", ".join(nameless[:MOST_NAMED])),
+            "set the reply address of each group, or the default sender of the service",
+        )
     listener = mail_listening.state(service)
     if listener.error:
         yield Finding(
-            "mail", "problem", f"the listener for mail is closed: {listener.error}", "correct it in the console"
+            "mail",
+            "problem",
+            lazy_gettext("the listener for mail is closed: {error}", error=listener.error),
+            "correct it in the console",
         )
     if dead_letters.exist(service.settings):
         yield Finding(
@@ -40,11 +48,21 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"]:
-            often = "once" if each["num_fails"] == 1 else f"{each['num_fails']} times"
-            yield Finding("mail", "problem", f"{name} could not be read, {often}: {each['last_error']}",
-                          "correct the mailbox, or start that server")  # fmt: skip
+            times = lazy_gettext("{count} times", count=each["num_fails"])
+            often = N_("once") if each["num_fails"] == 1 else times
+            yield Finding(
+                "mail",
+                "problem",
+                lazy_gettext(
+                    "{name} could not be read, {often}: {last_error}",
+                    name=name,
+                    often=often,
+                    last_error=each["last_error"],
+                ),
+                "correct the mailbox, or start that server",
+            )
         else:
-            yield Finding("mail", "ok", f"{name} had no trouble when it was looked at last")
+            yield Finding("mail", "ok", lazy_gettext("{name} had no trouble when it was looked at last", name=name))
 
 
 def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
@@ -65,7 +83,7 @@ def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Fi
     if wrong:
         yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
     elif wrong is not None:
-        yield Finding("mail", "ok", f"{name} can be reached")
+        yield Finding("mail", "ok", lazy_gettext("{name} can be reached", name=name))
 
 
 def _digest(way: TransportChoice) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Literal
 
+from server.translation import Words
+
 State = Literal["ok", "warning", "problem"]
 Look = Callable[[], str]  # what is wrong, "" for nothing; it may take long
 # Answers what a look finds, or found before: (what is looked at, the look). None when that is not known.
@@ -12,12 +14,13 @@ Ask = Callable[[Hashable, Look], str | None]
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one part. advice: what to do, "" where all is well."""
+    """What was found of one part; texts made of values are made by lazy_gettext. advice: what to do, "" where all is
+    well."""
 
-    part: str
+    part: Words
     state: State
-    found: str
-    advice: str = ""
+    found: Words
+    advice: Words = ""
 
 
 def at_once(what: Hashable, look: Look) -> str:
