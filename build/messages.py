@@ -18,7 +18,7 @@ import polib
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from console import script_words, sheet, template_words  # noqa: E402
+from console import controls, script_words, sheet, template_words  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402
@@ -80,10 +80,15 @@ def _of_declarations(found: Found) -> None:
             found.add("server/settings.py", text)
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
         found.add("server/records/shared/custom.py", text)
-    for record_type in registry.load():
+    types = registry.load()
+    for record_type in types:
         where = f"record types, {record_type.uri}"
         for name in record_type.label_names:
             found.add(where, name)
+        for declared in record_type.fields.values():
+            control = controls.of_field(types, record_type, controls.Control(declared.name))
+            for text in filter(_LETTERS.search, (control.label, control.hint or "")):
+                found.add(where, text)
         keys = [str(each["key"]) for each in describe.keys(record_type)]
         behind = {f"{each.prefix}_id" for each in record_type.nested}
         names = (*(each for each in keys if "__" not in each and each not in behind), *record_type.nested_by_prefix)

@@ -237,7 +237,7 @@ def test_times_and_numbers_are_written_as_where_the_worker_lives(visitor: Visito
     visitor.sign_in(ines)
     for language, zone, time, number in (
         ("en_US", "Europe/Zurich", "Mon, Feb 3, 2031, 4:05 PM Europe/Zurich", "1,234,567.5"),
-        ("de-CH", "Pacific/Chatham", "Mon 3 Feb 2031 16:05 Pacific/Chatham", "1’234’567.5"),
+        ("de-CH", "Pacific/Chatham", "Mo, 3. Feb 2031 16:05 Pacific/Chatham", "1’234’567.5"),
         ("hu_HU", "UTC", "Mon 2031-02-03 16:05 UTC", "1\u202f234\u202f567,5"),
     ):
         nora.update("worker", nora.ids["ines"], language=language, timezone=zone).ok()

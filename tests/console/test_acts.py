@@ -33,7 +33,9 @@ EXCEPTIONS = {
         "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
         "/automations/{id}/examples", "/-/columns",
     ),
-    "each record has its own entry, by the operation that is done to it": ("/-/bulk",),
+    "each record has its own entry, by the operation that is done to it": (
+        "/-/bulk", "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
+    ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",
     ),

@@ -23,7 +23,7 @@ from tests.service import Api
 
 routes.load()
 ROSTERS = "/admin/people/rosters"
-OPEN_TO_ALL = "/search/reminder"  # reminders of others are read by any worker, through the API as well
+READ_BY_ALL = "/search/reminder"  # reminders of others are read by any worker, through the API as well
 LEAVING = {("POST", "/sign-out")}
 LEAVING_FORMS = {"/sign-out", "/account/sessions/0/end", "/account/sessions/end", "/setup/demo"}  # the last takes long
 GETS = [each for each in routes.PAGES if each.method == "GET"]
@@ -108,12 +108,12 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
     # That pages of administrators are closed to milo is tested beside this.
     for page in (each for each in routes.PAGES if name == "mona" or not each.access.endswith("admin")):
         for path in world.paths(page):
-            if (page.method, path) in LEAVING:
-                continue
+            if (page.method, path) in LEAVING or (page.method == "POST" and path.startswith("/records/")):
+                continue  # they may make records of their own there; of others see test_record_form.py
             answer = visitor.get(path) if page.method == "GET" else visitor.post(path, form)
             refused = page.access.endswith("admin") or (path == ROSTERS and name != "mona")
             assert answer.status_code == 403 if refused else answer.status_code < 500, (page.method, path, answer)
-            assert CANARY not in answer.text or path == OPEN_TO_ALL, (page.method, path)
+            assert CANARY not in answer.text or path == READ_BY_ALL, (page.method, path)
     secret = world.ids["secret"]
     answer = visitor.get(f"{ROSTERS}?group={world.ids['private']}")
     assert answer.status_code == (200 if name == "mona" else 403) and "Management" not in answer.text

@@ -309,11 +309,21 @@ class World:
         )
         self.codes = {"/reset/": found[1], "/admin/packages/done/": place(answer).rpartition("/")[2]}
 
+    def _offers(self, uri: str, operation: str) -> bool:
+        return bool(self.desk.registry.type(uri).operations[operation])
+
     def _addressed(self) -> dict[str, list[str]]:
         """Pages that there is one of for each record type, and for each ticket with something to be seen."""
         masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
         return {
             "/search/{type}": [f"/search/{each.uri}" for each in self.desk.registry if each.operations["search"]],
+            "/records/{type}/new": [f"/records/{uri}/new" for uri in MINIMAL if self._offers(uri, "create")],
+            "/records/{type}/{id}/edit": [
+                f"/records/{uri}/{self.ids[uri]}/edit" for uri in MINIMAL if self._offers(uri, "update")
+            ],
+            "/records/{type}/{id}/delete": [
+                f"/records/{uri}/{self.ids[uri]}/delete" for uri in MINIMAL if self._offers(uri, "delete")
+            ],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
             "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
             "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],
