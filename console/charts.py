@@ -1,7 +1,7 @@
 """Pictures of numbers, drawn by the server as SVG, each with the table behind it. They need no script, and say in words
 what they show to those who do not see them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -51,12 +51,13 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series]) -> st
     )  # fmt: skip
 
 
-def rows(title: Words, found: Sequence[tuple[str, int, str]]) -> str:
-    """One bar below the other, with its name and number: (name, value, where it leads)."""
+def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> str:
+    """One bar below the other, with its name and number: (name, value, where it leads). told: the number as it is
+    shown."""
     most = max((value for _, value, _ in found), default=0) or 1
     return fragment(
         "parts/chart_rows.html", title=shown(title),
-        found=[(name, value, path, round(100 * value / most, 1)) for name, value, path in found],
+        found=[(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found],
     )  # fmt: skip
 
 

@@ -4,11 +4,14 @@ from datetime import date, datetime, timedelta
 
 from console import charts, lists
 from console.charts import Series
+from console.ui import duration
 from console.visit import Visit
-from server.errors import BadDataQuery
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import BadDataQuery, TimedOut
 from server.queries import frame
 from server.store.store_local import StoreLocal
-from server.translation import N_
+from server.translation import N_, _, shown
 
 DAYS = 30
 PER_DAY = (
@@ -34,6 +37,13 @@ AGES = (
     (N_("1 to 4 weeks"), 28, 8),
     (N_("Older"), 36500, 29),
 )
+TIMES_TITLE = N_("Response times")
+# What took how long: its name, the key of a ticket, and the filter that sorts by it.
+TIMES = (
+    (N_("First response"), "elapsed_response_first", "response.first"),
+    (N_("Resolution"), "elapsed_resolution_first", "resolution.first"),
+)
+SHARES = ((0.5, N_("median")), (0.9, N_("90 %")))
 SLOW_SECONDS = 600
 TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
 
@@ -58,7 +68,13 @@ def pictures(visit: Visit) -> list[str]:
             slow[title] = visit.now + SLOW_SECONDS
             continue
         found.append(charts.columns(title, places, counted))
-    return [*found, _ages(visit)]
+    found.append(_ages(visit))
+    if slow.get(TIMES_TITLE, 0) <= visit.now:
+        try:
+            found += _times(visit)
+        except TimedOut:
+            slow[TIMES_TITLE] = visit.now + SLOW_SECONDS
+    return found
 
 
 def _places(visit: Visit) -> list[str]:
@@ -83,6 +99,21 @@ def _ages(visit: Visit) -> str:
     asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
     found = [(name, lists.count(visit, "ticket", q), lists.explorer("ticket", q)) for name, q in asked]
     return charts.rows(N_("Open tickets by age"), found)
+
+
+def _times(visit: Visit) -> list[str]:
+    """How long first responses and resolutions took, of tickets created in these days; nothing where there are none."""
+    found: list[tuple[str, int, str]] = []
+    for name, of, sort in TIMES:
+        q = f'created:"{_places(visit)[0]} to now" {sort}:>0 sort:{sort}'
+        total = lists.count(visit, "ticket", q)
+        for share, label in SHARES if total else ():
+            place = max(1, round(total * share))
+            record = records.search(visit.ctx, "ticket", SearchRequest(q, 1, place))["results"]
+            if record:
+                told = _("{what}, {share}", what=shown(name), share=shown(label))
+                found.append((told, int(record[0][of]), lists.explorer("ticket", q)))
+    return [charts.rows(TIMES_TITLE, found, duration)] if found else []
 
 
 def _span(visit: Visit, first: int, last: int) -> str:

@@ -388,6 +388,21 @@ def distance(seconds: int) -> str:
     return _("in less than a minute") if seconds > 0 else _("just now")
 
 
+def duration(seconds: int) -> str:
+    """How long something takes.
+
+    >>> duration(59), duration(90), duration(90000)
+    ('less than a minute', '1 minute', '1 day, 1 hour')
+    """
+    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
+    told = (
+        ngettext("{count} day", "{count} days", days) if days else "",
+        ngettext("{count} hour", "{count} hours", hours) if hours else "",
+        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
+    )
+    return ", ".join(list(filter(None, told))[:2]) or _("less than a minute")
+
+
 def bytes_text(number: int) -> str:
     """
     >>> bytes_text(512), bytes_text(2048), bytes_text(3 * 1024 * 1024), bytes_text(76 * 1024**3)

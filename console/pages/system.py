@@ -15,7 +15,7 @@ from console import ui, worklist
 from console.page_response import PageResponse, again, see
 from console.rendering import render
 from console.routes import page
-from console.ui import bytes_text, quoted
+from console.ui import bytes_text, duration, quoted
 from console.visit import Visit
 from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
@@ -24,7 +24,7 @@ from server import settings as table
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
-from server.translation import N_, _, ngettext
+from server.translation import N_, _
 from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
@@ -226,7 +226,7 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
         (N_("Write-ahead log"), bytes_text(sizes["-wal"])),
         (N_("Free on its disk"), bytes_text(free_bytes)),
         (N_("Writes that wait"), str(writes_waiting)),
-        (N_("Up for"), _span(visit.now - started_at)),
+        (N_("Up for"), duration(visit.now - started_at)),
     ]
 
 
@@ -257,17 +257,3 @@ def _size(file: Path) -> int:
         return file.stat().st_size
     except FileNotFoundError:  # a log that is folded back is removed
         return 0
-
-
-def _span(seconds: int) -> str:
-    """
-    >>> _span(59), _span(90), _span(90000)
-    ('less than a minute', '1 minute', '1 day, 1 hour')
-    """
-    days, hours, minutes = seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60
-    told = (
-        ngettext("{count} day", "{count} days", days) if days else "",
-        ngettext("{count} hour", "{count} hours", hours) if hours else "",
-        ngettext("{count} minute", "{count} minutes", minutes) if minutes else "",
-    )
-    return ", ".join(list(filter(None, told))[:2]) or _("less than a minute")

@@ -20,7 +20,7 @@ from server.context import Context
 from server.errors import BadDataQuery
 from server.web.site import Request
 from tests.console.browser import PHONE, Browser, violations
-from tests.console.visitor import Visitor
+from tests.console.visitor import Visitor, text_of
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
@@ -223,3 +223,17 @@ def _totals(visitor: Visitor) -> dict[str, int]:
     found = dict(re.findall(r"([A-Z][a-z]+): (\d+)\.", labels))
     found |= re.findall(r'<span>([^<]*)</span><span class="track".*?<span class="number">(\d+)</span>', page)
     return {name: int(number) for name, number in found.items()}
+
+
+def test_response_times_are_told_by_their_middle_and_by_nine_of_ten(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    ids = [
+        nora.create("ticket", subject=f"Answered {number}", group_id=nora.ids["support"]).ok()["id"]
+        for number in range(10)
+    ]
+    tickets = desk.registry.type("ticket").table
+    for number, id in enumerate(ids, 1):
+        desk.store.write(
+            lambda tx, id=id, number=number: tx.update(tickets, id, {"elapsed_response_first": number * 3600})
+        )
+    shown = text_of(signed_in.get("/").text).partition("Response times")[2]
+    assert shown.strip().startswith("First response, median 5 hours First response, 90 % 9 hours")
