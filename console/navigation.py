@@ -36,6 +36,7 @@ PLACES = (
     NavigationItem("/automations/new", "New automation", "Automation", "admin", is_part=True),
     NavigationItem("/automations/webhooks/new", "New webhook", "Automation", "admin", is_part=True),
     NavigationItem("/admin/tokens", "Tokens", "Administration", "admin", "k", "api access bearer", icon="key"),
+    NavigationItem("/admin/tokens/new", "New token", "Administration", "admin", is_part=True),
     NavigationItem("/admin/apps", "OAuth apps", "Administration", "admin", words="clients scopes secret", icon="apps"),
     NavigationItem("/admin/apps/new", "New OAuth app", "Administration", "admin", is_part=True),
     NavigationItem("/admin/people", "People", "Administration", "admin", "p", "workers users", icon="people"),

@@ -103,7 +103,7 @@ class Server:
 
     def _token(self, browser: requests.Session) -> str:
         """A token from the form of the console: a command for it would be one more process for each server."""
-        address = f"{self.url}/admin/tokens"
+        address = f"{self.url}/admin/tokens/new"
         form = {"worker_id": "1", "expires": "1 day", "scopes[]": "api", "label": "Tests"}
         guard = re.search(r'name="_xsrf" value="([0-9a-f]+)"', browser.get(address, timeout=60).text)
         assert guard is not None

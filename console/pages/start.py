@@ -22,7 +22,7 @@ WAITING = (
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
     "ticket": (N_("Send yourself a test ticket"), N_("The way an email to the helpdesk creates one."), ""),
-    "token": (N_("Create a token"), N_("The key to the API for your scripts."), "/admin/tokens"),
+    "token": (N_("Create a token"), N_("The key to the API for your scripts."), "/admin/tokens/new"),
     "package": (N_("Import a package"), N_("Automations, fields and searches made by others."), "/admin/packages"),
     "worker": (N_("Invite a worker"), N_("Someone to answer tickets with you."), "/admin/people/new"),
     "backups": (N_("Set up backups"), N_("Choose a folder on another disk, and how often."), "/admin/backups"),

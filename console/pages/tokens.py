@@ -22,8 +22,10 @@ from server.web import reach
 from server.web.routes import ENDPOINTS
 
 BASE = "/admin/tokens"
+NEW = f"{BASE}/new"
 FIELDS = ("app_id", "worker_id", "expires", "label")
 WANTED = {"app": "oauth_app", "worker": "worker"}  # what the list can be narrowed down to
+WANTED_LABELS = {"app": N_("Of app"), "worker": N_("Of worker")}
 LONG = "1 year"  # what lasts longer is asked about once
 PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
 LABELS = {
@@ -38,21 +40,37 @@ REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 @page("GET", BASE, "proven admin")
 def show(visit: Visit) -> PageResponse:
-    """The form for a new token, and all that are good now."""
+    """All tokens that are good now, or those that are over."""
+    filters = Form()
+    wanted = _wanted(visit, filters)
+    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    tokens = [] if filters.is_wrong else token_lists.all(visit.ctx, wanted, PAGE_ROWS, page)
+    return render(
+        visit, "tokens.html", filters.status, filters=filters, wanted=wanted, tokens=tokens, page=page,
+        total=token_lists.count(visit.ctx, wanted), soon=_soon(visit), labels=WANTED_LABELS,
+        apps=lists.choosable(visit, "oauth_app", chosen=filters.get("app")),
+        workers=lists.choosable(visit, "worker", chosen=filters.get("worker")),
+        states=[("", N_("Active")), ("over", N_("Expired or revoked"))],
+    )  # fmt: skip
+
+
+@page("GET", NEW, "proven admin")
+def show_new(visit: Visit) -> PageResponse:
+    """The form for a new token."""
     app_id = visit.query.text("app_id", "") or str(app_tokens.app_named(visit.ctx, app_tokens.APP_NAME))
     values = {"app_id": app_id, "worker_id": str(visit.actor.worker_id), "expires": PRESETS[0], "label": ""}
-    return _tokens(visit, Form(values, {"scopes": ["api"]}))
+    return _new(visit, Form(values, {"scopes": ["api"]}))
 
 
-@page("POST", BASE, "proven admin")
+@page("POST", NEW, "proven admin")
 def create(visit: Visit) -> PageResponse:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
     if visit.form.flag("choose"):
-        return _tokens(visit, form)
+        return _new(visit, form)
     try:
         if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
-            return _tokens(visit, form, is_long=True)
+            return _new(visit, form, is_long=True)
         found = app_tokens.create(
             visit.ctx, lists.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
             lists.chosen_id(visit, "oauth_app", form.text("app_id"), "app_id"),
@@ -60,7 +78,7 @@ def create(visit: Visit) -> PageResponse:
         )  # fmt: skip
     except (Invalid, NotFound) as error:
         where = Invalid(error.message, field="expires") if not error.details.get("field") else error
-        return _tokens(visit, form.refuse(where))
+        return _new(visit, form.refuse(where))
     return render(
         visit, "token_made.html", found=found, ends=visit.now + found.expires_in, file=_file(visit, found),
         token_variable=TOKEN_VARIABLE,
@@ -82,7 +100,7 @@ def revoke_all(visit: Visit) -> PageResponse:
     """End the tokens of an app, of a worker or of both."""
     count = token_lists.revoke_all(visit.ctx, visit.form.id("app", 0), visit.form.id("worker", 0))
     visit.tell(ngettext("{count} token is revoked.", "{count} tokens are revoked.", count))
-    return see(f"{BASE}#tokens")
+    return see(BASE)
 
 
 @page("POST", f"{BASE}/{{id}}/revoke", "proven admin")
@@ -90,7 +108,7 @@ def revoke(visit: Visit) -> PageResponse:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
     visit.tell("The token no longer works.")
-    return see(f"{BASE}#tokens")
+    return see(BASE)
 
 
 def _is_long(visit: Visit, expires: str) -> bool:
@@ -137,7 +155,7 @@ def _whose(visit: Visit, wanted: TokenSelection) -> str:
     return " ".join(parts)
 
 
-def _tokens(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
+def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     scopes = []
     try:
         app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))
@@ -149,19 +167,11 @@ def _tokens(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
         form.fail("app_id", "Choose an app.")
     if len(scopes) == 1 and not form.several["scopes"]:
         form.several["scopes"] = [scopes[0][0]]
-    filters = Form()
-    wanted = _wanted(visit, filters)
-    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    tokens = [] if filters.is_wrong else token_lists.all(visit.ctx, wanted, PAGE_ROWS, page)
     return render(
-        visit, "tokens.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
+        visit, "token_new.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
         apps=lists.choosable(visit, "oauth_app", chosen=form.get("app_id")),
         workers=lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
-        apps_wanted=lists.choosable(visit, "oauth_app", chosen=filters.get("app")),
-        workers_wanted=lists.choosable(visit, "worker", chosen=filters.get("worker")),
-        presets=PRESETS, is_long=is_long, tokens=tokens, page=page, total=token_lists.count(visit.ctx, wanted),
-        soon=_soon(visit), wanted=wanted, filters=filters,
-        states=[("", N_("Active")), ("over", N_("Expired or revoked"))],
+        presets=PRESETS, is_long=is_long,
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ ACTS = [
     act("/admin/apps/{id}", "oauth_app.changed", callback_url="https://other.example/back"),
     act("/admin/apps/{id}/rotate", "oauth_app.changed"),
     act("/admin/apps/{id}/end-secret", "oauth_app.changed", path="/admin/apps/{app}/end-secret"),
-    act("/admin/tokens", "token.created"),
+    act("/admin/tokens/new", "token.created"),
     act("/oauth/authorize", "consent.given", answer="allow"),
     act("/account/apps/{id}/revoke", "consent.taken_back", path="/account/apps/{plain}/revoke"),
     act("/account/tokens/{id}/revoke", "token.ended"),

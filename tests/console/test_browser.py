@@ -124,7 +124,7 @@ def test_mistakes_are_told_at_their_line_while_typing(page: Page, nora: Api) -> 
 
 
 def test_times_tell_what_they_were_understood_as(page: Page) -> None:
-    page.goto("/admin/tokens")
+    page.goto("/admin/tokens/new")
     told = page.locator(".understood")
     expect(told).to_contain_text("in 1 hour")
     page.fill("#expires", "2031-02-03 04:05")
@@ -136,7 +136,7 @@ def test_times_tell_what_they_were_understood_as(page: Page) -> None:
 def test_a_token_is_shown_once_and_works_where_it_was_copied_to(chromium: Browser, server: Server, nora: Api) -> None:
     with chromium.page(server.url, permissions=["clipboard-read", "clipboard-write"]) as page:
         sign_in(page)
-        page.goto("/admin/tokens")
+        page.goto("/admin/tokens/new")
         page.fill("#label", "for a test")
         page.get_by_role("button", name="Create token").click()
         page.get_by_role("button", name="Copy Access token").click()

@@ -162,19 +162,19 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
 def test_one_of_many_is_chosen_by_name_number_or_looking_it_up(
     lively: Lively, shown: dict[str, requests.Response], chromium: Browser
 ) -> None:
-    page, number = lively.visitor.get("/admin/tokens").text, lively.ids["worker0"]
+    page, number = lively.visitor.get("/admin/tokens/new").text, lively.ids["worker0"]
     assert 'data-chooser="/-/choose/worker"' in page and f'value="Nora Berg #{lively.ids["nora"]}"' in page
     form = {"app_id": lively.ids["plain"], "scopes[]": "api", "expires": "1 hour", "label": ""}
     for text, words in (("Number", "nothing has exactly"), ("Otto", "disabled"), ("#99999999", "no worker")):
-        wrong = lively.visitor.send("/admin/tokens", {**form, "worker_id": text}).text
+        wrong = lively.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text
         assert words in html.unescape(wrong).lower() and f'value="{text}"' in wrong, text
     for text in ("mara lindqvist", f"Whoever #{number}", str(number)):
-        assert "svc_at_" in lively.visitor.send("/admin/tokens", {**form, "worker_id": text}).text, text
+        assert "svc_at_" in lively.visitor.send("/admin/tokens/new", {**form, "worker_id": text}).text, text
     looked = lively.visitor.get("/choose/worker", params={"q": "linDQ"}).text
     assert "Mara Lindqvist" in looked and f"<code>{number}</code>" in looked and "1 of 1" in looked
     assert lively.visitor.get("/choose/nothing").status_code == 404
     with chromium.page(lively.server.url, cookies=lively.visitor.cookies) as opened:
-        opened.goto("/admin/tokens")
+        opened.goto("/admin/tokens/new")
         box = opened.get_by_role("combobox", name="Worker", exact=True)
         box.fill("mara")
         option = opened.get_by_role("option", name="Mara Lindqvist")

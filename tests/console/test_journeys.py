@@ -21,7 +21,7 @@ NOT_THERE = (f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/
 FEW = ("/-/ui", "/automations", "/account")  # where colours are looked at that are the same everywhere
 # Forms whose answer is a page: what came out, or a secret that is shown once.
 SHOWN = (
-    "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens",
+    "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens/new",
     "/admin/apps/{id}/rotate", "/admin/packages/look", "/admin/packages/import", "/admin/packages/export",
     "/admin/people/{id}/invite", "/api/{name}",
 )  # fmt: skip

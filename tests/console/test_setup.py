@@ -210,7 +210,7 @@ def test_from_an_empty_folder_to_a_script_by_keyboard(chromium: Browser, tmp_pat
         expect(page.get_by_role("heading", name="Get started")).to_be_visible()
         _go_to(page, "Create a token")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/admin/tokens")
+        page.wait_for_url("**/admin/tokens/new")
         _go_to(page, "What for")
         page.keyboard.type("first script")
         page.keyboard.press("Enter")
