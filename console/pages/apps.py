@@ -33,7 +33,7 @@ URI = "oauth_app"
 BASE = "/admin/apps"
 TEXT_BYTES = 1024 * 1024
 FORM = RecordForm(URI, (
-    Control("name", hint=N_("Workers see it when the app asks for their consent.")),
+    Control("name", N_("Name"), hint=N_("Workers see it when the app asks for their consent.")),
     Control("url", N_("Website"), ""),
     Control("callback_url", N_("Callback addresses"),
             N_("One a line, compared exactly: https, an address of the app's own such as com.example.app:/back, or "
@@ -43,7 +43,7 @@ FORM = RecordForm(URI, (
             N_("Such as one that runs in a browser or on a phone. It has no secret then, and must use a code "
                "challenge.")),
     Control("is_pkce_required", N_("Logins must use a code challenge (PKCE)"), ""),
-    Control("scopes", kind="code", attributes={"required": True}, is_drawn=True),
+    Control("scopes", N_("Scopes"), kind="code", attributes={"required": True}, is_drawn=True),
     Control("try_method", kind="choice", is_own=True, is_drawn=True),
     Control("try_path", is_own=True, is_drawn=True),
 ))  # fmt: skip

@@ -55,7 +55,7 @@ PARAMS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 RENAMING = {"new_name": N_("New name"), "option": N_("Option")}
 SET_FORM = RecordForm(SET_URI, (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("owner", hint=N_("Only they see its fields, and may change them; administrators see all.")),
 ))  # fmt: skip
 
@@ -354,7 +354,7 @@ def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> R
     hint_of_place = N_("Fields of a fieldset stand only on the records that it is attached to.")
     place = Control("custom_fieldset_id", N_("Stands on"), hint_of_place, "choice" if own else "hidden", sets, none="")
     return RecordForm(URI, (
-        Control("name", hint="", attributes={"maxlength": 128}),
+        Control("name", N_("Name"), hint="", attributes={"maxlength": 128}),
         Control("uri", N_("Name for programs"), hint if is_there else blank, "line", attributes=code),
         *params, place,
     ))  # fmt: skip
@@ -365,7 +365,7 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
     if kind in ("D", "X"):
         hint = _("One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "
                  "one another name, use the form for that.", max_options=MAX_OPTIONS)  # fmt: skip
-        return [Control("options", hint=hint, kind="area", attributes={"rows": 8, "required": True})]
+        return [Control("options", N_("Options"), hint=hint, kind="area", attributes={"rows": 8, "required": True})]
     if kind in ("L", LINKS):
         targets = [(each.uri, shown(each.label_names[1])) for each in visit.service.registry]
         targets.sort(key=lambda each: sort_key(each[1]))

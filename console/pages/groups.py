@@ -30,7 +30,7 @@ URI = "group"
 BASE = "/admin/people/groups"
 ROSTERS = "/admin/people/rosters"
 FORM = RecordForm(URI, (
-    "name",
+    Control("name", N_("Name"), ""),
     Control("is_private", N_("Only members read its tickets"),
             N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
     Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
@@ -46,7 +46,7 @@ FORM = RecordForm(URI, (
             attributes={"rows": 2}),
 ))  # fmt: skip
 BUCKET = RecordForm("bucket", (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
 ))  # fmt: skip
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]

@@ -31,7 +31,7 @@ MODES = [
 ]
 CODE = {"class_": "code", "spellcheck": "false"}
 FORM = RecordForm(URI, (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("member_query_worker", N_("Who has it"),
             N_("A search of workers, such as group:(name:Support), or id:[3,7]. Blank: nobody."), "line",
             attributes=CODE),

@@ -51,9 +51,9 @@ WHEN = (
     Control("recurring_timezone", N_("Time zone"), N_("Of the schedule."), "zone", is_own=True),
 )  # fmt: skip
 AUTOMATION = Control("automation", N_("Automation"), N_("It runs when the time has come."), "choice", is_own=True)
-NEW = RecordForm(URI, (Control("name", hint=""), AUTOMATION, *WHEN))
+NEW = RecordForm(URI, (Control("name", N_("Name"), hint=""), AUTOMATION, *WHEN))
 FORM = RecordForm(URI, (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("automations_kata", N_("Automations"), N_("Which automation runs, as KATA."), "code",
             attributes={"rows": 4}),
     *WHEN,

@@ -48,12 +48,12 @@ MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
 NEW = RecordForm(URI, (
-    Control("name", hint=""),
-    Control("automation", kind="choice", is_own=True,
+    Control("name", N_("Name"), hint=""),
+    Control("automation", N_("Automation"), kind="choice", is_own=True,
             hint=N_("Automations that are started by svc.trigger.webhook.respond. It can be named later, too.")),
 ))  # fmt: skip
 FORM = RecordForm(URI, (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("automations_kata", N_("Automation binding"), kind="code", is_drawn=True),
     Control("kept_days", N_("Days that deliveries are kept"), "",
             attributes={"inputmode": "numeric", "required": True}),

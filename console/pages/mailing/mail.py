@@ -40,16 +40,16 @@ KEPT_PASSWORD = N_("Blank: the one that is kept stays, as long as host, port and
 NEW_PASSWORD = N_("Never shown again.")
 PLAIN = {"autocomplete": "off", "autocapitalize": "off"}  # what no browser shall know better
 TRANSPORT_FORM = RecordForm(TRANSPORT, (
-    Control("name", hint=N_("For people, such as the name of your provider.")),
+    Control("name", N_("Name"), hint=N_("For people, such as the name of your provider.")),
     Control("extension_id", N_("Kind"), "", options=KINDS),
-    Control("host", hint=N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True),
-    Control("encryption", kind="choice", options=ENCRYPTIONS, is_own=True),
-    Control("port", hint=N_("Blank: the usual one of the encryption."), is_own=True,
+    Control("host", N_("Host"), N_("Such as smtp.example."), attributes={**PLAIN, "maxlength": 255}, is_own=True),
+    Control("encryption", N_("Encryption"), kind="choice", options=ENCRYPTIONS, is_own=True),
+    Control("port", N_("Port"), N_("Blank: the usual one of the encryption."), is_own=True,
             attributes={"inputmode": "numeric", "maxlength": 5}),
     Control("username", N_("User name"), N_("Blank: the server asks for none."), is_own=True,
             attributes={**PLAIN, "maxlength": 255}),
-    Control("password", hint=NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
-    Control("connected_account", kind="chooser", target="connected_account", is_own=True,
+    Control("password", N_("Password"), NEW_PASSWORD, kind="password", is_own=True, attributes={"maxlength": 1000}),
+    Control("connected_account", N_("Connected account"), kind="chooser", target="connected_account", is_own=True,
             hint=N_("Its token takes the place of the password."), none=N_("None: use the password")),
     Control("verify", N_("The certificate must be valid"),
             N_("Switch it off for a server of your own only: whoever is on the way can read along."), "tick",
@@ -57,18 +57,19 @@ TRANSPORT_FORM = RecordForm(TRANSPORT, (
     Control("timeout", N_("Seconds to wait"), is_own=True, attributes={"inputmode": "numeric", "maxlength": 3}),
 ))  # fmt: skip
 MAILBOX_FORM = RecordForm(MAILBOX, (
-    Control("name", hint=""),
+    Control("name", N_("Name"), hint=""),
     Control("is_enabled", N_("Look at it for mail"), ""),
-    Control("protocol", hint="", options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS]),
-    Control("host", hint="", attributes=PLAIN),
+    Control("protocol", N_("Protocol"), "",
+            options=[(name, name.upper().replace("-", " with ")) for name in PROTOCOLS]),
+    Control("host", N_("Host"), hint="", attributes=PLAIN),
     Control("port", N_("Port"),
             N_("The usual ones: 993 for IMAP with SSL, 143 for IMAP, 995 for POP3 with SSL, 110 for POP3."), "line",
             attributes={"required": True, "inputmode": "numeric", "maxlength": 5}),
     Control("username", N_("User name"), "", attributes=PLAIN),
-    Control("password", hint=NEW_PASSWORD),
-    Control("connected_account_id", hint=N_("Its token takes the place of the password."),
+    Control("password", N_("Password"), NEW_PASSWORD),
+    Control("connected_account_id", N_("Connected account"), hint=N_("Its token takes the place of the password."),
             none=N_("None: use the password")),
-    Control("folder", hint=N_("Of IMAP.")),
+    Control("folder", N_("Folder"), hint=N_("Of IMAP.")),
     Control("is_mail_kept", N_("Leave mail on the server"),
             N_("Without this, mail is deleted there once it is stored here: no other program finds it any more, and it "
                "cannot be taken back.")),
@@ -392,7 +393,8 @@ def _open_transport(visit: Visit) -> OpenForm:
     fields = TRANSPORT_FORM.open(visit, visit.id)
     params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
     verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
-    fields.fill(**{name: str(params.get(name, "")) for name in PARAMS}, verify=verify)
+    given = {name: str(params.get(name) or "") for name in PARAMS}
+    fields.fill(**given | {"encryption": given["encryption"].lower(), "verify": verify})
     if params.get("password"):
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     return fields.fill(recipient=profile.of(visit.ctx)["email"])
