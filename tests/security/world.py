@@ -325,13 +325,6 @@ class World:
                 f"/records/{uri}/{self.ids[uri]}/delete" for uri in MINIMAL if self._offers(uri, "delete")
             ],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
-            "/records/{type}/new": [f"/records/{uri}/new" for uri in MINIMAL],
-            "/records/{type}/{id}/edit": [f"/records/{uri}/{self.ids[uri]}/edit" for uri in MINIMAL],
-            "/records/{type}/{id}/delete": [
-                f"/records/{uri}/{self.ids[uri]}/delete"
-                for uri in MINIMAL
-                if self.desk.registry.type(uri).operations["delete"]
-            ],
             "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
             "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],
         }
