@@ -68,9 +68,9 @@ def count(visit: Visit, uri: str, q: str) -> int:
     return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
 
 
-def explorer(uri: str, q: str) -> str:
-    """The page with the request that finds these records."""
-    return f"/api/records_{uri}_search?{urlencode({'q': q})}"
+def found_at(uri: str, q: str) -> str:
+    """The list of the records that a search finds."""
+    return f"/search/{uri}?{urlencode({'q': q})}"
 
 
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:

@@ -97,7 +97,7 @@ def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) ->
 
 def _ages(visit: Visit) -> str:
     asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
-    found = [(name, lists.count(visit, "ticket", q), lists.explorer("ticket", q)) for name, q in asked]
+    found = [(name, lists.count(visit, "ticket", q), lists.found_at("ticket", q)) for name, q in asked]
     return charts.rows(N_("Open tickets by age"), found)
 
 
@@ -112,7 +112,7 @@ def _times(visit: Visit) -> list[str]:
             record = records.search(visit.ctx, "ticket", SearchRequest(q, 1, place))["results"]
             if record:
                 told = _("{what}, {share}", what=shown(name), share=shown(label))
-                found.append((told, int(record[0][of]), lists.explorer("ticket", q)))
+                found.append((told, int(record[0][of]), lists.found_at("ticket", q)))
     return [charts.rows(TIMES_TITLE, found, duration)] if found else []
 
 

@@ -92,7 +92,7 @@ class Spoken:
     @staticmethod
     def say(value: Any) -> Any:
         """A value as it is shown: what N_ marked is translated."""
-        return translation.shown(value) if isinstance(value, translation.Marked) else value
+        return translation.shown_mark(value)
 
     @classmethod
     def escape(cls, value: Any) -> str:

@@ -90,6 +90,11 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
         for each in navigation.open_to(visit.actor)
         if _fits(words, f"{each.label} {shown(each.label)} {each.words} {shown(each.words)}")
     ]
+    hits += [
+        JumpTarget(label, _("List"), f"/search/{each.uri}")
+        for each in visit.service.registry
+        if each.offers("search") and _fits(words, f"{each.label_names[1]} {(label := shown(each.label_names[1]))}")
+    ][: MAX_OF_KIND if words else 0]
     if not words:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))

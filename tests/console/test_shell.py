@@ -287,7 +287,7 @@ def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: 
     for q, path in (
         ("shop.echo", f"/automations/{nora.ids['automation']}"), ("<script>", f"/admin/apps/{nora.ids['app']}"),
         ("milo", f"/admin/people/{nora.ids['milo']}"), ("session_days", "/admin/system/settings?q=session_days"),
-        ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ('zzz")(', ""), ("x" * 5000, ""),
+        ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ("tickets", "/search/ticket"), ('zzz")(', ""), ("x" * 5000, ""),
     ):  # fmt: skip
         shown = signed_in.get("/jump", params={"q": q})
         assert shown.status_code == 200 and (f'href="{path}"' in shown.text or not path), q
@@ -296,7 +296,7 @@ def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: 
     visitor.sign_in("milo@desk.example")
     hits = visitor.get("/-/jump", params={"q": "a"}).json()["hits"]
     assert hits and not [each for each in hits if each["path"].startswith("/admin")]
-    assert {each["kind"] for each in hits} <= {"Page", "Help"}
+    assert {each["kind"] for each in hits} <= {"Page", "List", "Help"}
 
 
 def test_every_place_and_key_leads_to_a_page(signed_in: Visitor) -> None:
