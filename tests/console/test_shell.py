@@ -287,7 +287,8 @@ def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: 
     for q, path in (
         ("shop.echo", f"/automations/{nora.ids['automation']}"), ("<script>", f"/admin/apps/{nora.ids['app']}"),
         ("milo", f"/admin/people/{nora.ids['milo']}"), ("session_days", "/admin/system/settings?q=session_days"),
-        ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ("tickets", "/search/ticket"), ('zzz")(', ""), ("x" * 5000, ""),
+        ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ("tickets", "/search/ticket"),
+        ('zzz")(', ""), ("x" * 5000, ""),
     ):  # fmt: skip
         shown = signed_in.get("/jump", params={"q": q})
         assert shown.status_code == 200 and (f'href="{path}"' in shown.text or not path), q
