@@ -144,6 +144,8 @@ def _owner(record_type: RecordType, told: Control) -> Control:
 
 
 def _kind(declared: Field, target: str) -> str:
+    if isinstance(declared, Number) and declared.words:
+        return "choice"
     if isinstance(declared, Text):
         return _kind_of_text(declared)
     if isinstance(declared, Id):
@@ -184,6 +186,8 @@ def _known(registry: Registry, name: str) -> str:
 def _options(registry: Registry, declared: Field) -> Sequence[Option]:
     if isinstance(declared, Text):
         return [(each, each) for each in declared.allowed if each]
+    if isinstance(declared, Number):
+        return [(str(number), word) for number, word in enumerate(declared.words)]
     if isinstance(declared, ContextName):
         types = [(each.context, each.label_names[0]) for each in registry if each.context]
         return [(context, label) for context, label in types if not declared.allowed or context in declared.allowed]
@@ -194,7 +198,8 @@ def _none(declared: Field) -> Words:
     """What choosing none is called."""
     if isinstance(declared, Id):
         return N_("None") if declared.zero_ok or not declared.required else ""
-    return "" if declared.required or declared.default else N_("None")
+    is_chosen = declared.required or declared.default or getattr(declared, "words", ())
+    return "" if is_chosen else N_("None")
 
 
 def _hint(declared: Field, label: Words) -> Words:

@@ -11,7 +11,7 @@ MAX_NUMBER = 2**63 - 1
 
 
 class Number(Field):
-    """A whole number between `min` and `max`."""
+    """A whole number between `min` and `max`. words: what each of few numbers, from 0, stands for; for people."""
 
     type = "number"
     kind = "INTEGER"
@@ -19,8 +19,11 @@ class Number(Field):
     lowest: ClassVar[int] = -MAX_NUMBER
     highest: ClassVar[int] = MAX_NUMBER
 
-    def __init__(self, note: str, *, min: int | None = None, max: int | None = None, **options: Any) -> None:
+    def __init__(
+        self, note: str, *, min: int | None = None, max: int | None = None, words: tuple[str, ...] = (), **options: Any
+    ) -> None:
         super().__init__(note, **options)
+        self.words = words
         self.min = self.lowest if min is None else min
         self.max = self.highest if max is None else max
 

@@ -7,6 +7,7 @@ from server.records.shared import custom
 from server.records.shared.comment_text import comment_words
 from server.search.filters import ChoiceFilter
 from server.store.tables import Index
+from server.translation import N_
 
 OPEN, WON, LOST = 0, 1, 2
 WORDS = ("open", "closed_won", "closed_lost")  # by number
@@ -44,7 +45,12 @@ class Opportunity(RecordType):
         "created": CreatedAt(),
         "status": Text("open, closed_won or closed_lost.", allowed=WORDS, alternative_to="status_id"),
         "status_id": Number(
-            "0 open, 1 closed won, 2 closed lost.", alternatives=("status",), min=OPEN, max=LOST, filter=None
+            "0 open, 1 closed won, 2 closed lost.",
+            alternatives=("status",),
+            min=OPEN,
+            max=LOST,
+            filter=None,
+            words=(N_("open"), N_("closed won"), N_("closed lost")),
         ),
         "title": Name("What may be sold; also the label.", filter="name"),
         "updated": UpdatedAt(),

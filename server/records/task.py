@@ -10,6 +10,7 @@ from server.search.ast import SearchValue as SearchText
 from server.search.conditions import Condition, compared, equals
 from server.search.filters import ChoiceFilter, WorkerFilter
 from server.store.tables import Index
+from server.translation import N_
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
@@ -60,6 +61,7 @@ class Task(RecordType):
             "0 open, 1 closed, 2 waiting. Not in the order of a ticket's.",
             alternatives=("status",),
             max=WAITING,
+            words=(N_("open"), N_("closed"), N_("waiting")),
             filter=None,
         ),
         "title": Name("What to do; also the label."),

@@ -233,6 +233,16 @@ def test_what_is_not_in_the_form_stays_and_undo_puts_back_what_was(signed_in: Vi
     assert f'action="{path}"' in page and "Undo" in page
 
 
+def test_a_number_that_stands_for_a_word_is_chosen_by_it(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("task", title="Count", status="waiting").ok()["id"]
+    path = f"/records/task/{id}/edit"
+    page = signed_in.get(path).text
+    assert '<option value="2" selected>waiting</option>' in page and '<option value="0">open</option>' in page
+    assert signed_in.post(path, {**FormReader(page).fields, "status_id": "1"}).status_code == 303
+    assert nora.record("task", id)["status"] == "closed"
+    assert signed_in.post(path, {**FormReader(page).fields, "status_id": "7"}).status_code == 422
+
+
 def test_custom_fields_stand_in_the_form(signed_in: Visitor, nora: Api) -> None:
     """Those of every record, of each kind; of a set those of records that have it."""
     kinds = {

@@ -52,6 +52,7 @@ from server.tickets.types.ticket_parts import participants, place, spam, status
 from server.tickets.types.ticket_parts.expands import EXPANDS
 from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
 from server.tickets.types.ticket_parts.words import TICKET_TEXT, TicketWords
+from server.translation import N_
 
 CONTEXT = contexts.TICKET
 MAX_DRAWS = 100  # masks drawn for one ticket before giving up
@@ -178,6 +179,7 @@ class Ticket(RecordType):
             default=0,
             alternatives=("status",),
             min=0,
+            words=(N_("open"), N_("waiting"), N_("closed"), N_("deleted")),
             max=3,
             filter="status.id",
         ),
