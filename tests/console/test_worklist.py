@@ -62,6 +62,13 @@ def test_types_that_cannot_be_searched_have_no_list(signed_in: Visitor) -> None:
     assert signed_in.get("/search/comment").status_code in (200, 501, 405, 404)
 
 
+def test_a_new_record_is_offered_to_those_who_may_make_one(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    visitor.sign_in("milo@desk.example")
+    for who, may in ((signed_in, {"task", "mail_transport"}), (visitor, {"task"})):
+        for uri in ("task", "mail_transport", "activity_log"):
+            assert (f'href="/records/{uri}/new"' in who.get(f"/search/{uri}").text) is (uri in may), uri
+
+
 def test_columns_are_kept_for_a_worker_until_they_want_the_usual_ones(signed_in: Visitor, nora: Api) -> None:
     tasks(nora, "kept columns")
     usual = headers(signed_in.get(TASKS).text)
