@@ -5,12 +5,11 @@ from console import confirmation, resume, worklist, worklist_columns
 from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.ui import Option
 from console.visit import Visit, own_path
 from console.worklist import BulkAction, Worklist
+from server.desk import records
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
 from server.people import list_columns
-from server.records.base import RecordType
 from server.translation import N_, _, in_sentence, ngettext, shown
 
 # What people look for first, of the keys that a type has.
@@ -51,20 +50,14 @@ def any_type(visit: Visit, uri: str) -> Worklist:
     if not record_type.operations["search"]:
         raise NotOffered(_("{type} cannot be searched.", type=record_type.label_names[1]))
     deletes = (DELETE,) if record_type.operations["delete"] else ()
+    name = in_sentence(record_type.label_names[0])
+    new = (f"/records/{record_type.uri}/new", _("New {record}", record=name))
     return Worklist(
         record_type.uri, f"{BASE}/{record_type.uri}", record_type.label_names[1], _first_columns(visit, uri),
-        actions=deletes, changes="worker", new=_new(visit, record_type),
+        actions=deletes, changes="worker",
         empty=N_("There are none yet."), none=N_("No matches."),
+        new=new if records.may(visit.ctx, record_type.uri, "create") else None,
     )  # fmt: skip
-
-
-def _new(visit: Visit, record_type: RecordType) -> Option | None:
-    """The way to the form of a new record, for those who may make one."""
-    rules = record_type.access.create
-    is_open = record_type.operations["create"] and "nobody" not in rules
-    if not is_open or ("admins" in rules and not visit.actor.is_admin):
-        return None
-    return f"/records/{record_type.uri}/new", _("New {record}", record=in_sentence(record_type.label_names[0]))
 
 
 DELETE = BulkAction(

@@ -65,7 +65,7 @@ def test_types_that_cannot_be_searched_have_no_list(signed_in: Visitor) -> None:
 def test_a_new_record_is_offered_to_those_who_may_make_one(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
     visitor.sign_in("milo@desk.example")
     for who, may in ((signed_in, {"task", "mail_transport"}), (visitor, {"task"})):
-        for uri in ("task", "mail_transport", "activity_log"):
+        for uri in ("task", "mail_transport", "automation_event"):
             assert (f'href="/records/{uri}/new"' in who.get(f"/search/{uri}").text) is (uri in may), uri
 
 
