@@ -89,7 +89,12 @@ def delete(visit: Visit) -> PageResponse:
         return _delete(visit, record_type, Form().refuse(error))
     drafts.is_saved(visit)
     visit.tell(_("{name} is deleted.", name=label))
-    return see("/")
+    return see(_list(record_type))
+
+
+def _list(record_type: RecordType) -> str:
+    """The list of a type, the start where it has none."""
+    return f"/search/{record_type.uri}" if record_type.offers("search") else "/"
 
 
 def _type(visit: Visit) -> RecordType:
@@ -109,7 +114,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     return render(
         visit, "record_form.html", fields.status, form=fields.values, fields=fields, sample=_sample(fields),
         title=_("Edit {label}", label=label) if fields.id else _("New {record}", record=name),
-        back=paths.record(uri, fields.id) if fields.id else "/",
+        back=paths.record(uri, fields.id) if fields.id else _list(fields.type),
     )  # fmt: skip
 
 

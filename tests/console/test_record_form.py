@@ -162,6 +162,8 @@ def test_others_make_change_and_delete_what_they_may(visitor: Visitor, nora: Api
     assert nora.record("html_template", template)["name"] == "Letter"
     page = visitor.get(f"/records/html_template/{template}").text
     assert "/edit" not in page and "/delete" not in page
+    assert "/records/html_template/new" not in visitor.get("/search/html_template").text
+    assert "/records/task/new" in visitor.get("/search/task").text
     mine = made(nora, "reminder", worker_id=nora.ids["milo"])
     page = visitor.get(f"/records/reminder/{mine}").text
     assert f"/records/reminder/{mine}/edit" in page
@@ -184,7 +186,7 @@ def test_a_record_is_deleted_after_asking(signed_in: Visitor, nora: Api) -> None
     assert HOSTILE not in page and path in signed_in.get(f"/records/task/{task}").text
     assert signed_in.post(path).status_code == 403 and signed_in.post(path, {"_xsrf": "0" * 40}).status_code == 403
     assert nora.record("task", task).status == 200
-    assert place(signed_in.send(path)) == "/"
+    assert place(signed_in.send(path)) == "/search/task"
     assert nora.record("task", task).status == 404
     assert signed_in.get(path).status_code == 404
     assert signed_in.send(path, page="/account").status_code == 404
