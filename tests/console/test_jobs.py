@@ -69,7 +69,7 @@ def test_a_job_that_runs_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("values", "state"), [
-    ({}, "waiting"), ({"due_at": 1, "claimed_by": "x", "claimed_until": FAR}, "running"),
+    ({}, "waiting"), ({"claimed_by": "x", "claimed_until": FAR}, "running"),
     ({"failed_at": NOW}, "failed"),
 ])  # fmt: skip
 def test_jobs_are_counted_and_listed_by_state_and_kind(
