@@ -134,6 +134,8 @@ def test_before_sign_in_the_browser_says_which(accepted: str, language: str, ser
     page = requests.get(f"{server.url}/login", headers={"Accept-Language": accepted}, timeout=30).text
     assert f'<html lang="{language}"' in page
     assert ("Anmelden" in page) is (language == "de")
+    welcome = requests.get(server.url, headers={"Accept-Language": accepted}, timeout=30).text
+    assert f'<html lang="{language}"' in welcome
 
 
 def test_pages_are_in_the_language_of_the_worker(signed_in: Visitor, nora: Api) -> None:
