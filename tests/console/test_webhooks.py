@@ -368,3 +368,12 @@ def test_a_delivery_becomes_the_input_of_a_simulation_without_scripts(
         expect(plain.get_by_role("heading", level=1)).to_contain_text("Delivery")
         plain.get_by_role("link", name="Open in the simulator").click()
         expect(plain.locator("#values")).to_have_value(re.compile(r'"request_body": "name=Ana'))
+
+
+def test_how_long_calls_take_and_how_many_fail_is_told(signed_in: Visitor, nora: Api) -> None:
+    id = new(nora, "Timed")
+    assert "calls half took" not in signed_in.get(f"{BASE}/{id}").text
+    url = f"{nora.url}/webhooks/{nora.record('webhook_listener', id)['guid']}"
+    assert {requests.post(url, timeout=60).status_code for _ in range(3)} == {404}  # nothing is bound to it
+    shown = text(signed_in.get(f"{BASE}/{id}").text)
+    assert re.search(r"Of the last 3 calls half took up to \d+ ms, 95 % up to \d+ ms\.", shown) and "3 failed" in shown

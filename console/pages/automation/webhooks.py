@@ -360,6 +360,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
     page_number, id = visit.query.integer("page", 1, 1, records.MAX_PAGE), each["id"]
     listed, total = deliveries.of_listener(visit.ctx, id, SHOWN_DELIVERIES, page_number - 1)
     former, last_id = tokens.former_of(visit.ctx, id), deliveries.newest(visit.ctx, id)
+    speed = deliveries.speed(visit.ctx, id)
     url = visit.service.webhook_url(each["guid"])
     try:
         received = _received(visit, form)
@@ -373,6 +374,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
                    received.body.decode("utf-8", "replace")),
         mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
+        speed=speed,
         methods=METHODS, former=former, last_id=last_id, real=REAL, answer=confirmation.ANSWER,
         verdict=verdict,
         simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS,
