@@ -9,7 +9,7 @@ from console import confirmation, drafts, files, resume, routes
 from console.page_response import PageResponse, see
 from console.rendering import bug, problem
 from console.routes import Page
-from console.visit import FORM_TOKEN, Visit
+from console.visit import FORM_TOKEN, LOCATION, Visit
 from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
@@ -87,6 +87,9 @@ class Console(Site):
         visit = Visit(self.service, request, clock.now())
         with translation.speaking(translation.ENGLISH):  # until it is known who asks
             shown = self._shown(visit)
+        if visit.is_part and visit.is_post and shown.status == 303:
+            # Followed by the browser itself, the page would be made where nobody may look at it, and its message lost.
+            shown = PageResponse(headers={LOCATION: shown.headers["Location"]})
         headers = self._headers(shown) | dict(shown.headers)
         return Answer(
             status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),

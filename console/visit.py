@@ -35,6 +35,7 @@ from server.web.streams import wants_events
 FORM_TOKEN = "_xsrf"
 MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
 PART = "X-Part"  # a header of requests that swap.js makes
+LOCATION = "X-Location"  # of answers to them: where a form that was done leads to
 BY_ITSELF = "X-Live"  # a header of requests that live.js makes
 TOAST_SECONDS = 60  # that a message waits for its page
 MAX_TOLD_CHARS = 200  # of a message; a longer one is cut

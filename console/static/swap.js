@@ -17,8 +17,9 @@ function traces(element) {
   return element.localName + parts.map((name) => `[${name}="${CSS.escape(element.getAttribute(name))}"]`).join("");
 }
 
-// The children of what came take the place of those of the part; open details stay open, what is being typed stays.
-export function put(part, fresh) {
+// The children of what came take the place of those of the part; open details stay open. What is being typed stays, unless
+// it is settled: what came is then the answer to it.
+export function put(part, fresh, isSettled = false) {
   const active = part.contains(document.activeElement) ? document.activeElement : null;
   const trace = active && traces(active);
   const typed = active?.matches("input:not([type=checkbox]):not([type=radio]), textarea") ? active : null;
@@ -33,42 +34,58 @@ export function put(part, fresh) {
   if (!active) return;
   const again = part.querySelector(trace);
   if (typed && again) {
-    again.value = typed.value;
+    if (!isSettled) again.value = typed.value;
     if (caret) again.setSelectionRange(...caret);
   }
   if (!again) part.tabIndex = -1;
   (again ?? part).focus({ preventScroll: true });
 }
 
-// Asks for a part and shows it; whether it was shown. Another page is gone to.
-async function bring(part, address, options = {}) {
+// Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
+// only then is the page made that says what was done.
+async function bring(part, address, form = null) {
   const mine = ++asked;
+  const active = document.activeElement;
+  const sent = active?.value;
   const busy = setTimeout(() => part.setAttribute("aria-busy", "true"), SOON);
+  const headers = { "X-Part": part.id };
   try {
-    const answer = await fetch(address, { ...options, headers: { "X-Part": part.id } });
-    const arrived = new URL(answer.url);
+    let answer = await fetch(address, form ? { method: "POST", body: form, headers } : { headers });
+    const next = answer.headers.get("X-Location");
+    if (next && new URL(next, location.href).pathname !== location.pathname) return (location.assign(next), false);
+    if (next) answer = await fetch(next, { headers });
+    if (answer.status >= 500) return failed(t("Something went wrong. Load the page again to see what was done."));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return false;
+    all("#toasts .toast", page).forEach(present);
+    if (form && !next) return shows(page); // a question, or what is wrong
     const fresh = page.getElementById(part.id);
-    if (answer.status >= 500) return fail();
-    if (options.method && !answer.redirected) return null;
+    const arrived = new URL(answer.url);
     if (!fresh || arrived.pathname !== location.pathname) return (location.assign(answer.url), false);
-    put(part, fresh);
+    put(part, fresh, active?.value === sent);
     document.title = page.title;
     shown = arrived.pathname + arrived.search;
-    all("#toasts .toast", page).forEach(present);
     document.getElementById("told").textContent = part.querySelector(".pager .muted, .empty, .wrong")?.textContent ?? "";
     return true;
   } catch {
-    return mine === asked ? fail() : false;
+    return mine === asked && failed(t("The server does not answer. Nothing you typed is lost; try again."));
   } finally {
     clearTimeout(busy);
-    part.removeAttribute("aria-busy");
+    if (mine === asked) part.removeAttribute("aria-busy");
   }
 }
 
-function fail() {
-  say(t("The server does not answer. Nothing you typed is lost; try again."));
+function failed(text) {
+  say(text);
+  return false;
+}
+
+// The page that came in place of the part, without asking for it once more.
+function shows(page) {
+  const main = document.getElementById("main");
+  put(main, page.getElementById("main"), true);
+  document.title = page.title;
+  (main.querySelector("[data-focus], [autofocus]") ?? main).focus();
   return false;
 }
 
@@ -81,7 +98,7 @@ addEventListener("click", (event) => {
   const part = link && partOf(link);
   if (!part || event.defaultPrevented || event.button || !isPlain(event)) return;
   const address = new URL(link.href);
-  if (link.target || link.download || link.hasAttribute("download") || address.origin !== location.origin) return;
+  if (link.target || link.download || link.hasAttribute("download") || "reload" in link.dataset || address.origin !== location.origin) return;
   if (address.pathname !== location.pathname || address.hash) return;
   event.preventDefault();
   go(part, address);
@@ -90,7 +107,7 @@ addEventListener("click", (event) => {
 addEventListener("submit", async (event) => {
   const form = event.target;
   const part = partOf(form) ?? partOf(event.submitter ?? form);
-  if (!part || event.defaultPrevented || form.target || form.enctype === "multipart/form-data") return;
+  if (!part || event.defaultPrevented || form.target || "reload" in form.dataset || form.enctype === "multipart/form-data") return;
   const address = new URL(form.action);
   const fields = new URLSearchParams(new FormData(form, event.submitter));
   if (form.method === "get") {
@@ -103,16 +120,9 @@ addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.dataset.sending) return; // a second click sends nothing
   form.dataset.sending = "yes";
-  const done = await bring(part, address, { method: "POST", body: fields });
+  const isDone = await bring(part, address, fields);
   delete form.dataset.sending;
-  if (done) history.replaceState(null, "", shown);
-  if (done === null) { // a question, or what is wrong: the page that says it is loaded as without this module
-    if (event.submitter?.name) {
-      const { name, value } = event.submitter;
-      form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
-    }
-    HTMLFormElement.prototype.submit.call(form);
-  }
+  if (isDone) history.replaceState(null, "", shown);
 });
 
 addEventListener("popstate", () => {

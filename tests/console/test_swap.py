@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from console.visit import PART
+from console.visit import LOCATION, PART
 from tests.console.browser import Browser, violations
 from tests.console.visitor import Visitor
 from tests.service import Api
@@ -107,3 +107,27 @@ def test_who_is_signed_out_meanwhile_is_asked_to_sign_in(page: Page, nora: Api) 
     page.context.clear_cookies()
     page.get_by_role("link", name=re.compile("^Task")).first.click()
     page.wait_for_url("**/login?next=*")
+
+
+def test_a_form_that_was_done_says_where_to_look_and_keeps_its_message(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("automation_timer", name="Told", next_run_at=4_000_000_000).ok()["id"]
+    timers = "/admin/jobs/timers"
+    form = {"_xsrf": signed_in.token(timers), "list": timers, "do": "off", "back": timers, "ids[]": str(id)}
+    answer = signed_in.post("/-/bulk", form, headers={PART: "list"})
+    assert (answer.status_code, answer.headers[LOCATION], answer.text) == (200, timers, "")
+    assert "1 record: done." in signed_in.get(timers, headers={PART: "list"}).text
+    nora.remove("automation_timer", id).ok()
+
+
+def test_a_question_that_comes_in_place_of_the_list_is_asked_once(page: Page, nora: Api) -> None:
+    opened(page, nora)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.get_by_label("Select swapped 0").first.check()
+    page.evaluate("document.querySelector('.bulk .danger').removeAttribute('data-confirm')")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("main")).to_contain_text("1 record is selected.")
+    assert len(sent) == 1 and stays(page)
+    page.get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/search/task*")
+    expect(page.locator("#toasts")).to_contain_text("1 record: done.")
