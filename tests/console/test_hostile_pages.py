@@ -23,6 +23,9 @@ from tests.service import Api
 
 routes.load()
 ROSTERS = "/admin/people/rosters"
+# One template for all types: a browser looks at some of them, what they are made of is looked at for all.
+OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|\d+/edit|\d+/delete)")
+SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
 READ_BY_ALL = "/search/reminder"  # reminders of others are read by any worker, through the API as well
 LEAVING = {("POST", "/sign-out")}
 LEAVING_FORMS = {"/sign-out", "/account/sessions/0/end", "/account/sessions/end", "/setup/demo"}  # the last takes long
@@ -135,6 +138,7 @@ def test_no_page_runs_or_loads_what_somebody_wrote(
     """Those that show a hostile text; how the others look in a browser is tested beside this."""
     told: list[str] = []
     acted, shown = {}, [path for path, each in looked.items() if is_page(each) and payloads.shown(each.text)]
+    shown = [path for path in shown if not OF_EVERY_TYPE.match(path) or path.split("/")[2] in SAMPLED]
 
     def on_dialog(dialog: Dialog) -> None:
         if dialog.type != "beforeunload":  # which a page with a secret on it asks itself
