@@ -15,6 +15,7 @@ PREFIX = "/static/"
 FOREVER = "public, max-age=31536000, immutable"
 _FOLDER = Path(__file__).resolve().parent / "static"
 _COMMENT, _BLANKS = re.compile(rb"/\*.*?\*/", re.DOTALL), re.compile(rb"\s+")
+_SCRIPT_COMMENT, _INDENT = re.compile(rb"^\s*//.*\n", re.MULTILINE), re.compile(rb"^\s+", re.MULTILINE)
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -24,9 +25,12 @@ def _contents() -> dict[str, bytes]:
 
 
 def _packed(path: Path) -> bytes:
-    """A file as it is sent: styles without comments and indentation."""
+    """A file as it is sent: styles and scripts without comments and indentation. No text of a script of ours goes over
+    several lines, so that each line means the same."""
     content = path.read_bytes()
-    return _BLANKS.sub(b" ", _COMMENT.sub(b"", content)).strip() if path.suffix == ".css" else content
+    if path.suffix == ".css":
+        return _BLANKS.sub(b" ", _COMMENT.sub(b"", content)).strip()
+    return _INDENT.sub(b"", _SCRIPT_COMMENT.sub(b"", content)) if path.suffix == ".js" else content
 
 
 @cache

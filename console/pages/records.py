@@ -2,7 +2,6 @@
 `record_url`; the pages are ours."""
 
 import re
-from typing import Any
 from urllib.parse import unquote
 
 from console import record_parts, sheet
@@ -13,7 +12,6 @@ from console.routes import page
 from console.sheet import Sheet
 from console.visit import Visit
 from server.desk import records
-from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import NotFound
 from server.outbox import delivery
@@ -23,14 +21,9 @@ from server.tickets import masks
 from server.translation import _
 
 TICKET, FILE = "ticket", "attachment"
-SHOWN = ("bucket", "group", "owner", "org", "created", "updated", "reopen_at")  # of a ticket, before its messages
-MAX_TEXT_CHARS, MAX_EXCERPT_CHARS = 200_000, 5_000  # of a text on its own page, and among others
-MESSAGES, DRAFTS, REQUESTERS = 20, 10, 20  # on a page of a ticket
-MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
+MAX_TEXT_CHARS = 200_000  # of a text
 # Types whose page shows a text that is asked for by name.
 TEXT_KEYS = {"message": "content", "draft": "content"}
-BADGES = {"open": ("ok", "open"), "waiting": ("warn", "waiting"), "closed": ("muted", "closed"),
-          "deleted": ("err", "deleted")}  # fmt: skip
 _NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
 
 
@@ -46,32 +39,6 @@ def show(visit: Visit) -> PageResponse:
     return render(
         visit, "record.html", found=found, ways=_ways(visit, found), text=found.keys.get(text_key, ""),
         own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, parts=record_parts,
-    )  # fmt: skip
-
-
-@page("GET", "/tickets/{mask}")
-def ticket(visit: Visit) -> PageResponse:
-    """A ticket with its messages, newest first. Raises NotFound, Forbidden."""
-    mask = unquote(visit.arguments["mask"])
-    found = _ticket(visit, mask)
-    if found.keys["mask"] != mask:
-        return _to(visit, paths.ticket(found.keys["mask"]))
-    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    messages = _of_ticket(visit, "message", found.id, "sort:-created,-id", MESSAGES, number, MESSAGE_KEYS)
-    drafts = _of_ticket(visit, "draft", found.id, "sort:-updated", DRAFTS, 1, "content,worker_")["results"]
-    waiting = delivery.of_ticket(visit.ctx, found.id)
-    kept = {each.draft_id for each in waiting if each.message_id}  # whose messages stand there
-    drafts = [each for each in drafts if each["id"] not in kept]
-    listed = {"message": messages["results"], "draft": drafts, "comment": found.comments}
-    missing = _not_listed(visit, listed)
-    if missing:
-        return see(missing)
-    return render(
-        visit, "ticket.html", found=found, messages=messages, drafts=drafts, number=number, limit=MESSAGES,
-        most=MAX_EXCERPT_CHARS, files_of=sheet.files, badge=BADGES[found.keys["status"]], paths=paths, shown=SHOWN,
-        requesters=list((found.keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
-        parts=record_parts, of_message={each.message_id: each for each in waiting if each.message_id},
-        of_draft={each.draft_id: each for each in waiting},
     )  # fmt: skip
 
 
@@ -97,26 +64,6 @@ def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
         return told if told.draft_id else None
     listed = delivery.of_ticket(visit.ctx, found.keys["ticket_id"]) if found.type.uri == "message" else []
     return next((each for each in listed if each.message_id == found.id), None)
-
-
-def _ticket(visit: Visit, mask: str) -> Sheet:
-    id = masks.ticket_id(visit.ctx, mask)
-    if id is None:
-        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]))
-    return sheet.sheet(visit.ctx, TICKET, id, "requesters")
-
-
-def _of_ticket(visit: Visit, uri: str, id: int, sort: str, limit: int, number: int, expand: str) -> dict[str, Any]:
-    return records.search(visit.ctx, uri, SearchRequest(f"ticket.id:{id} {sort}", limit, number, expand))
-
-
-def _not_listed(visit: Visit, listed: dict[str, Any]) -> str:
-    """The page of the message, comment or draft that the address asks for, when it does not stand on this one."""
-    for uri, found in listed.items():
-        id = id_in(visit.query.text(uri, ""))
-        if id and id not in [each["id"] for each in found]:
-            return paths.record(uri, id)
-    return ""
 
 
 def _ways(visit: Visit, found: Sheet) -> dict[str, str]:

@@ -1,6 +1,6 @@
 // A line with a list below it that the keyboard walks through: the jump to anything, fields that take one record, and
 // long lists to choose from.
-import { all, calmly, isPlain } from "./page.js";
+import { all, calmly, enhance, isPlain } from "./page.js";
 import { t } from "./say.js";
 
 const MOST = 200; // of a long list, shown at once
@@ -126,67 +126,72 @@ async function asked(path, q) {
   }
 }
 
-for (const input of all("[data-chooser]")) {
-  input.closest(".field").querySelector("[data-plain]").hidden = true;
-  combobox(
-    input,
-    async (text) => (await asked(input.dataset.chooser, text.replace(/#\d+$/, "")))?.results
-      .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id })) ?? null,
-    (chosen) => {
-      input.value = `${chosen.label} #${chosen.id}`;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
-    },
-  );
-}
+const last = (text) => text.slice(text.lastIndexOf(",") + 1).trim();
 
-// A line that takes any text, with what it may be below it.
-for (const input of all("[data-suggest]")) {
-  input.closest(".field").classList.add("chooser");
-  combobox(
-    input,
-    async (text) => (await asked(input.dataset.suggest, text))?.results ?? null,
-    (chosen) => {
-      input.value = chosen.label;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
-    },
-  );
-}
-
-// The list stays in the form and is what is sent; what was typed and is none of its options does not leave the page.
-for (const list of all("[data-search-options]")) {
-  const input = document.createElement("input");
-  const chosen = () => list.selectedOptions[0]?.text ?? "";
-  const fitting = (words) => [...list.options].filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
-  Object.assign(input, { type: "text", id: list.id, autocomplete: "off", value: chosen() });
-  for (const name of ["aria-describedby", "aria-invalid"]) {
-    if (list.hasAttribute(name)) input.setAttribute(name, list.getAttribute(name));
+enhance((root) => {
+  for (const input of all("[data-chooser]", root)) {
+    input.closest(".field").querySelector("[data-plain]").hidden = true;
+    combobox(
+      input,
+      async (text) => (await asked(input.dataset.chooser, text.replace(/#\d+$/, "")))?.results
+        .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id })) ?? null,
+      (chosen) => {
+        input.value = `${chosen.label} #${chosen.id}`;
+        input.dispatchEvent(new Event("change", { bubbles: true }));
+      },
+    );
   }
-  list.id += "-list";
-  list.hidden = true;
-  list.before(input);
-  list.closest(".field").classList.add("chooser");
-  const take = ({ option }) => {
-    const isNew = option && !option.selected;
-    if (isNew) option.selected = true;
-    input.value = chosen();
-    input.setCustomValidity("");
-    if (!isNew) return;
-    list.dispatchEvent(new Event("change", { bubbles: true }));
-  };
-  combobox(
-    input,
-    (text) => fitting(text.toLowerCase().split(/\s+/).filter(Boolean)).slice(0, MOST)
-      .map((option) => ({ label: option.text, option, isNow: option.selected })),
-    take,
-    () => input.value === chosen(),
-  );
-  input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one of the list.")));
-  input.addEventListener("blur", () => {
-    const text = input.value.trim().toLowerCase();
-    const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);
-    take({ option: same.length === 1 ? same[0] : null });
-  });
-}
+
+  // A line that takes any text, or several with commas between, with what it may be below it.
+  for (const input of all("[data-suggest]", root)) {
+    input.closest(".field").classList.add("chooser");
+    const isSeveral = "several" in input.dataset;
+    combobox(
+      input,
+      async (text) => (await asked(input.dataset.suggest, isSeveral ? last(text) : text))?.results ?? null,
+      (chosen) => {
+        input.value = isSeveral ? `${input.value.slice(0, input.value.lastIndexOf(",") + 1)} ${chosen.label}, `.trimStart() : chosen.label;
+        input.dispatchEvent(new Event("change", { bubbles: true }));
+      },
+    );
+  }
+
+  // The list stays in the form and is what is sent; what was typed and is none of its options does not leave the page.
+  for (const list of all("[data-search-options]", root)) {
+    const input = document.createElement("input");
+    const chosen = () => list.selectedOptions[0]?.text ?? "";
+    const fitting = (words) => [...list.options].filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
+    Object.assign(input, { type: "text", id: list.id, autocomplete: "off", value: chosen() });
+    for (const name of ["aria-describedby", "aria-invalid"]) {
+      if (list.hasAttribute(name)) input.setAttribute(name, list.getAttribute(name));
+    }
+    list.id += "-list";
+    list.hidden = true;
+    list.before(input);
+    list.closest(".field").classList.add("chooser");
+    const take = ({ option }) => {
+      const isNew = option && !option.selected;
+      if (isNew) option.selected = true;
+      input.value = chosen();
+      input.setCustomValidity("");
+      if (!isNew) return;
+      list.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+    combobox(
+      input,
+      (text) => fitting(text.toLowerCase().split(/\s+/).filter(Boolean)).slice(0, MOST)
+        .map((option) => ({ label: option.text, option, isNow: option.selected })),
+      take,
+      () => input.value === chosen(),
+    );
+    input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one of the list.")));
+    input.addEventListener("blur", () => {
+      const text = input.value.trim().toLowerCase();
+      const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);
+      take({ option: same.length === 1 ? same[0] : null });
+    });
+  }
+});
 
 const jump = document.getElementById("jump");
 if (jump) {

@@ -1,19 +1,21 @@
 // Times that tell what they were understood as, the zone and the clock of the browser, rows in order, forms that are not left by accident.
-import { all, ask, calmly } from "./page.js";
+import { all, ask, calmly, enhance } from "./page.js";
 import { t } from "./say.js";
 
-for (const field of all("[data-time]")) {
-  const shown = field.closest(".field").querySelector(".understood");
-  const look = calmly(async () => {
-    const text = field.value;
-    const found = text.trim() ? await ask("/-/time", { text }) : null;
-    if (field.value !== text) return;
-    shown.textContent = found?.understood ?? found?.wrong ?? "";
-    shown.classList.toggle("bad", Boolean(found?.wrong));
-  }, 250);
-  field.addEventListener("input", look);
-  if (field.value) look();
-}
+enhance((root) => {
+  for (const field of all("[data-time]", root)) {
+    const shown = field.closest(".field").querySelector(".understood");
+    const look = calmly(async () => {
+      const text = field.value;
+      const found = text.trim() ? await ask("/-/time", { text }) : null;
+      if (field.value !== text) return;
+      shown.textContent = found?.understood ?? found?.wrong ?? "";
+      shown.classList.toggle("bad", Boolean(found?.wrong));
+    }, 250);
+    field.addEventListener("input", look);
+    if (field.value) look();
+  }
+});
 
 const clock = document.querySelector("[data-clock]");
 const apart = clock ? Math.round(Math.abs(Date.now() / 1000 - clock.dataset.clock)) : 0;

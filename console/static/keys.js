@@ -7,7 +7,16 @@ const places = Object.fromEntries(all("#keys [data-go]").map((each) => [each.dat
 const hasKeys = "keys" in document.documentElement.dataset;
 let waitsForPlace = 0;
 
+// Parts of a page that j and k walk through.
+function stepTo(parts, by) {
+  const at = parts.findIndex((each) => each.contains(document.activeElement));
+  const next = parts[at < 0 ? (by > 0 ? 0 : parts.length - 1) : Math.min(Math.max(at + by, 0), parts.length - 1)];
+  next.focus();
+}
+
 function step(by) {
+  const parts = all("[data-step]");
+  if (parts.length) return stepTo(parts, by);
   const rows = all(".table tbody tr").filter((row) => row.querySelector("a"));
   if (!rows.length) return;
   const now = rows.findIndex((row) => row.classList.contains("current"));
@@ -16,8 +25,31 @@ function step(by) {
   next.querySelector("a").focus();
 }
 
+// What a page itself has a key for: a link or a button is pressed, a field is gone to. They are listed with the others.
+function press(key) {
+  const found = document.querySelector(`[data-hotkey="${CSS.escape(key)}"]`);
+  if (!found) return false;
+  if (!found.matches("input, select, textarea")) found.click();
+  else (found.closest("details") && (found.closest("details").open = true), found.focus());
+  return true;
+}
+function list() {
+  const listed = document.querySelector("#keys .keys");
+  all(".of-page", listed).forEach((each) => each.remove());
+  for (const each of all("[data-hotkey]")) {
+    const row = document.createElement("div");
+    const key = Object.assign(document.createElement("kbd"), { textContent: each.dataset.hotkey });
+    const does = Object.assign(document.createElement("dd"), { textContent: (each.labels?.[0] ?? each).textContent.trim() });
+    const term = document.createElement("dt");
+    row.className = "of-page";
+    term.append(key);
+    row.append(term, does);
+    listed?.append(row);
+  }
+}
+
 const single = {
-  "?": () => document.getElementById("keys")?.showModal(),
+  "?": () => (list(), document.getElementById("keys")?.showModal()),
   "/": () => document.querySelector("[data-search]")?.focus(),
   j: () => step(1),
   k: () => step(-1),
@@ -40,6 +72,7 @@ addEventListener("keydown", (event) => {
   const isPlace = Date.now() - waitsForPlace < 1500;
   waitsForPlace = 0;
   if (isPlace && places[event.key]) return location.assign(places[event.key]);
+  if (press(event.key)) return event.preventDefault();
   if (single[event.key]) {
     event.preventDefault();
     single[event.key]();

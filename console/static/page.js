@@ -51,7 +51,7 @@ export function formToken() {
 // A question to a page that answers JSON, as our own form would ask it; null when there is no answer.
 export async function ask(path, fields) {
   try {
-    const answer = await fetch(path, { method: "POST", body: new URLSearchParams({ ...fields, _xsrf: formToken() }) });
+    const answer = await fetch(path, { method: "POST", body: new URLSearchParams([...(fields.map ? fields : Object.entries(fields)), ["_xsrf", formToken()]]) });
     return answer.ok ? await answer.json() : null;
   } catch {
     return null;

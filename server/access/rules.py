@@ -19,7 +19,18 @@ from server.records.base import Change, Record, RecordType
 from server.records.registry import Registry
 from server.records.shared import owners
 from server.search import readable as readables
-from server.search.conditions import ALWAYS, NEVER, Condition, Shape, all_of, any_of, equals, one_of, slots_from
+from server.search.conditions import (
+    ALWAYS,
+    NEVER,
+    Condition,
+    Shape,
+    all_of,
+    any_of,
+    equals,
+    negated,
+    one_of,
+    slots_from,
+)
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -105,6 +116,13 @@ class Rules:
     def _parent(self, record_type: RecordType, depth: int) -> Condition:
         parent = PARENTS[record_type.access.read]
         return self._behind(parent, record_type.column(parent.column), depth)
+
+    def _worker_or_ticket(self, record_type: RecordType, depth: int) -> Condition:
+        """What a worker has on a ticket is no secret of theirs; what they have on none is."""
+        on_ticket = negated(equals(record_type.column("ticket_id"), 0))
+        ticket = self._behind(PARENTS["ticket"], record_type.column("ticket_id"), depth)
+        shared = on_ticket if ticket is ALWAYS else ticket
+        return any_of([self._worker(record_type, depth), shared])
 
     def _behind(self, parent: Parent, id: Any, depth: int) -> Condition:
         record_type = self.registry.type(parent.type)
@@ -257,6 +275,7 @@ READ_RULES: dict[str, Callable[[Rules, RecordType, int], Condition]] = {
     "group": Rules._group,
     "owner": Rules._owner,
     "worker": Rules._worker,
+    "worker or ticket": Rules._worker_or_ticket,
     "attached": Rules._attached,
     "target": Rules._target,
 }

@@ -222,10 +222,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
     text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:
-        template = writing.record("html_template", mail.template_id) if mail.template_id else None
-        plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
-        values = Placeholders(ctx, tx, mail.records, plain)
-        html = in_template(template["content"] if template else "", html, values, _embed(ctx, mail, inline))
+        html = html_part(ctx, tx, mail, html, _embed(ctx, mail, inline))
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
@@ -244,6 +241,15 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
     return ReadyMail(outgoing, recipients, envelope_from, way, mail.from_address_id)
+
+
+def html_part(ctx: Context, tx: Transaction, mail: MailSpec, html: str, image_url: ImageUrl) -> str:
+    """The HTML part of a mail: what was written, in its template, cleaned. html: without the template. Raises
+    TooLarge."""
+    template = RecordReader(ctx, tx).record("html_template", mail.template_id) if mail.template_id else None
+    plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
+    values = Placeholders(ctx, tx, mail.records, plain)
+    return in_template(template["content"] if template else "", html, values, image_url)
 
 
 def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:

@@ -9,7 +9,7 @@ from server.context import Context
 from server.digits import is_whole
 from server.mail.addresses import format_address
 from server.records.base import Record
-from server.records.shared.sending import FORWARD
+from server.records.shared.sending import FORWARD, UNTIL_ANSWERED
 from server.tickets.parameters import (
     Addresses,
     ComposeRequest,
@@ -51,6 +51,8 @@ def params_of(
         params["owner_id"] = ticket["owner_id"]
     if isinstance(request, ComposeRequest) and request.org_id is not None:
         params["org_id"] = request.org_id
+    if request.until_answered:
+        params[UNTIL_ANSWERED] = 1
     if isinstance(request, ReplyRequest):
         params["in_reply_message_id"] = request.message_id
         params |= {name: 1 for name in _FLAGS if getattr(request, name)}
@@ -114,6 +116,7 @@ def _values(params: dict[str, Any]) -> dict[str, Any]:
         "reopen_at": params.get("ticket_reopen"),
         "html_template_id": params.get("html_template_id"),
         "file_id": params.get("file_ids") or [],
+        UNTIL_ANSWERED: params.get(UNTIL_ANSWERED),
     }
 
 

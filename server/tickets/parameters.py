@@ -30,7 +30,8 @@ Addresses = tuple[NamedAddress, ...]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailRequest:
     """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
-    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`."""
+    `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `until_answered`: mail that leaves
+    later does not when a requester writes first."""
 
     content: str
     subject: str = ""
@@ -48,6 +49,7 @@ class MailRequest:
     file_ids: tuple[int, ...] = ()
     custom: dict[str, Any] = field(default_factory=dict)
     dont_send: bool = False
+    until_answered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +202,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
         "file_ids": _files(form),
         "custom": form.custom(),
         "dont_send": dont_send,
+        "until_answered": form.flag("until_answered"),
     }
 
 

@@ -85,6 +85,10 @@ WORK = _points(
         "ticket.message.changed", "Message changed",
         "{{actor}} changed {{what}} of message {{message}} on ticket {{target}}",
     ),
+    (
+        "ticket.message.held", "Message held back",
+        "{{actor}} wrote on ticket {{target}} first: the message that was to leave later is a draft again",
+    ),
     ("ticket.message.inbound", "Message received", "{{actor}} wrote on ticket {{target}}"),
     (
         "ticket.message.moved", "Message moved",

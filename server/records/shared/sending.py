@@ -4,6 +4,7 @@ from server.errors import Invalid
 from server.records.parts import Writing
 
 COMPOSE, REPLY, FORWARD, TRANSACTIONAL = "mail.compose", "ticket.reply", "ticket.forward", "mail.transactional"
+UNTIL_ANSWERED = "until_answered"  # of the params of a draft: it does not leave when a requester writes first
 DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 
 

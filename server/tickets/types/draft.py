@@ -28,12 +28,13 @@ def _ticket_url(record: Record, shown: DictionaryContext) -> str:
 
 
 class Draft(RecordType):
-    """A mail of one worker that is being written or waits to be sent. Source: Records, draft; Mail, Queue."""
+    """A mail of one worker that is being written or waits to be sent. Those who may read its ticket see it, so that two
+    do not answer the same; only its worker changes it. Source: Records, draft; Mail, Queue; ours."""
 
     uri, context = "draft", contexts.DRAFT
     lookup = "token"
     features = frozenset(("comments", "custom_fields", "search"))
-    access = Access(read="worker", write=("privilege", "worker"), update=("worker",))
+    access = Access(read="worker or ticket", write=("privilege", "worker"), update=("worker",))
     fields = {
         "is_queued": Bit("1: waiting to be sent.", shown=False, filter="is.queued", filter_note="Waiting to be sent."),
         "name": Text("Subject; also the label."),

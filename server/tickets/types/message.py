@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from server import contexts
 from server.errors import Invalid
 from server.fields import Bit, CreatedAt, Id, Seconds, Text, Timestamp, Uint
+from server.outbox.held_back import hold_back
 from server.records.base import (
     Access,
     Change,
@@ -241,6 +242,8 @@ class Message(RecordType):
             revisions.keep(change, writing)
         if change.is_create:
             counters.add(change, writing)
+            if not change.value("is_outgoing"):
+                hold_back(writing, change.value("ticket_id"))
         elif any(change.changes(column) for column in counters.WATCHED):
             for ticket_id in {change.was("ticket_id"), change.value("ticket_id")}:
                 counters.recount(writing, ticket_id)

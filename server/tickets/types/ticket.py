@@ -320,6 +320,7 @@ class Ticket(RecordType):
         Event("ticket.status.deleted", "status became deleted by an update"),
         Event("ticket.participant.added", "requester added"),
         Event("ticket.participant.removed", "requester removed"),
+        Event("ticket.message.held", "a message that was to leave later was kept, as a requester wrote first"),
         Event("ticket.message.inbound", "message received by the parser"),
         Event("ticket.message.outbound", "reply or compose sent"),
         Event("ticket.message.relay", "message relayed to a worker"),

@@ -33,6 +33,7 @@ COMMON = (
     Parameter("reopen_at", "time", "When a waiting or closed ticket opens again."),
     Parameter("send_at", "time", "When to send; now when absent."),
     Parameter("status", "integer", "0 open, 1 waiting, 2 closed, 3 deleted."),
+    Parameter("until_answered", "boolean", "1 with send_at: keep it as a draft if a requester writes first."),
     EXPAND,
     META,
 )

@@ -1,0 +1,212 @@
+"""The form in which an answer or a new ticket is written: what stands in it at first, what was kept of it as a draft,
+what was sent, and what the operations take of it. Source: ours."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from console import lists, sheet
+from console.forms import Form
+from console.sheet import File, Sheet
+from console.ui import ChooserOptions, Option
+from console.visit import Visit
+from server.desk import files, records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError
+from server.records.shared.sending import UNTIL_ANSWERED
+from server.tickets import answer_drafts, way_out
+from server.tickets.answer_drafts import AnswerDraft
+from server.tickets.way_out import WayOut
+from server.translation import N_, Words, _
+from server.web.forms import Upload
+
+KINDS = ("reply", "forward", "note")
+# Of the form, with the names of a draft's params.
+TEXTS = {
+    "to": "to", "cc": "cc", "bcc": "bcc", "subject": "subject", "content": "content", "status": "status_id",
+    "reopen_at": "ticket_reopen", "owner": "owner_id", "send_at": "send_at", "template": "html_template_id",
+    "bucket": "bucket_id", UNTIL_ANSWERED: UNTIL_ANSWERED,
+}  # fmt: skip
+OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
+STATUSES: tuple[tuple[str, Words], ...] = (("1", N_("Waiting")), ("0", N_("Open")), ("2", N_("Closed")))
+SNIPPETS = 60  # to choose from
+UNDO_SECONDS = 10  # in which mail that is sent can be taken back
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerForm:
+    """kind: reply, forward, note or compose. message_id: that is answered, 0 for none. draft: what it is kept as, None
+    before it is. files: that go along. snippets, templates, buckets: to choose from."""
+
+    kind: str
+    form: Form
+    message_id: int
+    way: WayOut
+    draft: AnswerDraft | None = None
+    files: tuple[File, ...] = ()
+    snippets: tuple[Option, ...] = ()
+    templates: tuple[Option, ...] = ()
+    buckets: tuple[Option, ...] = ()
+    owner: ChooserOptions | None = None
+
+    @property
+    def file_ids(self) -> list[str]:
+        return [str(each.id) for each in self.files]
+
+    def refused(self, error: HelpdeskError) -> "AnswerForm":
+        """With what an operation refused at its fields."""
+        return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
+
+    def kept(self, draft: AnswerDraft) -> "AnswerForm":
+        return replace(self, draft=draft)
+
+    # -- what operations take -----------------------------------------------------------------------------------------
+
+    def values(self) -> dict[str, Any]:
+        """As reply() and compose() take it."""
+        get = self.form.text
+        found: dict[str, Any] = {
+            "content": self.form.get("content"), "content_format": "markdown", "to": get("to"), "cc": get("cc"),
+            "bcc": get("bcc"), "subject": get("subject"), "status": get("status"), "file_id": self.file_ids,
+            "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "", "send_at": get("send_at"),
+            "html_template_id": get("template"), UNTIL_ANSWERED: get(UNTIL_ANSWERED), "owner_id": get("owner"),
+        }  # fmt: skip
+        if self.kind == "compose":
+            return found | {"bucket_id": get("bucket")}
+        return found | {"message_id": str(self.message_id), "is_forward": "1" if self.kind == "forward" else ""}
+
+    def params(self) -> dict[str, Any]:
+        """As a draft keeps it."""
+        told: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
+        told |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
+        return told | {"in_reply_message_id": self.message_id} if self.message_id else told
+
+
+def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
+    """The form below a ticket; None for who may not change it, and for a ticket that has nothing to answer."""
+    if not records.may(visit.ctx, "ticket", "update", found.id):
+        return None
+    draft = answer_drafts.own(visit.ctx, found.id)
+    asked = visit.query.text("answer", "")
+    kind = asked if asked in KINDS else draft.kind if draft is not None else "reply"
+    if draft is not None and draft.kind != kind:
+        draft = None
+    drafted = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
+    message_id = visit.query.id("to", 0) or drafted or answered
+    if not message_id:
+        kind = "note"
+    values = _drafted(draft) if draft is not None else _first(visit, found, kind, message_id)
+    keys = found.keys
+    return _whole(visit, AnswerForm(
+        kind, Form(values), message_id, way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id), draft,
+        _files(visit, draft.params.get("file_ids") or []) if draft is not None else (),
+    ))  # fmt: skip
+
+
+def of_compose(visit: Visit) -> AnswerForm:
+    """The form of a new ticket."""
+    draft = answer_drafts.own(visit.ctx, 0)
+    values = _drafted(draft) if draft is not None else {"status": "1", "to": visit.query.text("to", "")}
+    kept = _files(visit, draft.params.get("file_ids") or []) if draft is not None else ()
+    return _whole(visit, AnswerForm("compose", Form(_all(values)), 0, WayOut("", "", ""), draft, kept))
+
+
+def of_draft(visit: Visit, draft: AnswerDraft) -> AnswerForm:
+    """What a draft has, to be sent or looked at."""
+    message_id = int(draft.params.get("in_reply_message_id") or 0)
+    kept = _files(visit, draft.params.get("file_ids") or [])
+    return AnswerForm(draft.kind, Form(_drafted(draft)), message_id, WayOut("", "", ""), draft, kept)
+
+
+def sent(visit: Visit, kind: str, way: WayOut) -> AnswerForm:
+    """What was sent of the form, with the files that came along kept. Raises TooLarge, Invalid."""
+    form = Form.sent(visit.form, TEXTS)
+    try:
+        form.values["owner"] = str(lists.chosen_id(visit, "worker", form.get("owner"), "owner") or "")
+    except HelpdeskError as error:
+        form.refuse(error)
+    ids = visit.form.id_list("file_id")
+    ids += [_upload(visit, each) for each in _uploads(visit)]
+    draft_id = visit.form.id("draft", 0)
+    known = answer_drafts.of(visit.ctx, draft_id) if draft_id else None
+    if known is not None:
+        known = replace(known, revision=visit.form.text("revision", ""))
+    message_id = visit.form.id("message", 0)
+    return _whole(visit, AnswerForm(kind, form, message_id, way, known, _files(visit, list(dict.fromkeys(ids)))))
+
+
+def _whole(visit: Visit, form: AnswerForm) -> AnswerForm:
+    """With what there is to choose from."""
+    return replace(
+        form, snippets=tuple(_snippets(visit, form.kind)), templates=tuple(_templates(visit)),
+        buckets=tuple(buckets(visit)) if form.kind == "compose" else (),
+        owner=lists.choosable(visit, "worker", "isDisabled:no", form.form.get("owner")),
+    )  # fmt: skip
+
+
+def _all(values: dict[str, str]) -> dict[str, str]:
+    return dict.fromkeys(TEXTS, "") | values
+
+
+def _first(visit: Visit, found: Sheet, kind: str, message_id: int) -> dict[str, str]:
+    """What stands in a new answer."""
+    values = {"status": "1", UNTIL_ANSWERED: "1"}
+    if not found.keys["owner_id"]:
+        values["owner"] = str(visit.actor.worker_id)
+    if kind == "note" or not message_id:
+        return _all(values)
+    message = records.retrieve(visit.ctx, "message", message_id, "reply_to,reply_cc,content,sender_")
+    if kind == "forward":
+        who = message.get("sender_email") or ""
+        text = "\n".join(f"> {line}" for line in str(message["content"]).split("\n"))
+        values["content"] = f"\n\n{_('{who} wrote:', who=who)}\n{text}"
+        values["status"] = str(found.keys["status_id"])
+    else:
+        values |= {"to": str(message.get("reply_to") or ""), "cc": str(message.get("reply_cc") or "")}
+    return _all(values)
+
+
+def _drafted(draft: AnswerDraft) -> dict[str, str]:
+    told = {name: draft.params.get(param) for name, param in TEXTS.items()}
+    return {name: "" if value in (None, 0) else str(value) for name, value in told.items()}
+
+
+def _files(visit: Visit, ids: list[Any]) -> tuple[File, ...]:
+    """Those that the worker may read."""
+    wanted = [int(each) for each in ids if str(each).isdigit()]
+    if not wanted:
+        return ()
+    q = f"id:[{','.join(map(str, wanted))}]"
+    found = records.search(visit.ctx, "attachment", SearchRequest(q, len(wanted)))["results"]
+    by_id = {each["id"]: sheet.file(each) for each in found}
+    return tuple(by_id[id] for id in wanted if id in by_id)
+
+
+def _uploads(visit: Visit) -> list[Upload]:
+    listed = visit.form.tree.get("files")
+    found = listed if isinstance(listed, list) else [listed]
+    return [each for each in found if isinstance(each, Upload) and (each.filename or each.content)]
+
+
+def _upload(visit: Visit, each: Upload) -> int:
+    return int(files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"])
+
+
+def _snippets(visit: Visit, kind: str) -> list[Option]:
+    """Texts for tickets and texts about nothing, those used most first."""
+    types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
+    q = f"type:{types} usableBy.worker:me sort:-totalUses"
+    found = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lists.LABEL))
+    return lists.options(found["results"])
+
+
+def _templates(visit: Visit) -> list[Option]:
+    found = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lists.LABEL))
+    return lists.options(found["results"])
+
+
+def buckets(visit: Visit) -> list[Option]:
+    """Where a ticket may lie: `Group / Bucket`, by the id of the bucket."""
+    asked = SearchRequest("", lists.MAX_CHOICES, 1, f"{lists.LABEL},group_")
+    listed = records.search(visit.ctx, "bucket", asked)["results"]
+    named = [(str(each["id"]), f"{each.get('group__label') or ''} / {each[lists.LABEL]}") for each in listed]
+    return sorted(named, key=lambda each: each[1].lower())

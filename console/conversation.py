@@ -1,0 +1,147 @@
+"""What was said and done on a ticket, in order: messages, notes, what is waiting to be sent, and the log of changes.
+
+Source: ours."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from console import sheet
+from console.sheet import File
+from console.visit import Visit
+from server.contexts import WORKER
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.markup import quoted
+from server.markup.quoted import Kind
+from server.outbox import delivery
+from server.outbox.delivery import Delivery
+from server.records.shared.sending import FORWARD, REPLY
+
+STEP, MOST = 20, 500  # messages at first and with each step back, and at most
+PART = 100  # of a search
+MAX_EVENTS, MAX_NOTES, MAX_DRAFTS = 100, 100, 20
+MAX_TEXT_CHARS = 20_000  # of a text; the message's page has all of it
+MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
+# Entries that the messages, notes and drafts beside them tell already.
+TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
+    picture. parts: of the text, as markup/quoted.py marks them; of a message with `has_html` a frame shows more."""
+
+    kind: str
+    id: int
+    at: int
+    who: str
+    who_id: int = 0
+    email: str = ""
+    is_outgoing: bool = False
+    parts: tuple[tuple[Kind, str], ...] = ()
+    cut: int = 0
+    has_html: bool = False
+    files: tuple[File, ...] = ()
+    delivery: Delivery | None = None
+    notes: tuple[str, ...] = ()
+    keys: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """entries: oldest first. earlier: messages before those. total: of all messages. answered: the message that a reply
+    goes to, 0 for none."""
+
+    entries: tuple[Entry, ...]
+    earlier: int
+    total: int
+    shown: int
+    answered: int
+
+
+def of(visit: Visit, ticket_id: int, shown: int, comments: tuple[dict[str, Any], ...]) -> Conversation:
+    """The newest messages of a ticket, and what happened since the first of them. shown: how many messages."""
+    messages, total = _messages(visit, ticket_id, shown)
+    waiting = delivery.of_ticket(visit.ctx, ticket_id)
+    of_message = {each.message_id: each for each in waiting if each.message_id}
+    since = messages[-1]["created"] if len(messages) < total else 0
+    entries = [_message(each, of_message.get(each["id"])) for each in messages]
+    entries += [_note(each) for each in comments if each["created"] >= since]
+    entries += _drafts(visit, ticket_id, waiting)
+    entries += [each for each in _events(visit, ticket_id) if each.at >= since]
+    entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
+    incoming = [each["id"] for each in messages if not each["is_outgoing"]]
+    answered = (incoming or [each["id"] for each in messages] or [0])[0]
+    return Conversation(tuple(entries), total - len(messages), total, shown, answered)
+
+
+def _messages(visit: Visit, ticket_id: int, shown: int) -> tuple[list[dict[str, Any]], int]:
+    """Newest first."""
+    found: list[dict[str, Any]] = []
+    total = 0
+    while len(found) < shown:
+        size = min(shown, PART)
+        asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", size, len(found) // size + 1, MESSAGE_KEYS)
+        results = records.search(visit.ctx, "message", asked)
+        found += results["results"]
+        total = results["total"]
+        if len(results["results"]) < size:
+            break
+    return found[:shown], total
+
+
+def _message(keys: dict[str, Any], told: Delivery | None) -> Entry:
+    text = str(keys.get("content") or "")
+    is_out = bool(keys["is_outgoing"])
+    who = keys.get("worker__label") if is_out else ""
+    return Entry(
+        "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
+        int(keys.get("worker_id") or 0) if is_out else 0, str(keys.get("sender_email") or ""), is_out,
+        tuple(quoted.parts(text[:MAX_TEXT_CHARS])), max(len(text) - MAX_TEXT_CHARS, 0),
+        bool(keys.get("html_attachment_id")), tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
+    )  # fmt: skip
+
+
+def _files(keys: dict[str, Any]) -> list[File]:
+    """Without the HTML part, which is shown."""
+    return [each for each in sheet.files(keys) if each.id != keys.get("html_attachment_id")]
+
+
+def _note(keys: dict[str, Any]) -> Entry:
+    text = str(keys["comment"])
+    is_worker = keys.get("author__context") == WORKER
+    return Entry(
+        "note", keys["id"], keys["created"], str(keys.get("author__label") or "Helpdesk"),
+        int(keys["author_id"]) if is_worker else 0, parts=(("said", text[:MAX_TEXT_CHARS]),),
+        cut=max(len(text) - MAX_TEXT_CHARS, 0), keys=keys,
+    )  # fmt: skip
+
+
+def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
+    """Answers that somebody writes or that wait to leave, without those whose message stands there, and without what
+    the worker is writing, which stands in the form below."""
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
+    of_draft = {each.draft_id: each for each in waiting}
+    found = []
+    for keys in records.search(visit.ctx, "draft", asked)["results"]:
+        told = of_draft.get(keys["id"])
+        is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
+        if (told is not None and told.message_id) or (told is None and is_own):
+            continue
+        text = str(keys.get("content") or "")
+        found.append(Entry(
+            "draft", keys["id"], keys["updated"], str(keys.get("worker__label") or ""), int(keys["worker_id"] or 0),
+            parts=(("said", text[:MAX_TEXT_CHARS]),), cut=max(len(text) - MAX_TEXT_CHARS, 0), delivery=told, keys=keys,
+        ))  # fmt: skip
+    return found
+
+
+def _events(visit: Visit, ticket_id: int) -> list[Entry]:
+    """What was changed, newest of many."""
+    asked = SearchRequest(f"target.ticket:(id:{ticket_id}) sort:-created", MAX_EVENTS, 1, "_label")
+    found = records.search(visit.ctx, "activity_log", asked)["results"]
+    return [
+        Entry("event", each["id"], each["created"], "", keys=each)
+        for each in found
+        if each["activity_point"] not in TOLD
+    ]

@@ -1,0 +1,231 @@
+"""What is done with a ticket from its page: one property, its requesters and watchers, merge, split, spam, delete.
+
+Each is a form that goes back to the page, and can be undone where that is possible. Source: ours; the rights are those
+of the operations."""
+
+from typing import Any
+
+from console import lists
+from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
+from console.pages.tickets.show import TICKET, of_mask
+from console.rendering import render
+from console.routes import page
+from console.sheet import Sheet
+from console.visit import Visit, own_path
+from server import tickets
+from server.desk import comments, records, relations
+from server.digits import id_in
+from server.errors import Conflict, HelpdeskError, Invalid
+from server.records.shared import paths
+from server.tickets import masks, properties, requester
+from server.translation import N_, Words, _, shown
+
+STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
+# What a person may set, and the stored columns that tell whether it still is what they saw.
+SEEN: dict[str, tuple[str, ...]] = {
+    "status": ("status_id", "reopen_date"), "owner": ("owner_id",), "place": ("bucket_id",), "org": ("org_id",),
+    "importance": ("importance",), "subject": ("subject",),
+}  # fmt: skip
+LABELS: dict[str, Words] = {
+    "status": N_("Status"), "owner": N_("Owner"), "place": N_("Group and bucket"), "org": N_("Organization"),
+    "importance": N_("Importance"), "subject": N_("Subject"),
+}  # fmt: skip
+
+
+@page("POST", "/tickets/{mask}/set")
+def set_property(visit: Visit) -> PageResponse:
+    """Set one property, if it still is what was shown. Else both values are shown. Raises Invalid, Forbidden."""
+    found = of_mask(visit)
+    name = visit.form.text("name", "")
+    if name not in SEEN:
+        raise Invalid(_("There is no property '{name}'.", name=name[:60]), field="name")
+    fields = _fields(visit, name)
+    seen = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
+    try:
+        before = properties.change(visit.ctx, found.id, fields, seen)
+    except Conflict as error:
+        if "now" not in error.details:
+            raise
+        return _clash(visit, found, name)
+    _tell(visit, found, name, before)
+    return _back(visit, found)
+
+
+@page("POST", "/tickets/{mask}/restore")
+def restore_property(visit: Visit) -> PageResponse:
+    """Put back what a property was: the undo of the form above."""
+    found = of_mask(visit)
+    columns = {column for listed in SEEN.values() for column in listed}
+    fields: dict[str, Any] = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
+    records.update(visit.ctx, TICKET, found.id, fields)
+    visit.tell("Undone.")
+    return _back(visit, found)
+
+
+def _fields(visit: Visit, name: str) -> dict[str, Any]:
+    value = visit.form.text("value", "").strip()
+    if name == "status":
+        if value not in STATUSES:
+            raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
+        reopen = visit.form.text("reopen_at", "").strip()
+        return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
+    if name == "owner":
+        text = str(visit.actor.worker_id) if value == "me" else value
+        return {"owner_id": str(lists.chosen_id(visit, "worker", text, "owner"))}
+    if name == "org":
+        return {"org_id": str(lists.chosen_id(visit, "org", value, "org"))}
+    return {"place": {"bucket_id": value}, "importance": {"importance": value}, "subject": {"subject": value}}[name]
+
+
+def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
+    undo = f"{paths.ticket(found.keys['mask'])}/restore"
+    text = _("{property} changed.", property=shown(LABELS[name]))
+    if name == "status":
+        status = visit.form.text("value", "")
+        texts = {"open": N_("Ticket opened."), "waiting": N_("Ticket waits."), "closed": N_("Ticket closed."),
+                 "deleted": N_("Ticket deleted.")}  # fmt: skip
+        text = shown(texts[status])
+    visit.tell(text, undo, back=visit.form.text("back", ""), **before)
+
+
+def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
+    """Both values, and the choice between them."""
+    now = {
+        "status": shown(STATUSES[found.keys["status"]]), "owner": found.keys.get("owner__label") or _("Nobody"),
+        "place": f"{found.keys.get('group__label')} / {found.keys.get('bucket__label')}",
+        "org": found.keys.get("org__label") or _("none"), "importance": str(found.keys["importance"]),
+        "subject": found.keys["subject"],
+    }[name]  # fmt: skip
+    kept = [(each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form]
+    present = {"status_id": found.keys["status_id"], "reopen_date": found.keys["reopen_date"] or 0,
+               "owner_id": found.keys["owner_id"], "bucket_id": found.keys["bucket_id"],
+               "org_id": found.keys["org_id"], "importance": found.keys["importance"],
+               "subject": found.keys["subject"]}  # fmt: skip
+    kept += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
+    return render(
+        visit, "ticket_clash.html", 409, label=shown(LABELS[name]), now=now, wanted=_wanted(visit, name), fields=kept,
+        target=visit.path, back=paths.ticket(found.keys["mask"]),
+    )  # fmt: skip
+
+
+def _wanted(visit: Visit, name: str) -> str:
+    value = visit.form.text("value", "")
+    uri = {"owner": "worker", "place": "bucket", "org": "org"}.get(name)
+    id = id_in(value) if uri else None
+    if uri and id:
+        found = records.search(visit.ctx, uri, records.SearchRequest(f"id:{id}", 1, 1, lists.LABEL))["results"]
+        return str(found[0][lists.LABEL]) if found else value
+    return shown(STATUSES[value]) if name == "status" and value in STATUSES else value or _("none")
+
+
+# -- people -----------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/requester")
+def add_requester(visit: Visit) -> PageResponse:
+    """Let an address get the replies. Raises Invalid, Forbidden."""
+    found, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.add(visit.ctx, found.id, email)
+    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    return _back(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/remove")
+def remove_requester(visit: Visit) -> PageResponse:
+    """Let an address no longer get them."""
+    found, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.remove(visit.ctx, found.id, email)
+    visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
+    return _back(visit, found)
+
+
+@page("POST", "/tickets/{mask}/watch")
+def watch(visit: Visit) -> PageResponse:
+    """Follow what happens on the ticket, or no longer."""
+    found = of_mask(visit)
+    is_on = visit.form.flag("on")
+    relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{visit.actor.worker_id}"], adds=is_on)
+    visit.tell(_("You watch this ticket.") if is_on else _("You no longer watch this ticket."))
+    return _back(visit, found)
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024)
+def write_note(visit: Visit) -> PageResponse:
+    """Write a note for colleagues. Raises Required."""
+    found = of_mask(visit)
+    comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
+    visit.tell("Note added.")
+    return _back(visit, found)
+
+
+# -- the ticket as a whole --------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/spam")
+def mark_spam(visit: Visit) -> PageResponse:
+    """Learn that it is spam, and delete it; or that it is none."""
+    found, is_spam = of_mask(visit), visit.form.flag("is")
+    fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
+    records.update(visit.ctx, TICKET, found.id, fields)
+    if is_spam:
+        visit.tell("Marked as spam and deleted.", visit.path, **{"is": "0"})
+    else:
+        visit.tell("Not spam: the ticket is open.")
+    return _back(visit, found)
+
+
+@page("GET", "/tickets/{mask}/merge")
+def show_merge(visit: Visit) -> PageResponse:
+    """What the ticket is to be merged with."""
+    return _merge_form(visit, of_mask(visit), "")
+
+
+@page("POST", "/tickets/{mask}/merge")
+def merge(visit: Visit) -> PageResponse:
+    """Put another ticket together with this one; the older one stays. Raises Forbidden."""
+    found, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
+    other = masks.ticket_id(visit.ctx, text) or id_in(text)
+    if not other or other == found.id:
+        return _merge_form(visit, found, text, _("Enter the mask of another ticket."))
+    try:
+        kept = tickets.merge(visit.ctx, [found.id, other])
+    except HelpdeskError as error:
+        return _merge_form(visit, found, text, error.message)
+    mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
+    visit.tell(_("The tickets are one now: {mask}.", mask=mask))
+    return see(paths.ticket(mask))
+
+
+def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "") -> PageResponse:
+    ids = [each["id"] for each in (found.keys["requesters"] or {}).values()][:10]
+    query = " OR ".join(f"participant.id:{id}" for id in ids)
+    asked = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", 11, 1, lists.LABEL)
+    near = records.search(visit.ctx, TICKET, asked)["results"] if ids else []
+    form = Form.of({"other": other})
+    if wrong:
+        form.fail("other", wrong)
+    return render(
+        visit, "ticket_merge.html", INVALID if wrong else 200, found=found, merge_form=form,
+        near=[each for each in near if each["id"] != found.id], back=paths.ticket(found.keys["mask"]),
+    )  # fmt: skip
+
+
+@page("POST", "/tickets/{mask}/split")
+def split(visit: Visit) -> PageResponse:
+    """Give a message a ticket of its own. Raises Invalid, Forbidden."""
+    of_mask(visit)
+    made = tickets.split(visit.ctx, visit.form.id("message", required=True))
+    mask = records.retrieve(visit.ctx, TICKET, made)["mask"]
+    visit.tell(_("The message has a ticket of its own: {mask}.", mask=mask))
+    return see(paths.ticket(mask))
+
+
+def _back(visit: Visit, found: Sheet) -> PageResponse:
+    """To the page as it was shown."""
+    here = paths.ticket(found.keys["mask"])
+    back = own_path(visit.form.text("back", ""))
+    return see(back if back.partition("?")[0] == here else here)

@@ -1,0 +1,241 @@
+"""Writing an answer: kept while it is typed, looked at, sent, taken back. Source: ours; the rights are those of the
+operations."""
+
+from typing import Any
+
+from console import answer_form, lists
+from console.answer_form import UNDO_SECONDS, AnswerForm
+from console.page_response import PageResponse, fragment, see
+from console.pages.asides import answer as as_json
+from console.pages.tickets.frames import framed
+from console.pages.tickets.show import TICKET, of_mask, shown
+from console.rendering import render
+from console.routes import page
+from console.sheet import Sheet
+from console.visit import Visit
+from server import tickets
+from server.desk import files, records
+from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
+from server.outbox.delivery import Delivery
+from server.records.shared import paths
+from server.tickets import answer_drafts, preview, properties, snippets, way_out
+from server.tickets.answer_drafts import AnswerDraft
+from server.translation import _
+
+FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
+MAX_ADDRESSES = 12  # offered at once
+TEXT_BYTES = 4 * 1024 * 1024
+BEFORE = ("status_id", "reopen_date", "owner_id")  # of the ticket, put back when mail is taken back
+KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
+COMPOSE = "/compose"
+
+
+# -- an answer --------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
+def send(visit: Visit) -> PageResponse:
+    """Send an answer in UNDO_SECONDS, or later; keep it without sending; or only as a draft."""
+    found = of_mask(visit)
+    written = _sent(visit, found)
+    do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
+    if do == "discard":
+        return _discard(visit, written, here)
+    if do in KEPT:
+        return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
+    before = {name: str(found.keys[name] or 0) for name in BEFORE}
+    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
+    if do != "save" and not values["send_at"].strip():
+        values["send_at"] = str(visit.now + UNDO_SECONDS)
+    if written.form.is_wrong:
+        return shown(visit, found, written)
+    try:
+        done = tickets.reply(visit.ctx, values)
+    except HelpdeskError as error:
+        return shown(visit, found, written.refused(error))
+    _forget(visit, written.draft)
+    _tell(visit, done.delivery, here, bool(written.form.text("send_at")), before)
+    return see(f"{here}#answer")
+
+
+@page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
+def keep(visit: Visit) -> PageResponse:
+    """What a script of ours sends while somebody types: {draft, revision}, or {conflict: why}."""
+    found = of_mask(visit)
+    return _kept_while_typing(visit, _sent(visit, found), found.id)
+
+
+@page("POST", "/tickets/{mask}/take-back")
+def take_back(visit: Visit) -> PageResponse:
+    """The undo of sending: the mail is a draft again, and the ticket as it was. Raises Conflict once it has left."""
+    found = of_mask(visit)
+    here = paths.ticket(found.keys["mask"])
+    kept = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    fields = {name: visit.form.text(name, "") for name in BEFORE if name in visit.form}
+    if fields:
+        properties.change(visit.ctx, found.id, fields, {})
+    visit.tell("Not sent. It is a draft again.")
+    return see(f"{here}?answer={kept.kind}#answer")
+
+
+@page("GET", "/drafts/{id}/preview")
+def show_preview(visit: Visit) -> PageResponse:
+    """The HTML of a draft as it would be mailed, for a frame. Raises NotFound."""
+    draft = answer_drafts.of(visit.ctx, visit.id)
+    if draft is None:
+        raise NotFound(_("There is no such draft."))
+    form = answer_form.of_draft(visit, draft)
+    make = preview.of_compose if draft.kind == "compose" else preview.of_reply
+    try:
+        html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
+    except HelpdeskError as error:
+        html, wrong = "", "" if isinstance(error, Required) else error.message
+    return framed(fragment("message_body.html", html=html, more="", wrong=wrong))
+
+
+@page("GET", "/-/addresses")
+def addresses(visit: Visit) -> PageResponse:
+    """Addresses by name or mail address, for a field that takes several: {results: [{label}]}."""
+    found = lists.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
+    return as_json({"results": [{"label": each["email"]} for each in found]})
+
+
+@page("GET", "/-/snippets/{id}")
+def paste(visit: Visit) -> PageResponse:
+    """The text of a snippet for a ticket: {text}. Raises NotFound, Forbidden, Required."""
+    return as_json({"text": snippets.paste(visit.ctx, visit.id, visit.query.id("ticket", 0))})
+
+
+@page("POST", "/-/files", form_bytes=FORM_BYTES)
+def upload(visit: Visit) -> PageResponse:
+    """Keep a file that is to go along: {id, name, size, path}. Raises Invalid, TooLarge."""
+    given = visit.form.upload("file")
+    if given is None:
+        raise Invalid(_("Choose a file."), field="file")
+    kept = files.upload(visit.ctx, given.filename, given.content_type, given.content)
+    return as_json({"id": kept["id"], "name": kept["name"], "size": kept["size"], "path": paths.file(kept["id"])})
+
+
+# -- a new ticket -----------------------------------------------------------------------------------------------------
+
+
+@page("GET", COMPOSE)
+def show_compose(visit: Visit) -> PageResponse:
+    """The form of a new ticket. Raises Forbidden."""
+    records.require(visit.ctx, TICKET, "create")
+    return _compose(visit, answer_form.of_compose(visit))
+
+
+@page("POST", COMPOSE, form_bytes=FORM_BYTES)
+def compose(visit: Visit) -> PageResponse:
+    """Make a ticket with its first message."""
+    written = answer_form.sent(visit, "compose", way_out.of(visit.ctx, 0, 0))
+    do = visit.form.text("do", "send")
+    if do == "discard":
+        return _discard(visit, written, "/inbox")
+    if do in KEPT:
+        return _keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
+    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
+    if do != "save" and not values["send_at"].strip():
+        values["send_at"] = str(visit.now + UNDO_SECONDS)
+    if written.form.is_wrong:
+        return _compose(visit, written)
+    try:
+        done = tickets.compose(visit.ctx, _placed(visit, values))
+    except HelpdeskError as error:
+        return _compose(visit, written.refused(error))
+    _forget(visit, written.draft)
+    _tell(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
+    if done.uri == TICKET:
+        return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))
+    return see("/inbox")
+
+
+@page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
+def keep_compose(visit: Visit) -> PageResponse:
+    """As keep, of a new ticket."""
+    return _kept_while_typing(visit, answer_form.sent(visit, "compose", way_out.of(visit.ctx, 0, 0)), 0)
+
+
+@page("POST", f"{COMPOSE}/take-back")
+def take_back_compose(visit: Visit) -> PageResponse:
+    """As take_back, of a new ticket."""
+    answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    visit.tell("Not sent. It is a draft again.")
+    return see(COMPOSE)
+
+
+def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
+    return render(
+        visit, "compose.html", written.form.status, written=written, here=COMPOSE,
+        answer_statuses=answer_form.STATUSES,
+    )  # fmt: skip
+
+
+def _placed(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
+    """With the group of the bucket, which compose asks for."""
+    bucket = values["bucket_id"]
+    found = records.retrieve(visit.ctx, "bucket", int(bucket)) if str(bucket).isdigit() else None
+    return values | {"group_id": str(found["group_id"]) if found is not None else ""}
+
+
+# -- what both share --------------------------------------------------------------------------------------------------
+
+
+def _sent(visit: Visit, found: Sheet) -> AnswerForm:
+    kind = visit.form.text("kind", "reply")
+    keys = found.keys
+    way = way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id)
+    return answer_form.sent(visit, kind if kind in ("reply", "forward") else "reply", way)
+
+
+def _stored(visit: Visit, written: AnswerForm, ticket_id: int) -> AnswerDraft:
+    """Raises Conflict, Invalid, Forbidden."""
+    known = written.draft
+    id, revision = (known.id, known.revision) if known is not None else (0, "")
+    return answer_drafts.keep(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
+
+
+def _kept_while_typing(visit: Visit, written: AnswerForm, ticket_id: int) -> PageResponse:
+    try:
+        kept = _stored(visit, written, ticket_id)
+    except (Conflict, Invalid) as error:
+        return as_json({"conflict": error.message})
+    return as_json({"draft": kept.id, "revision": kept.revision})
+
+
+def _keep(visit: Visit, written: AnswerForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
+    """Keep the draft and show the form again; None with what is wrong in the form."""
+    if do == "snippet":
+        id = visit.form.id("snippet", 0)
+        text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
+        written.form.values["content"] = "\n".join(filter(None, (written.form.get("content"), text)))
+    try:
+        kept = _stored(visit, written, ticket_id)
+    except (Conflict, Invalid) as error:
+        written.form.fail("", error.message)
+        return None
+    query = f"?answer={kept.kind}" if ticket_id else "?"
+    return see(f"{here}{query}{'&preview=1' if do == 'preview' else ''}#answer")
+
+
+def _discard(visit: Visit, written: AnswerForm, here: str) -> PageResponse:
+    _forget(visit, written.draft)
+    visit.tell("Draft discarded.")
+    return see(here)
+
+
+def _forget(visit: Visit, draft: AnswerDraft | None) -> None:
+    """The draft of what is on its way now, or is not wanted."""
+    if draft is not None and draft.worker_id == visit.actor.worker_id:
+        answer_drafts.drop(visit.ctx, draft.id)
+
+
+def _tell(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+    if not told.draft_id:
+        visit.tell(_("Saved without sending."))
+        return
+    undo = f"{here}/take-back"
+    now = _("Sending in {count} seconds…", count=UNDO_SECONDS)
+    text = _("It will be sent at the time you chose.") if is_later else now
+    visit.tell(text, undo, draft=str(told.draft_id), **before)

@@ -1,0 +1,204 @@
+"""The page of a ticket: its conversation, what is known of it, and the answer below. Source: Records, `record_url`;
+ours."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlencode
+
+from console import answer_form, conversation, lists, record_parts, sheet, ui
+from console.answer_form import AnswerForm
+from console.conversation import Conversation
+from console.forms import Form
+from console.page_response import PageResponse, see
+from console.rendering import render
+from console.routes import page
+from console.sheet import Sheet
+from console.ui import Sample
+from console.visit import Visit
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.digits import id_in
+from server.errors import BadQuery, NotFound
+from server.people import presence
+from server.records.shared import paths
+from server.tickets import following, masks
+from server.translation import N_, _
+
+TICKET = "ticket"
+BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
+          "deleted": ("err", N_("deleted"))}  # fmt: skip
+REQUESTERS = 20  # shown
+PLACES = ("in", "at")  # of an address: the search that a ticket was opened from, and its place in it
+# What is told beside the conversation has a control of its own; these facts stand below.
+OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The list that a ticket was opened from. at, total: its place there, from 1. before, after: paths of the tickets
+    beside it, "" for none. back: of the list."""
+
+    at: int
+    total: int
+    before: str
+    after: str
+    back: str
+
+
+@page("GET", "/tickets/{mask}")
+def show(visit: Visit) -> PageResponse:
+    """A ticket. Raises NotFound, Forbidden."""
+    found = of_mask(visit)
+    if found.keys["mask"] != unquote(visit.arguments["mask"]):
+        return see(kept(visit, paths.ticket(found.keys["mask"])))
+    missing = _elsewhere(visit, found)
+    return see(missing) if missing else shown(visit, found)
+
+
+def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageResponse:
+    """The page, with the answer as it is, or as it was sent when something is wrong with it."""
+    said = _conversation(visit, found)
+    keys = found.keys
+    written = form or answer_form.of_ticket(visit, found, said.answered)
+    return render(
+        visit, "ticket.html", written.form.status if written is not None else 200,
+        found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
+        neighbours=_neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
+        may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
+        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS, facts=_facts(found),
+        followed=following.cursor(visit.ctx), samples=_samples(found, said), earlier=_earlier(visit, said),
+        **_properties(visit, found), **_answering(),
+    )  # fmt: skip
+
+
+def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
+    """What the panel needs: a form for each property, and what there is to choose from."""
+    keys = found.keys
+    watchers = list((keys.get("watchers") or {}).values())
+    values = {"owner": keys["owner_id"], "place": keys["bucket_id"], "org": keys["org_id"],
+              "importance": keys["importance"], "subject": keys["subject"]}  # fmt: skip
+    forms = {f"{name}_form": Form.of({"value": value or ("" if name != "importance" else 0)})
+             for name, value in values.items()}  # fmt: skip
+    reopens = ui.moment(visit, keys["reopen_date"]) if keys["reopen_date"] else ""
+    return forms | {
+        "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
+        "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
+        "owner": lists.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        "org": lists.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
+    }  # fmt: skip
+
+
+def _answering() -> dict[str, Any]:
+    return {"note_form": Form.of({"note": ""}), "answer_statuses": answer_form.STATUSES}
+
+
+def of_mask(visit: Visit) -> Sheet:
+    """The ticket of the page's address. Raises NotFound, Forbidden."""
+    return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
+
+
+def known(visit: Visit) -> tuple[int, str]:
+    """Id and mask of the ticket of the address, for who may read it. Raises NotFound, Forbidden."""
+    id = _id(visit)
+    return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
+
+
+def _id(visit: Visit) -> int:
+    mask = unquote(visit.arguments["mask"])
+    id = masks.ticket_id(visit.ctx, mask)
+    if id is None:
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]))
+    return id
+
+
+def kept(visit: Visit, path: str) -> str:
+    """The path with what the address asks for."""
+    return f"{path}?{visit.request.query}" if visit.request.query else path
+
+
+# -- the conversation -------------------------------------------------------------------------------------------------
+
+
+def _conversation(visit: Visit, found: Sheet) -> Conversation:
+    number = visit.query.integer("shown", conversation.STEP, conversation.STEP, conversation.MOST)
+    return conversation.of(visit, found.id, number, found.comments)
+
+
+def _earlier(visit: Visit, said: Conversation) -> str:
+    """Where earlier messages are shown, too; "" when all are, or no more can be."""
+    if not said.earlier or said.shown >= conversation.MOST:
+        return ""
+    present = {name: visit.query.text(name, "") for name in visit.query.names()}
+    return f"{visit.path}?{urlencode(present | {'shown': str(said.shown + conversation.STEP)})}"
+
+
+def _elsewhere(visit: Visit, found: Sheet) -> str:
+    """Where the message, comment or draft stands that the address asks for, when it is not on this page: further back,
+    or on a page of its own."""
+    for uri in ("message", "draft", "comment"):
+        id = id_in(visit.query.text(uri, ""))
+        if not id:
+            continue
+        if uri == "message":
+            return _with_message(visit, found, id)
+        listed = [each["id"] for each in found.comments] if uri == "comment" else _draft_ids(visit, found)
+        return "" if id in listed else paths.record(uri, id)
+    return ""
+
+
+def _draft_ids(visit: Visit, found: Sheet) -> list[int]:
+    asked = SearchRequest(f"ticket.id:{found.id} sort:-updated", conversation.MAX_DRAFTS)
+    return [each["id"] for each in records.search(visit.ctx, "draft", asked)["results"]]
+
+
+def _with_message(visit: Visit, found: Sheet, id: int) -> str:
+    """The page with so many messages that this one is among them; "" when it is already."""
+    message = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{found.id} id:{id}"))["results"]
+    if not message:
+        return paths.record("message", id)
+    later = lists.count(visit, "message", f'ticket.id:{found.id} created:"{message[0]["created"]} to now"')
+    now = visit.query.integer("shown", conversation.STEP, conversation.STEP, conversation.MOST)
+    wanted = -(-max(later, 1) // conversation.STEP) * conversation.STEP
+    if wanted > conversation.MOST:
+        return paths.record("message", id)
+    return "" if wanted <= now else f"{visit.path}?shown={wanted}&message={id}#message{id}"
+
+
+# -- beside it --------------------------------------------------------------------------------------------------------
+
+
+def _facts(found: Sheet) -> list[sheet.Fact]:
+    custom = [each for each in found.facts if each.key.startswith("custom_")]
+    return [*custom, *(each for each in found.facts if each.key in OTHER_FACTS)]
+
+
+def _neighbours(visit: Visit) -> Neighbours | None:
+    """The tickets beside this one in the list that the address names."""
+    q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, 10**6)
+    if not at:
+        return None
+    try:
+        before = _at(visit, q, at - 1)[0] if at > 1 else ""
+        after, total = _at(visit, q, at + 1)
+    except BadQuery:
+        return None
+    back = visit.query.text("from", "") or f"/search/ticket?{urlencode({'q': q})}"
+    return Neighbours(at, total, before, after, back if back.startswith(("/inbox", "/search/")) else "/inbox")
+
+
+def _at(visit: Visit, q: str, at: int) -> tuple[str, int]:
+    """The path of the ticket at a place of a search, and how many that finds."""
+    found = records.search(visit.ctx, TICKET, SearchRequest(q, 1, at))
+    come_from = visit.query.text("from", "")
+    query = urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
+    return (f"{paths.ticket(found['results'][0]['mask'])}?{query}" if found["results"] else ""), found["total"]
+
+
+def _samples(found: Sheet, said: Conversation) -> list[Sample]:
+    fields = (("q", f"ticket.id:{found.id}"), ("expand", "content"))
+    samples = [Sample("GET", f"/rest/records/ticket/{found.id}.json")]
+    samples.append(Sample("GET", "/rest/records/message/search.json", fields))
+    if said.answered:
+        sent = (("message_id", str(said.answered)), ("content", "..."), ("content_format", "markdown"), ("status", "1"))
+        samples.append(Sample("POST", "/rest/tickets/reply.json", sent))
+    return samples

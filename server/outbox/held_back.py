@@ -1,0 +1,24 @@
+"""Mail that was to leave later and is held back, because who was to get it has written first. Source: ours."""
+
+from server.contexts import TICKET
+from server.records.base import Record, Writing
+from server.records.shared.sending import UNTIL_ANSWERED
+
+POINT = "ticket.message.held"
+
+
+def hold_back(writing: Writing, ticket_id: int) -> None:
+    """After a message of a requester: what waits on the ticket only until then becomes a draft again, and its writer is
+    told. The answer may have made it wrong."""
+    drafts = writing.registry.type("draft")
+    for row in writing.tx.find(drafts.table, ticket_id=ticket_id):
+        draft = drafts.record(row)
+        if draft["is_queued"] and _waits_for_answer(draft, writing.now):
+            writing.update("draft", draft["id"], {"is_queued": 0})
+            told = {"target": writing.label("ticket", ticket_id)}
+            writing.log(POINT, TICKET, ticket_id, told, also_notify=tuple(filter(None, (draft["worker_id"],))))
+
+
+def _waits_for_answer(draft: Record, now: int) -> bool:
+    params = draft["params"] if isinstance(draft["params"], dict) else {}
+    return bool(params.get(UNTIL_ANSWERED)) and draft["queue_delivery_date"] > now

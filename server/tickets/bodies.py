@@ -1,0 +1,47 @@
+"""The HTML of a message as a page shows it: safe, with the images of the network only when somebody asks for them.
+
+Source: ours; Security, mail HTML."""
+
+from dataclasses import dataclass
+
+from server.context import Context
+from server.desk.reading import RecordReader
+from server.errors import NotFound
+from server.mail.charsets import decode
+from server.markup import MAX_HTML_BYTES, clean_html
+from server.records.shared import paths
+from server.store import blobs
+from server.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class MessageBody:
+    """html: safe to show in a frame without scripts. has_remote_images: whether images of the network were left out."""
+
+    html: str
+    has_remote_images: bool
+
+
+def of(ctx: Context, message_id: int, with_remote_images: bool = False) -> MessageBody:
+    """The HTML part of a message. Raises NotFound for none, and for one above MAX_HTML_BYTES; Forbidden, TooLarge."""
+
+    def read(tx: Transaction) -> bytes:
+        reader = RecordReader(ctx, tx)
+        message = reader.retrieve("message", message_id)
+        file = reader.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
+        return b"" if file is None else blobs.read_many(tx, {file["blob_id"]}, MAX_HTML_BYTES).get(file["blob_id"], b"")
+
+    content = ctx.service.store.read(read)
+    if not content:
+        raise NotFound(f"message {message_id} has no HTML that can be shown")
+    left_out: list[str] = []
+
+    def image_url(url: str) -> str | None:
+        if paths.OWN_FILE.fullmatch(url):
+            return f"{ctx.service.base_url}{url}"
+        if url.lower().startswith(("http://", "https://")):
+            left_out.append(url)
+        return None
+
+    html = clean_html(decode(content, "utf-8"), allow_remote_images=with_remote_images, image_url=image_url)
+    return MessageBody(html, bool(left_out) and not with_remote_images)

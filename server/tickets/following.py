@@ -1,0 +1,43 @@
+"""What a page of a ticket has to know as it happens: that the ticket, or what is on it, was changed. Source: ours."""
+
+from server.context import Context
+from server.desk import changes
+from server.desk.changes import ToldChange
+from server.desk.reading import RecordReader
+from server.store.transaction import Transaction
+
+URIS = ("ticket", "message", "comment", "draft")
+LIMIT = 200  # changes looked at in one round
+
+
+def cursor(ctx: Context) -> int:
+    """Behind all changes so far."""
+    return ctx.service.store.read(changes.now)
+
+
+def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
+    """What of a ticket was changed behind a cursor, each as `type event`, and the next cursor. A change of ours that is
+    too old to be kept counts as one of the ticket. Raises NotFound, Forbidden."""
+
+    def read(tx: Transaction) -> tuple[list[str], int]:
+        if cursor > changes.now(tx) or cursor < 0:
+            return ["ticket updated"], changes.now(tx)
+        reader = RecordReader(ctx, tx)
+        reader.require("read", "ticket", ticket_id)
+        page = changes.page(ctx, tx, cursor, LIMIT, URIS)
+        found = [f"{each.type} {each.event}" for each in page.changes if _is_on(reader, each, ticket_id)]
+        return list(dict.fromkeys(found)), page.cursor
+
+    return ctx.service.store.read(read)
+
+
+def _is_on(reader: RecordReader, change: ToldChange, ticket_id: int) -> bool:
+    if change.type == "ticket":
+        return change.id == ticket_id
+    record = reader.record(change.type, change.id)
+    if record is None:
+        return False
+    if change.type == "comment":
+        target = reader.registry.find(record["target__context"])
+        return target is not None and target.uri == "ticket" and record["target_id"] == ticket_id
+    return bool(record["ticket_id"] == ticket_id)

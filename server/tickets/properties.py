@@ -1,0 +1,28 @@
+"""One property of a ticket changed by a person who has seen what it was. Source: ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.errors import Conflict
+from server.store.transaction import Transaction
+
+
+def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str]) -> dict[str, str]:
+    """Set fields of a ticket, as sent; answers what the columns of `seen` were before.
+
+    seen: stored columns with the values that the caller was shown; when another one stands there, somebody was faster,
+    and nothing is written. Raises Conflict with the details `field` and `now`, NotFound, Forbidden, Invalid."""
+
+    def write(tx: Transaction) -> dict[str, str]:
+        writing = RecordWriter(ctx, tx)
+        tickets = writing.registry.type("ticket")
+        before = writing.retrieve("ticket", id)
+        for name, shown in seen.items():
+            if str(before[name]) != shown:
+                raise Conflict(f"{name}: somebody has changed it meanwhile", field=name, now=before[name])
+        writing.update_sent(tickets, id, fields)
+        return {name: str(before[name]) for name in seen}
+
+    return ctx.service.store.write(write)

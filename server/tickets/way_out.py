@@ -1,0 +1,40 @@
+"""Whether mail from a ticket can leave, and how it begins and ends: told to who is about to write. Source: ours."""
+
+from dataclasses import dataclass
+
+from server.context import Context
+from server.desk.reading import RecordReader
+from server.errors import Invalid
+from server.outbox.content import Placeholders, signature_of
+from server.outbox.sender import sender_of, way_of
+from server.store.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """email: that mail comes from, "" for none. problem: why it cannot leave, "" where it can: `no sender`, `no
+    transport`. signature: that `#signature` stands for."""
+
+    email: str
+    problem: str
+    signature: str
+
+
+def of(ctx: Context, group_id: int, bucket_id: int, ticket_id: int = 0) -> WayOut:
+    """Of mail from a bucket of a group; 0 for none."""
+
+    def read(tx: Transaction) -> WayOut:
+        reader = RecordReader(ctx, tx)
+        group, bucket = reader.record("group", group_id), reader.record("bucket", bucket_id)
+        try:
+            sender = sender_of(tx, reader.registry, group or {}, bucket, 0) if group else None
+        except Invalid:
+            sender = None
+        if sender is None:
+            return WayOut("", "no sender", "")
+        ids = {"worker": ctx.actor.worker_id, "group": group_id, "bucket": bucket_id, "ticket": ticket_id}
+        signature = signature_of(sender.signature, Placeholders(ctx, tx, ids))
+        way = way_of(tx, reader.registry, sender.address_id)
+        return WayOut(sender.email, "" if way is not None else "no transport", signature.text)
+
+    return ctx.service.store.read(read)
