@@ -3,8 +3,9 @@ operations."""
 
 from typing import Any
 
-from console import answer_form, lists
-from console.answer_form import UNDO_SECONDS, AnswerForm
+from console import lists
+from console.desk import answer_form
+from console.desk.answer_form import UNDO_SECONDS, AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
 from console.pages.tickets.frames import framed

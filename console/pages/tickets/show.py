@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from console import answer_form, conversation, lists, record_parts, sheet, ui
-from console.answer_form import AnswerForm
-from console.conversation import Conversation
+from console import lists, record_parts, sheet, ui
+from console.desk import answer_form, conversation
+from console.desk.answer_form import AnswerForm
+from console.desk.conversation import Conversation
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.rendering import render

@@ -92,7 +92,7 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
         draft = None
     drafted = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
     message_id = visit.query.id("to", 0) or drafted or answered
-    if not message_id:
+    if not message_id and draft is None:
         kind = "note"
     values = _drafted(draft) if draft is not None else _first(visit, found, kind, message_id)
     keys = found.keys
