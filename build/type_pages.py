@@ -26,6 +26,7 @@ ACCESS = {
     "group managers": "managers of the group",
     "owner": "its owner: anybody for the service's, members for a group's or role's, the worker for a worker's",
     "worker": "its worker",
+    "worker or ticket": "its worker, and those who may read its ticket",
     "author": "its author",
     "target": "who may read what it is on",
     "attached": "who may read what it is on",

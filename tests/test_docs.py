@@ -85,7 +85,9 @@ INTERNAL = {
         console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
-        console.pages.records.MAX_EXCERPT_CHARS console.pages.records.MAX_TEXT_CHARS
+        console.pages.records.MAX_TEXT_CHARS console.desk.conversation.MAX_TEXT_CHARS
+        console.desk.conversation.MAX_DRAFTS console.desk.conversation.MAX_EVENTS
+        console.pages.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
@@ -123,6 +125,7 @@ INTERNAL = {
         template.functions.chances.MAX_NUMBER template.operators.MAX_LETTER times.limits.MAX_SECOND
     """,
     "bounds of our own loops and memory that nothing which is meant well comes near": """
+        people.presence.MAX_TICKETS markup.quoted.MAX_HEAD_LINES markup.quoted.MAX_HEAD_CHARS
         access.rules.MAX_DEPTH access.tokens.MAX_TOKEN_CHARS console.site.MAX_FORM_BYTES
         export.exporting.MAX_SECONDS
         mailroom.routing.MAX_RECIPIENTS mailroom.sender.MAX_ADDED mailroom.sender.MAX_SENT_LOOKED_AT

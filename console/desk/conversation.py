@@ -19,7 +19,7 @@ from server.records.shared.sending import FORWARD, REPLY
 
 STEP, MOST = 20, 500  # messages at first and with each step back, and at most
 PART = 100  # of a search
-MAX_EVENTS, MAX_NOTES, MAX_DRAFTS = 100, 100, 20
+MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 20_000  # of a text; the message's page has all of it
 MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
 # Entries that the messages, notes and drafts beside them tell already.

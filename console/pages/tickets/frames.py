@@ -12,7 +12,7 @@ from server.people import presence
 from server.records.shared.paths import ticket as path_of
 from server.tickets import bodies, following, originals
 from server.web.call import Feed, News
-from server.web.streams import LAST_ID, MEDIA_TYPE
+from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
 # What a frame may do: show, and open links in another tab. No script runs in it.
@@ -60,9 +60,12 @@ def be_present(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/live")
 def live(visit: Visit) -> PageResponse:
-    """A stream that tells of changes on the ticket, and of who is there. Raises NotFound, Forbidden."""
+    """A stream that tells of changes on the ticket, and of who is there; {people} for who asks for no stream. Raises
+    NotFound, Forbidden."""
     id, mask = known(visit)
     headers = visit.request.headers
+    if not wants_events(headers.get("Accept", "")):
+        return answer({"people": _people(visit.ctx, id)})
     since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
 
     def news(ctx: Context, cursor: int) -> News:
