@@ -5,8 +5,8 @@ _helpdesk() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         if [ -n "$skips" ]; then skips=""; continue; fi
         case "$place $word" in
-            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
-            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
         esac
     done
     case "$skips" in
@@ -46,12 +46,13 @@ _helpdesk() {
         "helpdesk api --url") :; return ;;
         "helpdesk describe --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk licenses --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk demo --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk setup-link --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk check --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk settings --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
     esac
     case "$place" in
-        "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nexport\nkata\nscript\nautomation\npackage\nbackup\nrestore\ndoctor\ncompletion\napi\ndescribe\nlicenses\nsetup-link\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
+        "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nexport\nkata\nscript\nautomation\npackage\nbackup\nrestore\ndoctor\ncompletion\napi\ndescribe\nlicenses\ndemo\nsetup-link\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
             ;;
         "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--no-open\n--config' -- "$current"))
             ;;
@@ -104,6 +105,8 @@ _helpdesk() {
         "helpdesk describe") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--json' -- "$current"))
             ;;
         "helpdesk licenses") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+            ;;
+        "helpdesk demo") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--add\n--remove' -- "$current"))
             ;;
         "helpdesk setup-link") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
             ;;

@@ -6,9 +6,9 @@ function __helpdesk_at --description 'Whether the words so far name this command
     for word in $typed[2..-1]
         if test $skips -eq 1
             set skips 0
-        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
+        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
             set place "$place $word"
-        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
+        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
             set skips 1
         end
     end
@@ -31,6 +31,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a completion -d 'Print what 
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a api -d 'Send a request to a running server; prints the answer.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a describe -d 'Describe record types, kinds of field and endpoints.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a licenses -d 'Print the licences of all that this program contains.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a demo -d 'Make a desk to look at, or remove it; no server may run.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a setup-link -d 'Print a new set-up link, for a service without administrator.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a check -d 'Check the database: integrity, indexes, schema.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a settings -d 'List the settings, their defaults and what they mean.'
@@ -129,6 +130,10 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk describe'" -l data -x -a '(__fi
 complete -c helpdesk -n "__helpdesk_at 'helpdesk describe'" -l json -d 'as JSON, with commands, filters and all else'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk licenses'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk licenses'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk demo'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk demo'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk demo'" -l add -d 'add it to a service that has tickets already'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk demo'" -l remove -d 'remove all of it for good, with its workers and what was written on its tickets since'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk setup-link'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk setup-link'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk check'" -s h -l help -d 'show this help message and exit'

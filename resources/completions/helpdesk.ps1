@@ -19,6 +19,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'api' = 'Send a request to a running server; prints the answer.'
             'describe' = 'Describe record types, kinds of field and endpoints.'
             'licenses' = 'Print the licences of all that this program contains.'
+            'demo' = 'Make a desk to look at, or remove it; no server may run.'
             'setup-link' = 'Print a new set-up link, for a service without administrator.'
             'check' = 'Check the database: integrity, indexes, schema.'
             'settings' = 'List the settings, their defaults and what they mean.'
@@ -177,6 +178,13 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
         }
+        'helpdesk demo' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--add' = 'add it to a service that has tickets already'
+            '--remove' = 'remove all of it for good, with its workers and what was written on its tickets since'
+        }
         'helpdesk setup-link' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
@@ -229,6 +237,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk api --url' = @()
         'helpdesk describe --data' = @()
         'helpdesk licenses --data' = @()
+        'helpdesk demo --data' = @()
         'helpdesk setup-link --data' = @()
         'helpdesk check --data' = @()
         'helpdesk settings --data' = @()

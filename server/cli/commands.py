@@ -28,6 +28,7 @@ PARTS: dict[str, dict[str, str]] = {
     "api": {"api": "Send a request to a running server; prints the answer."},
     "describe": {"describe": "Describe record types, kinds of field and endpoints."},
     "licenses": {"licenses": "Print the licences of all that this program contains."},
+    "demo": {"demo": "Make a desk to look at, or remove it; no server may run."},
     "setup_link": {"setup-link": "Print a new set-up link, for a service without administrator."},
     "checking": {
         "check": "Check the database: integrity, indexes, schema.",

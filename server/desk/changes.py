@@ -80,6 +80,12 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
 
+def date_anew(tx: Transaction, cursor: int, at: int) -> None:
+    """What this transaction noted behind a cursor was noted at `at` (Unix seconds), whatever time the records were
+    written for: changes are forgotten in the order of their time."""
+    tx.run(lambda: _LOG.update({_LOG.at: slot(0)}).where(_LOG.id > slot(1)), (at, cursor))
+
+
 def begin_anew(tx: Transaction) -> None:
     """After a backup was restored: no cursor of before is good, neither one from before the backup nor one that was
     given after it, whose changes are undone."""

@@ -13,6 +13,7 @@ from server.context import Context, Service
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
+from server.first_start import demo
 from server.packages import bundle, importing
 from server.people import sign_in
 from server.people.app_tokens import APP_NAME
@@ -173,6 +174,7 @@ def _create(
         group = writing.find("group", is_default=1)
         if group is not None:
             writing.update("group", group["id"], {"members": {id: "manager"}})
+        demo.join(writing, id)
         return along(tx, id)
 
     return ctx.service.store.write(write)

@@ -91,14 +91,7 @@ def send_test_ticket(ctx: Context) -> Receipt:
 
 def _has_ticket(tx: Transaction, settings: Settings) -> bool:
     """One that is not of the demo."""
-    ticket = table_named("ticket")
-    made = service_settings.get(tx, demo.KEY) or {}
-    of_demo = {int(id) for id in made.get("address", ())}
-    rows = tx.rows(
-        lambda: ticket.select(ticket.c.first_wrote_address_id).distinct().limit(slot(0)),
-        (len(of_demo) + 1,),
-    )
-    return any(row[0] not in of_demo for row in rows)
+    return demo.has_other_tickets(tx)
 
 
 def _has_token(tx: Transaction, settings: Settings) -> bool:
@@ -117,8 +110,9 @@ def _has_package(tx: Transaction, settings: Settings) -> bool:
 
 
 def _has_colleague(tx: Transaction, settings: Settings) -> bool:
-    worker = table_named("worker")
-    return len(tx.rows(lambda: worker.select(worker.c.id).limit(2))) > 1
+    """Besides the one who was first, and those of the demo."""
+    worker, of_demo = table_named("worker"), len(demo.made(tx).get("worker", ()))
+    return len(tx.rows(lambda: worker.select(worker.c.id).limit(slot(0)), (of_demo + 2,))) > of_demo + 1
 
 
 def _has_backups(tx: Transaction, settings: Settings) -> bool:

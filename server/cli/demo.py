@@ -1,0 +1,107 @@
+"""`helpdesk demo`: a desk to look at in a data folder that no server runs on, and its removal."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from server import app, log
+from server.access.service_actor import command_context
+from server.cli.arguments import command
+from server.cli.opening import settings_of
+from server.cli.progress import Progress
+from server.context import Context
+from server.errors import Conflict, Damaged
+from server.first_start import demo, setup
+from server.first_start.demo import Made
+from server.settings import Settings
+from server.store import lock
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    made = command(
+        commands, "demo", _demo,
+        "Make a desk to look at: a year of tickets in every state, the people who write and answer them, files, "
+        "notes, tasks, snippets and searches. All of it is made up. No mail is sent, no automation runs, and nobody "
+        "can sign in as one of its workers. An empty data folder becomes a service; where there are tickets already, "
+        "--add is needed. No server may run on the data folder: in one that runs, the demo is added on the last page "
+        "of the set-up and removed on the start page.",
+    )  # fmt: skip
+    how = made.add_mutually_exclusive_group()
+    how.add_argument("--add", action="store_true", help="add it to a service that has tickets already")
+    how.add_argument(
+        "--remove", action="store_true",
+        help="remove all of it for good, with its workers and what was written on its tickets since",
+    )  # fmt: skip
+
+
+def _demo(options: argparse.Namespace) -> None:
+    settings = settings_of(options)
+    log.configure("warning", settings.log_format)
+    folder = Path(settings.data)
+    if options.remove:
+        app.require_database(folder)
+    app.make_folder(folder)
+    held = _held(folder)
+    try:
+        _work(options, settings)
+    finally:
+        held.release()
+
+
+def _held(folder: Path) -> lock.FolderLock:
+    """The lock on the folder. Raises Conflict that says where to do it instead, Damaged."""
+    held = lock.FolderLock(folder)
+    try:
+        held.take()
+    except Damaged as error:
+        url = lock.address(folder)
+        if not url:
+            raise
+        raise Conflict(
+            f"a server runs on {folder}; stop it first, or do it there: {url}/setup/start as an administrator"
+        ) from error
+    return held
+
+
+def _work(options: argparse.Namespace, settings: Settings) -> None:
+    service = app.open_service(settings)
+    try:
+        ctx = command_context(service)
+        print(_removed(ctx, settings) if options.remove else _filled(ctx, options, settings))
+    finally:
+        service.store.close()
+
+
+def _filled(ctx: Context, options: argparse.Namespace, settings: Settings) -> str:
+    store = ctx.service.store
+    if not options.add and store.read(demo.has_other_tickets):
+        raise Conflict(
+            f"there are tickets in {settings.data} already; --add puts the demo beside them, and --remove takes it out "
+            "again"
+        )
+    shown = Progress()
+    try:
+        made = demo.fill(ctx, shown.show)
+    finally:
+        shown.end()
+    return _told(
+        made, "" if options.data is None else f" --data {shlex.quote(options.data)}", setup.is_set_up(ctx.service)
+    )
+
+
+def _told(made: Made, flags: str, is_set_up: bool) -> str:
+    then = "sign in as usual" if is_set_up else "open the set-up link that it prints, to become its administrator"
+    return (
+        f"{made.tickets} tickets with {made.messages:,} messages, {made.workers} workers in {made.groups} groups, "
+        f"{made.orgs} organizations\n"
+        f"To look at it, start `helpdesk serve{flags}` and {then}.\n"
+        f"To remove it, stop the server and run `helpdesk demo --remove{flags}`."
+    )
+
+
+def _removed(ctx: Context, settings: Settings) -> str:
+    if not ctx.service.store.read(demo.is_there):
+        raise Conflict(f"there is no demo data in {settings.data}")
+    return f"{demo.remove(ctx)} tickets removed, with all that belonged to them"

@@ -1,0 +1,96 @@
+"""The people of the demo, as resources/demo/desk.toml tells: who answers, who writes, and what lies ready for them."""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from server import resources
+
+DOMAIN = "demo.example"  # where no mail can ever arrive
+OWN_HOST = f"desk.{DOMAIN}"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with an address. org: "" for who writes for nobody but themselves."""
+
+    name: str
+    email: str
+    title: str = ""
+    org: str = ""
+
+    @property
+    def first_name(self) -> str:
+        return self.name.partition(" ")[0]
+
+    @property
+    def last_name(self) -> str:
+        return self.name.partition(" ")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker(Person):
+    """Somebody who answers. groups: {name: member or manager}."""
+
+    location: str = ""
+    timezone: str = "UTC"
+    groups: tuple[tuple[str, str], ...] = ()
+
+
+@cache
+def told() -> dict[str, Any]:
+    """All that the file tells."""
+    return tomllib.loads(resources.path("demo", "desk.toml").read_text("utf-8"))
+
+
+@cache
+def workers() -> tuple[Worker, ...]:
+    """Those who answer."""
+    return tuple(
+        Worker(
+            each["name"], f"{_mailbox(each['name'])}@{OWN_HOST}", each["title"], "", each["location"],
+            each["timezone"], tuple(each["groups"].items()),
+        )
+        for each in told()["worker"]
+    )  # fmt: skip
+
+
+def members(group: str) -> tuple[Worker, ...]:
+    """The workers of a group."""
+    return tuple(each for each in workers() if group in dict(each.groups))
+
+
+@cache
+def customers() -> dict[str, tuple[Person, ...]]:
+    """Who writes, by what the stories call them: shop, rider, sales, spam."""
+    shops = [
+        _person(*line.split(", "), host=org["host"], org=org["name"]) for org in told()["org"] for line in org["people"]
+    ]
+    others = {
+        kind: tuple(_person(name, host=told()[kind]["host"]) for name in told()[kind]["people"])
+        for kind in ("rider", "sales", "spam")
+    }
+    return {"shop": tuple(shops), **others}
+
+
+@cache
+def cities() -> dict[str, str]:
+    """Where the organizations are."""
+    return {each["name"]: each["city"] for each in told()["org"]}
+
+
+def _person(name: str, title: str = "", *, host: str, org: str = "") -> Person:
+    mailbox = _mailbox(name) if not org else _mailbox(name.partition(" ")[0])
+    return Person(name, f"{mailbox}@{host}.{DOMAIN}", title, org)
+
+
+def _mailbox(name: str) -> str:
+    """
+    >>> _mailbox("Chloé de Wit")
+    'chloe.de.wit'
+    """
+    plain = unicodedata.normalize("NFKD", name.lower().replace("ø", "o")).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", ".", plain).strip(".")

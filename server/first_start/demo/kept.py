@@ -1,0 +1,72 @@
+"""What the service remembers of its demo data: the records that were made, but for tickets, which follow from those."""
+
+import json
+from typing import Any
+
+from server.context import Context
+from server.desk import service_settings
+from server.desk.writing import RecordWriter
+from server.people import rosters
+from server.records.shared.tables import GROUP_MEMBER
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+DOING = "fill the service with demo data, or remove it"  # what administrators alone may
+KEY = "demo"  # of the service setting: {record type: ids}
+PLAIN = ("task", "snippet", "saved_search")  # what nothing else rests on
+
+Ids = dict[str, list[int]]
+
+
+def made(tx: Transaction) -> Ids:
+    """The ids of what was made by record type; {} where there is no demo."""
+    return service_settings.get(tx, KEY) or {}
+
+
+def is_there(tx: Transaction) -> bool:
+    """Whether the demo data is in the database."""
+    return bool(made(tx))
+
+
+def is_filled(ctx: Context) -> bool:
+    """Whether the demo data is there. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(is_there)
+
+
+def ticket_ids(tx: Transaction) -> list[int]:
+    """The tickets of the demo: those that its people began."""
+    ticket: Any = table_named("ticket")
+    rows = tx.rows(
+        lambda: ticket.select(ticket.c.id).where(in_list(ticket.c.first_wrote_address_id, slot(0))), (_addresses(tx),)
+    )
+    return [row[0] for row in rows]
+
+
+def has_other_tickets(tx: Transaction) -> bool:
+    """Whether there is a ticket that is not of the demo."""
+    ticket: Any = table_named("ticket")
+    return tx.value(
+        lambda: ticket.select(ticket.c.id).where(~in_list(ticket.c.first_wrote_address_id, slot(0))).limit(1),
+        (_addresses(tx),),
+    ) is not None  # fmt: skip
+
+
+def _addresses(tx: Transaction) -> str:
+    return json.dumps(made(tx).get("address", []))
+
+
+def enroll(writing: RecordWriter, group_id: int, parts: dict[int, str]) -> None:
+    """Put workers into a group of the demo, {id: manager or member}. The audit log does not tell of it."""
+    for worker_id, part in parts.items():
+        of_group = {"group_id": group_id, "worker_id": worker_id}
+        writing.tx.put(GROUP_MEMBER, of_group | {"is_manager": int(part == rosters.MANAGER)})
+    rosters.refresh_roles(writing, "group")
+
+
+def join(writing: RecordWriter, worker_id: int) -> None:
+    """Let a worker manage the groups of the demo, where there is one."""
+    for id in made(writing.tx).get("group", ()):
+        if writing.record("group", id) is not None:
+            enroll(writing, id, {worker_id: rosters.MANAGER})

@@ -1,0 +1,82 @@
+"""The mails of the demo's customers, as their programs would write them. Bytes only; nothing is sent."""
+
+import base64
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.header import Header
+from email.utils import format_datetime, formataddr
+from html import escape
+
+from server.first_start.demo.desk import OWN_HOST, Person
+from server.first_start.demo.files import DemoFile
+from server.first_start.demo.plan import Quoted, Step
+from server.markup import markdown_to_html
+
+OWN_ADDRESS = f"support@{OWN_HOST}"
+
+
+def mail_of(step: Step, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
+    """The mail of a step. Ids without angle brackets; answers: those of the mails before it, the oldest first."""
+    text = f"{step.text}{_quotation(step.quoted)}\n"
+    body = _text("plain", text)
+    if step.is_html:
+        body = _several("alternative", message_id, [body, _text("html", _html(text, step.by))])
+    if step.files:
+        body = _several("mixed", message_id, [body, *map(_file, step.files)])
+    return b"".join((_head(step, subject, message_id, answers), b"MIME-Version: 1.0\n", body))
+
+
+def _head(step: Step, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
+    subject = f"Re: {subject}" if answers else subject
+    lines = [
+        ("From", formataddr((step.by.name, step.by.email))),
+        ("To", OWN_ADDRESS),
+        ("Subject", subject if subject.isascii() else Header(subject, "utf-8").encode()),
+        ("Date", format_datetime(datetime.fromtimestamp(step.at, UTC))),
+        ("Message-ID", f"<{message_id}>"),
+    ]
+    if answers:
+        lines += [("In-Reply-To", f"<{answers[-1]}>"), ("References", "\n ".join(f"<{each}>" for each in answers))]
+    return "".join(f"{name}: {value}\n" for name, value in lines).encode()
+
+
+# Put together by hand: the package `email` takes ten times as long for what is all well-formed here.
+
+
+def _text(subtype: str, text: str) -> bytes:
+    head = f"Content-Type: text/{subtype}; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n"
+    return f"{head}{text}".encode()
+
+
+def _file(file: DemoFile) -> bytes:
+    head = (
+        f"Content-Type: {file.mime_type}\nContent-Transfer-Encoding: base64\n"
+        f'Content-Disposition: attachment; filename="{file.name}"\n\n'
+    )
+    return head.encode() + base64.encodebytes(file.content)
+
+
+def _several(subtype: str, message_id: str, parts: Sequence[bytes]) -> bytes:
+    boundary = f"=_{subtype}.{message_id}"
+    head = f'Content-Type: multipart/{subtype}; boundary="{boundary}"\n\n'
+    begin = f"--{boundary}\n".encode()
+    return head.encode() + b"".join(begin + part + b"\n" for part in parts) + f"--{boundary}--\n".encode()
+
+
+def _quotation(quoted: Quoted) -> str:
+    at, name, text = quoted
+    if not text:
+        return ""
+    lines = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    moment = datetime.fromtimestamp(at, UTC)
+    return f"\n\nOn {moment.day} {moment:%B %Y at %H:%M}, {name} wrote:\n\n{lines}"
+
+
+def _html(text: str, by: Person) -> str:
+    host = by.email.rpartition("@")[2]
+    who = "<br>".join(escape(each) for each in (by.name, by.title, by.org) if each)
+    link = f'<br><a href="https://{host}/">{host}</a>' if by.org else ""
+    return (
+        f'<html><body style="font-family: sans-serif; font-size: 14px">{markdown_to_html(text)}'
+        f'<p style="color: #6a737d; border-top: 1px solid #d0d7de">{who}{link}</p></body></html>'
+    )

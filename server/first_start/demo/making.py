@@ -1,0 +1,349 @@
+"""Writes the demo into the database, in the order in which it happened. Mails are read and texts rendered before the
+writer is asked; then many steps are one transaction. Neither automations nor workers are told, and nothing is sent."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server import times
+from server.access import actor as actors
+from server.access.actor import APP
+from server.context import Context
+from server.contexts import GROUP, TASK, TICKET, WORKER
+from server.desk import changes, service_settings
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, Invalid
+from server.first_start.demo import desk, plan
+from server.first_start.demo.desk import OWN_HOST, Person
+from server.first_start.demo.files import DemoFile
+from server.first_start.demo.kept import DOING, KEY, PLAIN, Ids, enroll, is_there
+from server.first_start.demo.mails import mail_of
+from server.first_start.demo.plan import DAY, Conversation, Step, conversations
+from server.mail.addresses import NamedAddress
+from server.mail.spam import HIGHEST
+from server.mailroom import incoming as reading
+from server.mailroom import sender as senders
+from server.mailroom import storing
+from server.mailroom.incoming import IncomingMail
+from server.outbox.content import Body, Signature, body_of
+from server.outbox.deliver import MailSpec
+from server.outbox.sender import NO_SENDER, default_sender
+from server.records.base import Record
+from server.records.task import STATUSES as TASK_STATUSES
+from server.store.transaction import Transaction
+from server.tickets import letter, requesters
+from server.tickets.letter import Recipients
+from server.tickets.types.ticket import STATUSES
+from server.tickets.types.ticket_parts.spam import SPAM
+from server.tickets.types.ticket_parts.status import DELETED
+
+BATCH = 80  # steps in one transaction, for which other writes wait
+BEGUN_DAYS = 370  # ago the people of the demo came
+
+Progress = Callable[[int, int], None]  # (steps done, steps in all)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is there now."""
+
+    tickets: int
+    messages: int
+    workers: int
+    groups: int
+    orgs: int
+
+
+def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
+    """Make the whole demo. What is to be done is partly given to the worker who asks, who joins its groups.
+
+    Raises AdminOnly; Conflict when it is there already; Invalid when the service has no address to send from."""
+    ctx.require_admin(DOING)
+    ctx = replace(ctx, is_quiet=True)
+    store = ctx.service.store
+    if store.read(is_there):
+        raise _there_already()
+    told = conversations(ctx.now)
+    made = store.write(lambda tx: _dated(ctx, tx, _people))
+    steps = sorted((step.at, each.number, place) for each in told for place, step in enumerate(each.steps))
+    for start in range(0, len(steps), BATCH):
+        taken = [_prepared(ctx, told[number - 1], place) for _, number, place in steps[start : start + BATCH]]
+        store.write(lambda tx, taken=taken: _dated(ctx, tx, lambda writing: made.take(writing, taken)))  # type: ignore[misc]
+        progress(min(start + BATCH, len(steps)), len(steps))
+    store.write(lambda tx: _dated(ctx, tx, made.furnish))
+    messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in told for step in each.steps)
+    return Made(len(told), messages, len(desk.workers()), len(desk.told()["groups"]), len(desk.told()["org"]))
+
+
+def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -> Any:
+    """Let `work` write in other times; what followers of the change log are told is of now."""
+    before = changes.now(tx)
+    found = work(RecordWriter(ctx, tx))
+    changes.date_anew(tx, before, ctx.now)
+    return found
+
+
+def _there_already() -> Conflict:
+    return Conflict("the demo data is there already; remove it first")
+
+
+# -- ready before the writer is asked ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A step with all that needs no database. answers: ids of the messages before, the oldest first."""
+
+    told: Conversation
+    step: Step
+    message_id: str
+    answers: tuple[str, ...]
+    waited_seconds: int
+    incoming: IncomingMail | None = None
+    body: Body | None = None
+
+
+def _prepared(ctx: Context, told: Conversation, place: int) -> _Prepared:
+    step = told.steps[place]
+    before = [(number, each) for number, each in enumerate(told.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)]
+    answers = tuple(_message_id(told, number) for number, _ in before)
+    came = next((each.at for _, each in reversed(before) if each.kind == plan.MAIL), step.at)
+    found = _Prepared(told, step, _message_id(told, place), answers, step.at - came)
+    if step.kind == plan.MAIL:
+        raw = mail_of(step, told.subject, found.message_id, answers)
+        return replace(found, incoming=reading.read(ctx.service, raw, step.at))
+    if step.kind == plan.REPLY:
+        return replace(found, body=body_of(step.text, True, Signature(), None))
+    return found
+
+
+def _message_id(told: Conversation, place: int) -> str:
+    return f"{told.number}.{place}@{OWN_HOST}"
+
+
+# -- people ------------------------------------------------------------------------------------------------------------
+
+
+def _people(writing: RecordWriter) -> "_Desk":
+    """Everybody, and where tickets lie. Raises Conflict when they are there, Invalid without a sender address."""
+    if is_there(writing.tx):
+        raise _there_already()
+    sender = writing.record("address", default_sender(writing.tx))
+    if sender is None:
+        raise Invalid(NO_SENDER)
+    made = _Desk(writing.ctx, sender)
+    past = RecordWriter(replace(writing.ctx, now=writing.now - BEGUN_DAYS * DAY), writing.tx)
+    made.hire(past)
+    made.meet(past)
+    made.remember(writing)
+    writing.log("demo.added", APP, 0, {})
+    return made
+
+
+def _record(writing: RecordWriter, uri: str, id: int) -> Record:
+    found = writing.record(uri, id)
+    assert found is not None
+    return found
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What was made so far, by the names that the plan has for it. A write may run twice: nothing is only added to."""
+
+    ctx: Context
+    sender: Record  # the address that mail comes from
+    ids: Ids = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    buckets: dict[tuple[str, str], int] = field(default_factory=dict)
+    addresses: dict[str, Record] = field(default_factory=dict)
+    tickets: dict[int, Record] = field(default_factory=dict)
+
+    def hire(self, writing: RecordWriter) -> None:
+        """Workers, who have no password and get none by mail, and their groups."""
+        for each in desk.workers():
+            self.workers[each.email] = self._make(writing, "worker", {
+                "first_name": each.first_name, "last_name": each.last_name, "title": each.title,
+                "email_id": self._address(writing, each)["id"], "location": each.location, "language": "en_US",
+                "timezone": each.timezone, "is_password_disabled": 1,
+            })  # fmt: skip
+        for name, buckets in desk.told()["groups"].items():
+            id = self.groups[name] = self._make(writing, "group", {"name": name})
+            enroll(writing, id, self._members(name))
+            self.buckets[name, "Inbox"] = _record(writing, "group", id)["default_bucket_id"]
+            for bucket in buckets:
+                self.buckets[name, bucket] = writing.create("bucket", {"name": bucket, "group_id": id})
+
+    def meet(self, writing: RecordWriter) -> None:
+        """Organizations, and those who write."""
+        orgs = {
+            each["name"]: self._make(writing, "org", {
+                "name": each["name"], "website": f"https://{each['host']}.{desk.DOMAIN}", "city": each["city"],
+                "country": each["country"],
+            })
+            for each in desk.told()["org"]
+        }  # fmt: skip
+        for kind, people in desk.customers().items():
+            for each in people:
+                address = self._address(writing, each, orgs.get(each.org, 0))
+                if kind != "spam" and not address["contact_id"]:
+                    self._make(writing, "contact", {
+                        "first_name": each.first_name, "last_name": each.last_name, "title": each.title,
+                        "email_id": address["id"], "org_id": orgs.get(each.org, 0),
+                    })  # fmt: skip
+
+    def remember(self, writing: RecordWriter) -> None:
+        """Keep the ids of all that was made."""
+        service_settings.put(writing.tx, KEY, self.ids)
+
+    def furnish(self, writing: RecordWriter) -> None:
+        """What lies ready: snippets, searches, tasks."""
+        self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in PLAIN}
+        for each in desk.told()["snippet"]:
+            owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
+            values = {"title": each["title"], "content": each["content"].strip(), "context": TICKET}
+            self._make(writing, "snippet", values | owner)
+        for each in desk.told()["search"]:
+            values = {"name": each["name"], "query": each["query"], "context": TICKET, "owner__context": APP}
+            self._make(writing, "saved_search", values | {"owner_id": 0})
+        for each in desk.told()["task"]:
+            self._task(writing, each)
+        self.remember(writing)
+
+    def take(self, writing: RecordWriter, taken: Sequence[_Prepared]) -> None:
+        """Write some steps."""
+        for each in taken:
+            _STEPS[each.step.kind](self, writing, each)
+
+    # -- steps ---------------------------------------------------------------------------------------------------------
+
+    def arrive(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A mail comes in."""
+        told, mail, sender = done.told, done.incoming, self.addresses[done.step.by.email]
+        assert mail is not None
+        by = senders.as_author(RecordWriter(replace(self.ctx, now=done.step.at), writing.tx), sender)
+        if not done.answers:
+            place = {"bucket_id": self.buckets[told.story.group, told.story.bucket]}
+            ticket = self.tickets[told.number] = storing.new_ticket(by, mail, place, sender["org_id"])
+            requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
+        else:
+            ticket = self.tickets[told.number]
+            storing.reopen(by, _record(by, "ticket", ticket["id"]))
+        storing.message(by, mail, ticket["id"], sender, (), is_stranger=False)
+        by.log("ticket.message.inbound", TICKET, ticket["id"], {"target": self._label(by, ticket)})
+
+    def answer(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A reply is written. It is kept as one that was sent, and goes nowhere."""
+        step, ticket, body = done.step, self.tickets[done.told.number], done.body
+        assert body is not None
+        by, worker_id = self._as(writing, step), self.workers[step.by.email]
+        by.update("ticket", ticket["id"], {
+            "status_id": STATUSES[step.status], "owner_id": worker_id, "reopen_date": step.reopen_at,
+        })  # fmt: skip
+        mail = self._mail(done, tuple(_attach(by, worker_id, each) for each in step.files))
+        customer = done.told.customer
+        to = Recipients((NamedAddress(customer.name, customer.email),))
+        letter.keep_message(by, mail, body, to, ticket["id"], {
+            "worker_id": worker_id, "is_not_sent": 0, "response_time": done.waited_seconds, "notes": "[]",
+        })  # fmt: skip
+        letter.log_sent(by, ticket["id"], self._label(by, ticket))
+
+    def note(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A worker notes something for the others."""
+        by = self._as(writing, done.step)
+        by.create("comment", {
+            "target__context": TICKET, "target_id": self.tickets[done.told.number]["id"], "comment": done.step.text,
+            "author__context": WORKER, "author_id": self.workers[done.step.by.email], "is_markdown": 1,
+        })  # fmt: skip
+
+    def assign(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A worker takes a ticket."""
+        values = {"owner_id": self.workers[done.step.by.email]}
+        self._as(writing, done.step).update("ticket", self.tickets[done.told.number]["id"], values)
+
+    def end(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A ticket is closed or deleted. As spam it is marked without being learned from: words are not unlearned."""
+        by, id, status = self._as(writing, done.step), self.tickets[done.told.number]["id"], done.step.status
+        if status == "spam":
+            by.set("ticket", id, {"spam_training": SPAM, "spam_score": HIGHEST})
+        by.update("ticket", id, {"status_id": STATUSES.get(status, DELETED)})
+
+    def give(self, writing: RecordWriter, done: _Prepared) -> None:
+        """A ticket is given to who asked for the demo, if that is a worker."""
+        me = self.ctx.actor.worker_id
+        if me:
+            self._as(writing, done.step).update("ticket", self.tickets[done.told.number]["id"], {"owner_id": me})
+
+    # -- parts ---------------------------------------------------------------------------------------------------------
+
+    def _make(self, writing: RecordWriter, uri: str, values: dict[str, Any]) -> int:
+        id = writing.create(uri, values)
+        self.ids[uri] = [*self.ids.get(uri, ()), id]
+        return id
+
+    def _address(self, writing: RecordWriter, person: Person, org_id: int = 0) -> Record:
+        """The record of somebody's address; one that was there before is nothing of the demo."""
+        known = writing.find("address", email=person.email)
+        if known is None:
+            id = self._make(writing, "address", {"email": person.email, "org_id": org_id})
+            known = _record(writing, "address", id)
+        self.addresses[person.email] = known
+        return known
+
+    def _members(self, group: str) -> dict[int, str]:
+        found = {self.workers[each.email]: dict(each.groups)[group] for each in desk.members(group)}
+        me = self.ctx.actor.worker_id
+        return found | ({me: "manager"} if me else {})
+
+    def _as(self, writing: RecordWriter, step: Step) -> RecordWriter:
+        """The same transaction in the name of the one who does it, and then."""
+        actor = actors.worker(writing.tx, self.workers[step.by.email])
+        assert actor is not None
+        return RecordWriter(replace(self.ctx, now=step.at).as_actor(actor, times.zone(actor.timezone)), writing.tx)
+
+    def _label(self, writing: RecordWriter, ticket: Record) -> str:
+        return writing.registry.type("ticket").label(ticket)
+
+    def _mail(self, done: _Prepared, file_ids: tuple[int, ...]) -> MailSpec:
+        step, told = done.step, done.told
+        mask, worker = self.tickets[told.number]["mask"], desk.workers()
+        return MailSpec(
+            message_id=done.message_id, date=step.at,
+            zone=next(each.timezone for each in worker if each.email == step.by.email),
+            from_address_id=self.sender["id"], from_address=self.sender["email"], from_name=step.by.name,
+            subject=f"Re: [#{mask}] {told.subject}", in_reply_to=done.answers[-1], references=done.answers,
+            is_markdown=True, file_ids=file_ids,
+        )  # fmt: skip
+
+    def _task(self, writing: RecordWriter, told: dict[str, Any]) -> None:
+        workers = {each.name: self.workers[each.email] for each in desk.workers()}
+        due = writing.now + told["due"] * DAY
+        status = told.get("status", "open")
+        made = replace(writing.ctx, now=min(writing.now, due) - 9 * DAY)
+        id = self._make(RecordWriter(made, writing.tx), "task", {
+            "title": told["title"], "owner_id": workers.get(told.get("owner", ""), 0), "due": due,
+            "importance": told.get("importance", 50), "status_id": TASK_STATUSES[status],
+            "reopen": due - DAY if status == "waiting" else 0,
+            **({"completed": due - DAY} if status == "closed" else {}),
+        })  # fmt: skip
+        if "note" in told:
+            author = workers.get(told.get("owner", ""), next(iter(workers.values())))
+            writing.create("comment", {
+                "target__context": TASK, "target_id": id, "comment": told["note"], "author__context": WORKER,
+                "author_id": author,
+            })  # fmt: skip
+
+
+def _attach(writing: RecordWriter, worker_id: int, file: DemoFile) -> int:
+    values = {"name": file.name, "mime_type": file.mime_type, "content": file.content, "uploader_id": worker_id}
+    return writing.create("attachment", values)
+
+
+_STEPS: dict[str, Callable[[_Desk, RecordWriter, _Prepared], None]] = {
+    plan.MAIL: _Desk.arrive,
+    plan.REPLY: _Desk.answer,
+    plan.NOTE: _Desk.note,
+    plan.TAKE: _Desk.assign,
+    plan.END: _Desk.end,
+    plan.GIVE: _Desk.give,
+}

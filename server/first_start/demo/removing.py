@@ -1,0 +1,85 @@
+"""Takes the demo out of the database: all that was made, and what was written on its tickets since."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from server.access.actor import APP
+from server.context import Context
+from server.desk import service_settings
+from server.desk.writing import RecordWriter
+from server.first_start.demo.kept import DOING, KEY, PLAIN, made, ticket_ids
+from server.records.shared.tables import REQUESTER
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+BATCH = 40  # tickets in one transaction, for which other writes wait
+
+
+def remove(ctx: Context) -> int:
+    """Remove all of it for good, with what was written on its tickets since; answers how many tickets that were. People
+    who are on other tickets stay, and tickets of others that lie in its groups come into the default group.
+
+    Cut short, it is continued by the next call. Raises AdminOnly; Conflict when a group of the demo became the default
+    group, or one of its workers the last administrator."""
+    ctx.require_admin(DOING)
+    ctx = replace(ctx, is_quiet=True)
+    store = ctx.service.store
+    tickets = store.read(ticket_ids)
+    for start in range(0, len(tickets), BATCH):
+        taken = tickets[start : start + BATCH]
+        store.write(lambda tx, taken=taken: _delete(RecordWriter(ctx, tx), "ticket", taken))  # type: ignore[misc]
+    store.write(lambda tx: _rest(RecordWriter(ctx, tx)))
+    return len(tickets)
+
+
+def _rest(writing: RecordWriter) -> None:
+    ids = made(writing.tx)
+    for uri in PLAIN:
+        _delete(writing, uri, ids.get(uri, ()))
+    for id in _there(writing, "worker", ids.get("worker", ())):
+        writing.update("worker", id, {"is_disabled": 1})  # with which tokens go that somebody made for them
+    _delete(writing, "worker", ids.get("worker", ()))
+    _delete(writing, "group", ids.get("group", ()))
+    _delete(writing, "address", [id for id in ids.get("address", ()) if not _is_used(writing.tx, id)])
+    _delete(writing, "contact", [id for id in ids.get("contact", ()) if not _has(writing, "contact", id, "address")])
+    _delete(writing, "org", [id for id in ids.get("org", ()) if not _has(writing, "org", id, "address", "contact")])
+    if ids:
+        writing.log("demo.removed", APP, 0, {})
+    service_settings.put(writing.tx, KEY, None)
+
+
+def _delete(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
+    for id in _there(writing, uri, ids):
+        writing.delete(uri, id)
+    _forget_entries(writing, uri, ids)
+
+
+def _forget_entries(writing: RecordWriter, uri: str, ids: Sequence[int]) -> None:
+    """The activity log no longer tells of these records, but for administrative acts: those were somebody's."""
+    entry, context = table_named("activity_log"), writing.registry.type(uri).context
+    writing.tx.run(
+        lambda: entry.delete().where(
+            entry.c.target__context == slot(0), in_list(entry.c.target_id, slot(1)), entry.c.is_administrative == 0
+        ),
+        (context, json.dumps(list(ids))),
+    )
+
+
+def _there(writing: RecordWriter, uri: str, ids: Sequence[int]) -> list[int]:
+    """Those of the records that nobody deleted meanwhile."""
+    return [id for id in ids if writing.record(uri, id) is not None]
+
+
+def _has(writing: RecordWriter, uri: str, id: int, *others: str) -> bool:
+    """Whether a record of one of the other types belongs to this one."""
+    return any(writing.search_ids(other, f"{uri}.id:{id}") for other in others)
+
+
+def _is_used(tx: Transaction, address_id: int) -> bool:
+    """Whether somebody is on a ticket, or wrote on one."""
+    message = table_named("message")
+    return tx.first(REQUESTER, address_id=address_id) is not None or bool(
+        tx.value(lambda: message.select(message.c.id).where(message.c.sender_id == slot(0)).limit(1), (address_id,))
+    )

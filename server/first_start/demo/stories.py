@@ -1,0 +1,49 @@
+"""The stories of the demo, as resources/demo/stories.toml tells them."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from server import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What is said next. who: us, them, or note. file: a kind of files.py, "" for none."""
+
+    who: str
+    text: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a ticket is about. who: the kind of customer. ends: closed, deleted or spam. is_html: the first mail has
+    HTML, whoever writes it."""
+
+    subject: str
+    text: str
+    group: str
+    bucket: str
+    who: str
+    turns: tuple[Turn, ...]
+    ends: str
+    is_html: bool
+    files: tuple[str, ...]
+
+
+@cache
+def stories() -> tuple[Story, ...]:
+    """All of them, in the order of the file."""
+    told = tomllib.loads(resources.path("demo", "stories.toml").read_text("utf-8"))
+    return tuple(map(_story, told["story"]))
+
+
+def _story(told: dict[str, Any]) -> Story:
+    group, _, bucket = told["place"].partition(" / ")
+    turns = tuple(Turn(who, text.strip(), *file) for who, text, *file in told.get("then", ()))
+    return Story(
+        told["subject"], told["text"].strip(), group, bucket, told["who"], turns, told.get("ends", "closed"),
+        told.get("looks") == "html", tuple(told.get("files", ())),
+    )  # fmt: skip

@@ -1,0 +1,453 @@
+"""The demo: what is planned, what becomes of it in a database, and that its removal leaves nothing."""
+
+import email
+import email.policy
+import os
+import re
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import log
+from server.__main__ import main
+from server.access.logins import WORKER_LOGIN
+from server.access.tokens import TOKEN
+from server.errors import AdminOnly, Conflict
+from server.first_start import builtin_records, demo, setup, to_do
+from server.first_start.demo import making
+from server.first_start.demo.desk import customers, members, workers
+from server.first_start.demo.files import CSV, PDF, PNG, DemoFile
+from server.first_start.demo.mails import mail_of
+from server.first_start.demo.plan import MAIL, REPLY, TICKETS, Conversation, conversations
+from server.first_start.demo.stories import stories
+from server.people import app_tokens
+from server.people.sign_in import Peer
+from server.records.shared.tables import CHANGE
+from server.store import blobs, lock
+from server.tickets.reply import reply
+from tests.records.desk import NOW, Desk
+
+SUNDAY_NIGHT = 1_795_315_800
+MOMENTS = (NOW, SUNDAY_NIGHT, 1_709_164_800 + 7 * 3600)  # the last on a leap day
+# What is to tell of a removed demo, and what the database keeps of anything: counters, and places in text indexes.
+Filled = tuple[Desk, int, demo.Made, dict[str, int]]
+KEPT = {"activity_log", "change_log", "sqlite_sequence"}
+STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
+
+
+# -- what is planned ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=MOMENTS, ids=["weekday", "sunday", "leap day"])
+def told(request: pytest.FixtureRequest) -> list[Conversation]:
+    return conversations(request.param)
+
+
+def test_the_demo_is_the_same_every_time() -> None:
+    assert conversations(NOW) == conversations(NOW)
+    assert [each.subject for each in conversations(NOW)] != [each.subject for each in conversations(NOW - 40 * 86400)]
+
+
+@pytest.mark.parametrize("now", MOMENTS)
+def test_everything_happened_in_the_year_until_now_and_in_order(now: int) -> None:
+    for each in conversations(now):
+        times = [step.at for step in each.steps]
+        assert times == sorted(times) and now - 372 * 86400 < times[0] and times[-1] <= now
+        assert each.steps[0].kind == MAIL and each.steps[0].by == each.customer
+        assert all(step.reopen_at == 0 or step.reopen_at > now for step in each.steps)
+
+
+def test_every_word_of_every_story_is_filled_in(told: list[Conversation]) -> None:
+    assert len(told) == TICKETS
+    texts = [text for each in told for text in (each.subject, *(step.text for step in each.steps))]
+    assert [text for text in texts if re.search(r"[{}]|\w  +\w|\bNone\b", text)] == []
+    assert all(each.subject.strip() == each.subject for each in told)
+    assert {each.story for each in told} == set(stories()) and len(stories()) >= 50
+
+
+def test_tickets_do_not_look_cloned(told: list[Conversation]) -> None:
+    assert len({each.subject for each in told}) > TICKETS * 0.7
+    firsts = Counter(each.steps[0].text for each in told)
+    assert max(firsts.values()) <= 3 and len(firsts) > TICKETS * 0.95
+    assert sum(each.story == other.story for each, other in pairwise(told)) < 5
+
+
+def test_whoever_answers_is_in_the_group(told: list[Conversation]) -> None:
+    for each in told:
+        assert {step.by for step in each.steps if step.kind == REPLY} <= set(members(each.story.group))
+    assert {step.by for each in told for step in each.steps if step.kind == REPLY} == set(workers())
+    people = [*workers(), *(each for kind in customers().values() for each in kind)]
+    assert all(each.email.endswith(".demo.example") for each in people)
+
+
+def test_mails_are_whole(told: list[Conversation]) -> None:
+    kinds = set()
+    for each in told:
+        for step in each.steps:
+            if step.kind == MAIL:
+                raw = mail_of(step, each.subject, "2@desk.demo.example", ("0@a.example", "1@a.example"))
+                mail = email.message_from_bytes(raw, policy=email.policy.default)
+                assert not any(part.defects for part in mail.walk())
+                assert mail["Subject"] == f"Re: {each.subject}" and step.by.email in str(mail["From"])
+                assert [file.get_filename() for file in mail.iter_attachments()] == [file.name for file in step.files]
+                kinds.add(mail.get_content_type())
+    assert kinds == {"text/plain", "multipart/alternative", "multipart/mixed"}
+
+
+def test_files_are_what_they_say(told: list[Conversation]) -> None:
+    files = [file for each in told for step in each.steps for file in step.files]
+    assert {PDF, PNG, CSV, "text/plain"} == {each.mime_type for each in files}
+    for each in files:
+        assert len(each.content) < 10_000 and re.fullmatch(r"[\w. -]+\.(pdf|png|csv|txt)", each.name)
+        if each.mime_type == PDF:
+            _check_pdf(each)
+        elif each.mime_type == PNG:
+            _check_png(each)
+
+
+def _check_pdf(file: DemoFile) -> None:
+    """The table at its end says where each object begins."""
+    content = file.content
+    start = int(content.rpartition(b"startxref\n")[2].split()[0])
+    assert content[start:].startswith(b"xref\n") and content.endswith(b"%%EOF\n")
+    places = [int(line[:10]) for line in content[start:].splitlines()[3:] if line.endswith(b" n ")]
+    assert len(places) == 5
+    assert all(content[place:].startswith(b"%d 0 obj\n" % number) for number, place in enumerate(places, 1))
+    (length,) = re.findall(rb"/Length (\d+)", content)
+    assert len(content.partition(b"stream\n")[2].partition(b"\nendstream")[0]) == int(length)
+
+
+def _check_png(file: DemoFile) -> None:
+    rest, names = file.content.removeprefix(b"\x89PNG\r\n\x1a\n"), []
+    while rest:
+        (length,) = struct.unpack(">I", rest[:4])
+        assert struct.unpack(">I", rest[8 + length : 12 + length]) == (zlib.crc32(rest[4 : 8 + length]),)
+        names.append(rest[4:8])
+        if names[-1] == b"IDAT":
+            assert len(zlib.decompress(rest[8 : 8 + length])) == 300 * 481
+        rest = rest[12 + length :]
+    assert names == [b"IHDR", b"PLTE", b"IDAT", b"IEND"]
+
+
+# -- what is made ------------------------------------------------------------------------------------------------------
+
+
+def _new(folder: Path) -> Desk:
+    opened = Desk(folder)
+    setup.prepare(opened.context())
+    builtin_records.add_missing(opened.context())
+    setup.furnish(opened.context())
+    return opened
+
+
+def _nora(desk: Desk) -> int:
+    made: int = desk.create(
+        "worker", first_name="Nora", email="nora@desk.example", language="en_US", timezone="UTC", is_superuser="1"
+    )["id"]
+    return made
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = _new(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def nora(desk: Desk) -> int:
+    return _nora(desk)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """A desk with the demo that is only looked at: nora's id, what is told of it, and the rows before and after."""
+    opened = _new(tmp_path_factory.mktemp("filled"))
+    nora = _nora(opened)
+    for name in ("mail.received", "mail.filter", "record.changed"):
+        (event,) = opened.found("automation_event", f"name:{name}")
+        opened.update("automation_event", event, automations_kata="automation/none:\n  uri: svc:automation:none\n")
+    before = _rows(opened)
+    made = demo.fill(opened.context(nora))
+    yield opened, nora, made, before
+    opened.close()
+
+
+def _rows(desk: Desk) -> dict[str, int]:
+    """How many rows there are in each table, but for those in which something stays."""
+
+    def read(tx: Any) -> dict[str, int]:
+        names = [row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        wanted = [each for each in names if each not in KEPT and not each.endswith(("_data", "_idx"))]
+        return {name: tx.connection.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0] for name in wanted}
+
+    return desk.read(read)
+
+
+def test_there_is_something_of_everything(filled: Filled) -> None:
+    desk, _, made, _ = filled
+    assert (made.tickets, made.workers, made.groups, made.orgs) == (TICKETS, 8, 3, 14)
+    for state, least in STATES.items():
+        assert len(desk.found("ticket", f"status:{state} limit:250")) >= least, state
+    for q in (
+        "status:open owner.id:none",
+        "status:waiting reopen:>now",
+        "spam.training:s",
+        "messages.count:>4",
+        "status:open messages.count.out:0",
+        "comments:(text:customer)",
+    ):
+        assert desk.found("ticket", q), q
+    for mime_type in ("application/pdf", "image/png", "text/csv", "text/plain", "text/html"):
+        assert desk.found("attachment", f"mimetype:{mime_type}"), mime_type
+    for status in ("open", "waiting", "closed"):
+        assert desk.found("task", f"status:{status}"), status
+    assert len(desk.found("contact", "org.id:>0")) > 30 and len(desk.read(demo.made)["snippet"]) == 6
+    for text in ("<table>", "<blockquote>", "<a href=", "<ul>"):
+        assert any(text.encode() in content for content in _html(desk)), text
+
+
+def _html(desk: Desk) -> list[bytes]:
+    ids = [desk.row("attachment", id)["blob_id"] for id in desk.found("attachment", "mimetype:text/html limit:250")]
+    return desk.read(lambda tx: [blobs.read(tx, id) for id in ids])
+
+
+def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
+    desk, nora, _, _ = filled
+    mine = desk.found("ticket", "owner.id:me status:open", by=nora)
+    assert len(mine) == 8
+    assert len(desk.found("group", "member:(me)", by=nora)) == 3
+
+
+def test_saved_searches_find_something(filled: Filled) -> None:
+    desk, ids = filled[0], filled[0].read(demo.made)["saved_search"]
+    assert len(ids) == 5
+    for each in (desk.row("saved_search", id) for id in ids):
+        assert desk.found("ticket", each["query"]), each["name"]
+
+
+def test_nobody_is_told_and_nothing_is_sent(filled: Filled) -> None:
+    desk, _, _, before = filled
+    after = _rows(desk)
+    for table in ("job", "draft", "notification", "automation_log", "spam_lesson", "spam_word"):
+        assert after[table] == before[table], table
+
+
+def test_the_order_of_records_is_that_of_time(filled: Filled) -> None:
+    desk = filled[0]
+    for uri in ("message", "ticket"):
+        record_type = desk.registry.type(uri)
+        rows = desk.read(lambda tx, table=record_type.table: tx.find(table))  # type: ignore[misc]
+        times = [record_type.record(row)["created"] for row in sorted(rows)]
+        assert len(times) >= TICKETS and times == sorted(times)
+
+
+def test_the_change_log_tells_of_it_as_of_now(filled: Filled) -> None:
+    desk = filled[0]
+    assert {row[CHANGE.position["at"]] for row in desk.read(lambda tx: tx.find(CHANGE))} == {NOW}
+
+
+def test_a_worker_of_the_demo_cannot_sign_in(filled: Filled) -> None:
+    desk = filled[0]
+    ids = desk.read(demo.made)["worker"]
+    rows = [desk.row("worker", id) for id in ids]
+    assert [each["is_password_disabled"] for each in rows] == [1] * 8 and not any(each["is_superuser"] for each in rows)
+    assert desk.read(lambda tx: [tx.first(WORKER_LOGIN, worker_id=id) for id in ids]) == [None] * 8
+
+
+@pytest.mark.parametrize("work", [demo.fill, demo.remove])
+def test_only_administrators_may(desk: Desk, nora: int, work: Callable[..., Any]) -> None:
+    milo = desk.create("worker", first_name="Milo", email="milo@desk.example", language="en_US", timezone="UTC")["id"]
+    with pytest.raises(AdminOnly):
+        work(desk.context(milo))
+
+
+def test_there_is_one_demo_at_most(filled: Filled) -> None:
+    desk = filled[0]
+    before = _rows(desk)
+    with pytest.raises(Conflict, match="remove it first"):
+        demo.fill(desk.context())
+    assert _rows(desk) == before
+
+
+def test_a_demo_beside_other_tickets_is_no_reason_to_tick_them_off(desk: Desk, nora: int) -> None:
+    demo.fill(desk.context(nora))
+    done = {each.name for each in to_do.list_items(desk.context(nora)) if each.is_done}
+    assert not done & {"ticket", "worker"}, done
+    desk.own("ticket", subject="Real", group_id=1)
+    desk.create("worker", first_name="Milo", email="milo@desk.example", language="en_US", timezone="UTC")
+    assert {each.name for each in to_do.list_items(desk.context(nora)) if each.is_done} == {"ticket", "worker"}
+
+
+def test_the_first_administrator_joins_a_demo_that_is_there(desk: Desk) -> None:
+    demo.fill(desk.context())
+    path = setup.setup_path(desk.context())
+    assert path is not None
+    person = {"first_name": "Nora", "email": "nora@desk.example", "timezone": "UTC", "password": "a long password"}
+    setup.finish_setup(desk.context(), path.removeprefix("/setup/"), person, Peer("127.0.0.1", ""))
+    (id,) = desk.found("worker", "email:(email:nora@desk.example)")
+    assert desk.actor(id).manages >= set(desk.read(demo.made)["group"])
+
+
+# -- what is removed ---------------------------------------------------------------------------------------------------
+
+
+def test_its_removal_leaves_nothing(desk: Desk, nora: int) -> None:
+    before, entries = _rows(desk), len(desk.log())
+    demo.fill(desk.context(nora))
+    assert demo.remove(desk.context(nora)) == TICKETS
+    after = _rows(desk)
+    assert {name: (before[name], rows) for name, rows in after.items() if rows != before[name]} == {"service_setting": (
+        before["service_setting"], before["service_setting"] + 1
+    )}  # fmt: skip
+    assert not desk.read(demo.is_there)
+    assert [each["activity_point"] for each in desk.log()[entries:]] == ["demo.added", "demo.removed"]
+    assert demo.fill(desk.context(nora)).tickets == TICKETS
+
+
+def test_what_people_wrote_on_its_tickets_goes_too(desk: Desk, nora: int) -> None:
+    before = _rows(desk)
+    demo.fill(desk.context(nora))
+    (ticket,) = desk.found("ticket", "owner.id:me status:open limit:1", by=nora)[:1]
+    desk.create("comment", by=nora, target__context="ticket", target_id=str(ticket), comment="Mine.")
+    message = desk.row("ticket", ticket)["latest_message_id"]
+    reply(desk.context(nora), {"message_id": str(message), "content": "Mine.", "dont_send": "1"})
+    desk.update("ticket", ticket, by=nora, subject="Mine")
+    demo.remove(desk.context(nora))
+    after = _rows(desk)
+    assert [after[name] for name in ("ticket", "message", "comment")] == [
+        before[name] for name in ("ticket", "message", "comment")
+    ]
+    assert desk.log(target__context="svc.contexts.ticket") == []
+
+
+def test_what_others_rest_on_stays(desk: Desk, nora: int) -> None:
+    demo.fill(desk.context(nora))
+    group = desk.read(demo.made)["group"][0]
+    ticket = desk.create(
+        "ticket", by=nora, subject="Real", group_id=str(group), participants="ana@larch-bicycles.demo.example",
+        owner_id=str(nora),
+    )["id"]  # fmt: skip
+    worker = desk.read(demo.made)["worker"][0]
+    desk.update("ticket", ticket, by=nora, owner_id=str(worker))
+    demo.remove(desk.context(nora))
+    row = desk.row("ticket", ticket)
+    assert (row["owner_id"], row["group_id"]) == (0, desk.found("group", "default:yes")[0])
+    assert len(desk.found("address", "host:*.demo.example")) == 1
+    assert len(desk.found("contact", "")) == 1 and desk.found("org", "name:Larch*")
+    demo.remove(desk.context(nora))  # removing nothing is no harm
+    assert desk.row("ticket", ticket)["subject"] == "Real"
+
+
+def test_a_token_that_somebody_made_for_a_worker_of_it_is_gone(desk: Desk, nora: int) -> None:
+    demo.fill(desk.context(nora))
+    worker = desk.read(demo.made)["worker"][0]
+    app_tokens.create(desk.context(nora), worker, 0, "api", "1 hour", "test", is_renewable=False)
+    assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) != []
+    demo.remove(desk.context(nora))
+    assert desk.read(lambda tx: tx.find(TOKEN, worker_id=worker)) == []
+
+
+def test_what_was_cut_short_is_removed_as_well(desk: Desk, nora: int) -> None:
+    before = _rows(desk)
+
+    def stop(done: int, total: int) -> None:
+        if done > total // 3:
+            raise OSError("no more")
+
+    with pytest.raises(OSError, match="no more"):
+        demo.fill(desk.context(nora), stop)
+    with pytest.raises(Conflict):
+        demo.fill(desk.context(nora))
+    assert 0 < demo.remove(desk.context(nora)) < TICKETS
+    assert _rows(desk) == before | {"service_setting": before["service_setting"] + 1}
+
+
+def test_what_was_deleted_meanwhile_is_no_obstacle(desk: Desk, nora: int) -> None:
+    before = _rows(desk)
+    demo.fill(desk.context(nora))
+    made = desk.read(demo.made)
+    desk.delete("worker", made["worker"][0], by=nora)
+    desk.delete("group", made["group"][0], by=nora)
+    desk.delete("contact", made["contact"][0], by=nora)
+    desk.delete("task", made["task"][0], by=nora)
+    demo.remove(desk.context(nora))
+    assert _rows(desk) == before | {"service_setting": before["service_setting"] + 1}
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Any]]:
+    """Runs `helpdesk demo` on a folder that is not there yet; answers exit code, standard output, standard error."""
+    monkeypatch.setattr(log, "configure", lambda *_: None)
+    mask = os.umask(0o022)
+
+    def run_one(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main(["demo", *arguments, "--data", str(tmp_path / "data")])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    yield run_one
+    os.umask(mask)
+
+
+def test_an_empty_folder_becomes_a_desk(run: Callable[..., Any], tmp_path: Path) -> None:
+    code, out, err = run()
+    assert (code, err) == (0, "") and out.startswith("400 tickets with ") and "8 workers in 3 groups" in out
+    assert f"helpdesk serve --data {tmp_path / 'data'}` and open the set-up link" in out
+    code, out, err = run()
+    assert (code, out) == (1, "") and "there already" in err
+    assert run("--remove")[:2] == (0, "400 tickets removed, with all that belonged to them\n")
+    code, out, err = run("--remove")
+    assert (code, out) == (1, "") and "no demo data" in err
+    assert run("--add")[0] == 0
+
+
+def test_a_service_with_tickets_is_left_alone_unless_told(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mail = tmp_path / "mail.eml"
+    mail.write_text("From: ana@larch.example\nSubject: Real\n\nHello")
+    assert main(["mail", "import", str(mail), "--data", str(tmp_path / "data")]) == 0
+    code, out, err = run()
+    assert (code, out) == (1, "") and "--add" in err
+    assert run("--add")[0] == 0
+    assert run("--remove")[0] == 0
+    assert "--add" in run()[2]  # the real one is there
+
+
+def test_where_a_server_runs_the_command_says_where_to_go(run: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    held = lock.FolderLock(tmp_path / "data")
+    held.take()
+    try:
+        assert "stop it first" in run()[2]
+        held.tell("http://127.0.0.1:8200")
+        code, out, err = run()
+        assert (code, out) == (1, "") and "http://127.0.0.1:8200/setup/start" in err
+    finally:
+        held.release()
+    assert not (tmp_path / "data" / "helpdesk.db").exists()
+
+
+def test_nothing_is_removed_where_nothing_is(run: Callable[..., Any], tmp_path: Path) -> None:
+    code, out, err = run("--remove")
+    assert (code, out) == (1, "") and "there is no database" in err and not (tmp_path / "data").exists()
+
+
+def test_steps_are_written_in_portions(desk: Desk) -> None:
+    shown: list[tuple[int, int]] = []
+    demo.fill(desk.context(), lambda done, total: shown.append((done, total)))
+    total = shown[-1][1]
+    assert shown[-1] == (total, total) and [done for done, _ in shown[:2]] == [making.BATCH, 2 * making.BATCH]
