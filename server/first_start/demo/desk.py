@@ -32,7 +32,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Worker(Person):
+class DemoWorker(Person):
     """Somebody who answers. groups: {name: member or manager}."""
 
     location: str = ""
@@ -47,10 +47,10 @@ def told() -> dict[str, Any]:
 
 
 @cache
-def workers() -> tuple[Worker, ...]:
+def workers() -> tuple[DemoWorker, ...]:
     """Those who answer."""
     return tuple(
-        Worker(
+        DemoWorker(
             each["name"], f"{_mailbox(each['name'])}@{OWN_HOST}", each["title"], "", each["location"],
             each["timezone"], tuple(each["groups"].items()),
         )
@@ -58,7 +58,7 @@ def workers() -> tuple[Worker, ...]:
     )  # fmt: skip
 
 
-def members(group: str) -> tuple[Worker, ...]:
+def members(group: str) -> tuple[DemoWorker, ...]:
     """The workers of a group."""
     return tuple(each for each in workers() if group in dict(each.groups))
 
