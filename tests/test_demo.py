@@ -24,7 +24,7 @@ from server.first_start.demo import making
 from server.first_start.demo.desk import customers, members, workers
 from server.first_start.demo.files import CSV, PDF, PNG, DemoFile
 from server.first_start.demo.mails import mail_of
-from server.first_start.demo.plan import MAIL, REPLY, TICKETS, Conversation, conversations
+from server.first_start.demo.plan import MAIL, REPLY, TICKETS, PlannedTicket, conversations
 from server.first_start.demo.stories import stories
 from server.people import app_tokens
 from server.people.sign_in import Peer
@@ -45,7 +45,7 @@ STATES = {"open": 20, "waiting": 10, "closed": 240, "deleted": 24}  # at least
 
 
 @pytest.fixture(params=MOMENTS, ids=["weekday", "sunday", "leap day"])
-def told(request: pytest.FixtureRequest) -> list[Conversation]:
+def told(request: pytest.FixtureRequest) -> list[PlannedTicket]:
     return conversations(request.param)
 
 
@@ -63,7 +63,7 @@ def test_everything_happened_in_the_year_until_now_and_in_order(now: int) -> Non
         assert all(step.reopen_at == 0 or step.reopen_at > now for step in each.steps)
 
 
-def test_every_word_of_every_story_is_filled_in(told: list[Conversation]) -> None:
+def test_every_word_of_every_story_is_filled_in(told: list[PlannedTicket]) -> None:
     assert len(told) == TICKETS
     texts = [text for each in told for text in (each.subject, *(step.text for step in each.steps))]
     assert [text for text in texts if re.search(r"[{}]|\w  +\w|\bNone\b", text)] == []
@@ -71,14 +71,14 @@ def test_every_word_of_every_story_is_filled_in(told: list[Conversation]) -> Non
     assert {each.story for each in told} == set(stories()) and len(stories()) >= 50
 
 
-def test_tickets_do_not_look_cloned(told: list[Conversation]) -> None:
+def test_tickets_do_not_look_cloned(told: list[PlannedTicket]) -> None:
     assert len({each.subject for each in told}) > TICKETS * 0.7
     firsts = Counter(each.steps[0].text for each in told)
     assert max(firsts.values()) <= 3 and len(firsts) > TICKETS * 0.95
     assert sum(each.story == other.story for each, other in pairwise(told)) < 5
 
 
-def test_whoever_answers_is_in_the_group(told: list[Conversation]) -> None:
+def test_whoever_answers_is_in_the_group(told: list[PlannedTicket]) -> None:
     for each in told:
         assert {step.by for step in each.steps if step.kind == REPLY} <= set(members(each.story.group))
     assert {step.by for each in told for step in each.steps if step.kind == REPLY} == set(workers())
@@ -86,7 +86,7 @@ def test_whoever_answers_is_in_the_group(told: list[Conversation]) -> None:
     assert all(each.email.endswith(".demo.example") for each in people)
 
 
-def test_mails_are_whole(told: list[Conversation]) -> None:
+def test_mails_are_whole(told: list[PlannedTicket]) -> None:
     kinds = set()
     for each in told:
         for step in each.steps:
@@ -100,7 +100,7 @@ def test_mails_are_whole(told: list[Conversation]) -> None:
     assert kinds == {"text/plain", "multipart/alternative", "multipart/mixed"}
 
 
-def test_files_are_what_they_say(told: list[Conversation]) -> None:
+def test_files_are_what_they_say(told: list[PlannedTicket]) -> None:
     files = [file for each in told for step in each.steps for file in step.files]
     assert {PDF, PNG, CSV, "text/plain"} == {each.mime_type for each in files}
     for each in files:

@@ -18,7 +18,7 @@ from server.first_start.demo.desk import OWN_HOST, Person
 from server.first_start.demo.files import DemoFile
 from server.first_start.demo.kept import DOING, KEY, PLAIN, Ids, enroll, is_there
 from server.first_start.demo.mails import mail_of
-from server.first_start.demo.plan import DAY, Conversation, Step, conversations
+from server.first_start.demo.plan import DAY, PlannedTicket, Step, conversations
 from server.mail.addresses import NamedAddress
 from server.mail.spam import HIGHEST
 from server.mailroom import incoming as reading
@@ -94,7 +94,7 @@ def _there_already() -> Conflict:
 class _Prepared:
     """A step with all that needs no database. answers: ids of the messages before, the oldest first."""
 
-    told: Conversation
+    told: PlannedTicket
     step: Step
     message_id: str
     answers: tuple[str, ...]
@@ -103,7 +103,7 @@ class _Prepared:
     body: Body | None = None
 
 
-def _prepared(ctx: Context, told: Conversation, place: int) -> _Prepared:
+def _prepared(ctx: Context, told: PlannedTicket, place: int) -> _Prepared:
     step = told.steps[place]
     before = [(number, each) for number, each in enumerate(told.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)]
     answers = tuple(_message_id(told, number) for number, _ in before)
@@ -117,7 +117,7 @@ def _prepared(ctx: Context, told: Conversation, place: int) -> _Prepared:
     return found
 
 
-def _message_id(told: Conversation, place: int) -> str:
+def _message_id(told: PlannedTicket, place: int) -> str:
     return f"{told.number}.{place}@{OWN_HOST}"
 
 

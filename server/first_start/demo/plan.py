@@ -49,7 +49,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Conversation:
+class PlannedTicket:
     """One ticket, from its first mail to how it stands."""
 
     number: int
@@ -59,7 +59,7 @@ class Conversation:
     steps: list[Step] = field(default_factory=list)
 
 
-def conversations(now: int) -> list[Conversation]:
+def conversations(now: int) -> list[PlannedTicket]:
     """All tickets of the year before `now` (Unix seconds), the oldest first."""
     rand = Random(SEED)
     told = [*_wanted(rand, now), *_unwanted(rand, now)]
@@ -89,7 +89,7 @@ def _rounds(rand: Random, listed: list[Story]) -> Iterator[Story]:
         yield from rand.sample(listed, len(listed))
 
 
-def _give_some(rand: Random, now: int, told: Sequence[Conversation]) -> None:
+def _give_some(rand: Random, now: int, told: Sequence[PlannedTicket]) -> None:
     """Some of what is to be done is given to who fills the service."""
     undone = [each for each in told if each.steps[-1].status == OPEN and now - each.steps[-1].at < 20 * DAY]
     for each in rand.sample(undone, min(MINE, len(undone))):
@@ -116,9 +116,9 @@ class _Teller:
         })  # fmt: skip
         # Some people's programs write HTML, others' do not.
         self._is_html = sum(customer.email.encode()) % 3 == 0
-        self._told = Conversation(number, story, customer, _sentence(self._words.say(story.subject)))
+        self._told = PlannedTicket(number, story, customer, _sentence(self._words.say(story.subject)))
 
-    def tell(self) -> Conversation:
+    def tell(self) -> PlannedTicket:
         """The whole of it until now."""
         story = self._story
         self._write(story.text, story.files, is_html=story.is_html or self._is_html, is_first=True)
