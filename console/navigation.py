@@ -29,8 +29,10 @@ class NavigationItem:
 
 
 PLACES = (
-    NavigationItem("/", "Start", "", key="h", words="home", icon="home", is_first=True),
-    NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt", is_first=True),
+    NavigationItem("/inbox", "Inbox", "", key="i", words="tickets queue", icon="inbox", is_first=True),
+    NavigationItem("/compose", "New ticket", "", key="n", words="compose write email", icon="mail", is_first=True),
+    NavigationItem("/", "Start", "", key="h", words="home overview", icon="home", is_first=True),
+    NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt"),
     NavigationItem("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
     NavigationItem("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
     NavigationItem("/automations/new", "New automation", "Automation", "admin", is_part=True),
@@ -102,9 +104,7 @@ PLACES = (
     NavigationItem("/setup", "Set-up", "Administration", "admin", words="wizard address demo", is_part=True),
     NavigationItem("/admin/system/audit", "Audit log", "Administration", "admin", words="who did what", is_part=True),
     NavigationItem("/admin/people/rosters", "Rosters", "Groups", "manager", words="members", icon="group"),
-    NavigationItem(
-        "/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api", is_first=True
-    ),
+    NavigationItem("/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api"),
     NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
     NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
     NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),

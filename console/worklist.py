@@ -24,6 +24,7 @@ from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, NotFound, nearest
 from server.people import list_columns
 from server.records.base import RecordType
+from server.tickets import following
 from server.translation import Words, _, shown
 
 PAGE_SIZES = (25, 50, 100)
@@ -39,7 +40,10 @@ Row = Mapping[str, Any]
 @dataclass(frozen=True)
 class BulkAction:
     """Something done to the records that are selected: fields that are set, or `deletes`. undo: the name of the action
-    that takes it back. confirm: what is asked before. done: what is told, with {count}."""
+    that takes it back. confirm: what is asked before.
+
+    field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
+    does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard."""
 
     name: str
     label: Words
@@ -47,6 +51,11 @@ class BulkAction:
     deletes: bool = False
     undo: str = ""
     confirm: Words = ""
+    field: str = ""
+    choices: Callable[[Visit], Sequence[Option]] | None = None
+    hint: Words = ""
+    restores: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,8 @@ class Worklist:
     path: of the page. columns: those shown at first, in order; a name is that of a column of the registry. own: columns
     that the registry does not know. row: the path of a record's page, with {id}. load: what the own columns need to
     know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
-    list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it."""
+    list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
+    is_followed: whether the page says when the list has changed."""
 
     uri: str
     path: str
@@ -80,6 +90,7 @@ class Worklist:
     tabs: tuple[Option, ...] = ()
     tabs_label: Words = ""
     own_query: str = ""
+    is_followed: bool = False
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -109,6 +120,7 @@ class ListView:
         self.found = self._found()
         self.rows: list[dict[str, Any]] = self.found["results"]
         self.more = worklist.load(visit, self.rows) if worklist.load is not None and self.rows else None
+        self.followed = following.cursor(visit.ctx) if worklist.is_followed else 0
 
     # -- what was asked for ----------------------------------------------------------------------------------------
 
@@ -224,20 +236,47 @@ def page(
     )  # fmt: skip
 
 
-def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int]) -> tuple[list[int], list[str]]:
-    """Do something to records, each by itself: the ids of those done, and of the others why they were refused."""
-    done: list[int] = []
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an action. done: ids. refused: of the others, why. before: {id: {field: value}} of those done, as
+    the action restores them."""
+
+    done: tuple[int, ...]
+    refused: tuple[str, ...]
+    before: Mapping[int, Mapping[str, str]]
+
+
+def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int], value: str = "") -> Outcome:
+    """Do something to records, each by itself. value: what was chosen for the action's field."""
+    me = str(visit.actor.worker_id)
+    fields = {name: me if text == "me" else text for name, text in (action.fields or {}).items()}
+    if action.field:
+        fields[action.field] = value
+    changes = dict.fromkeys(ids, fields)
+    return _each(visit, worklist, changes, action.restores, action.deletes)
+
+
+def restore(visit: Visit, worklist: Worklist, before: Mapping[int, Mapping[str, str]]) -> Outcome:
+    """Put fields back as each record had them."""
+    return _each(visit, worklist, before, (), False)
+
+
+def _each(
+    visit: Visit, worklist: Worklist, changes: Mapping[int, Mapping[str, str]], restores: Sequence[str], deletes: bool
+) -> Outcome:
+    done: dict[int, dict[str, str]] = {}
     refused: list[str] = []
-    for id in ids:
+    for id, fields in changes.items():
         try:
-            if action.deletes:
+            stored = records.retrieve(visit.ctx, worklist.uri, id) if restores else {}
+            if deletes:
                 records.delete(visit.ctx, worklist.uri, id)
             else:
-                records.update(visit.ctx, worklist.uri, id, dict(action.fields or {}))
-            done.append(id)
+                records.update(visit.ctx, worklist.uri, id, dict(fields))
+            done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
         except HelpdeskError as error:
             refused.append(f"{id}: {error.message}")
-    return done, refused
+    return Outcome(tuple(done), tuple(refused), done)
 
 
 def exported(visit: Visit, view: ListView) -> PageResponse:

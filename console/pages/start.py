@@ -1,6 +1,7 @@
 """The start page: what needs attention, and how the desk does. Source: ours."""
 
 from console import lists, reports
+from console.desk import inbox
 from console.forms import sentence
 from console.page_response import PageResponse, fragment, see
 from console.rendering import render
@@ -31,10 +32,12 @@ TRIED = {
 
 @page("GET", "/", "anyone")
 def show(visit: Visit) -> PageResponse:
-    """For who is signed in, what waits; for others, how to get in."""
+    """For administrators what needs attention, for other workers their inbox; for who is not signed in, how to."""
     if visit.session is None or visit.session.waits_for_code:
         is_set_up = setup.is_set_up(visit.service)
         return PageResponse(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))
+    if not visit.actor.is_admin:
+        return see(inbox.PATH)
     ctx = visit.ctx
     waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in WAITING]
     tells = []

@@ -1,16 +1,24 @@
 """What is done with lists: the list of any record type, columns, actions on what is selected, files of what is found.
 Source: ours."""
 
+import json
+
 from console import confirmation, resume, worklist, worklist_columns
+from console.desk import inbox
 from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit, own_path
-from console.worklist import BulkAction, Worklist
-from server.desk import records
+from console.worklist import BulkAction, Outcome, Worklist
+from server.context import Context
+from server.desk import changes, records
+from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
 from server.people import list_columns
+from server.tickets import following
 from server.translation import N_, _, in_sentence, ngettext, shown
+from server.web.call import Feed, News
+from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 # What people look for first, of the keys that a type has.
 FIRST = (
@@ -34,6 +42,8 @@ FIRST = (
 )
 MOST_FIRST = 5
 BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
+UNDO, FOLLOW = "/-/bulk/undo", "/-/follow"
+MAX_UNDO_BYTES = 48 * 1024  # of what was before an action
 MAX_SELECTED = 100  # records of one action
 TOLD = 3  # of the records that were refused, named with the reason
 
@@ -47,6 +57,8 @@ def show(visit: Visit) -> PageResponse:
 def any_type(visit: Visit, uri: str) -> Worklist:
     """The list of a type that has none of its own: all of it comes from the registry. Raises NotFound."""
     record_type = visit.service.registry.type(uri)
+    if record_type.uri == inbox.URI:
+        return inbox.of_search()
     if not record_type.operations["search"]:
         raise NotOffered(_("{type} cannot be searched.", type=record_type.label_names[1]))
     deletes = (DELETE,) if record_type.operations["delete"] else ()
@@ -97,15 +109,58 @@ def act(visit: Visit) -> PageResponse:
         return resume.again(visit, resume.CONFIRM)
     if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
         return _ask(visit, found, action, ids)
-    done, refused = worklist.apply(visit, found, action, ids)
-    told = [ngettext("{count} record: done.", "{count} records: done.", len(done))] if done else []
-    told += [_("Refused: {reasons}", reasons="; ".join(refused[:TOLD]))] if refused else []
-    if action.undo and done:
+    value = visit.form.text(f"value_{action.name}", "")
+    if action.field and not value.strip():
+        raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
+    found_out = worklist.apply(visit, found, action, ids, value)
+    done = found_out.done
+    told = _told(found_out)
+    if action.restores and done:
+        before = json.dumps({str(id): fields for id, fields in found_out.before.items()})
+        visit.tell(" ".join(told), UNDO, list=found.path, do=action.name, back=_back(visit, found), before=before)
+    elif action.undo and done:
         listed = [str(id) for id in done]
         visit.tell(" ".join(told), BULK, list=found.path, do=action.undo, back=_back(visit, found), **{"ids[]": listed})
     else:
         visit.tell(" ".join(told))
     return see(_back(visit, found))
+
+
+def _told(outcome: Outcome) -> list[str]:
+    told = [ngettext("{count} record: done.", "{count} records: done.", len(outcome.done))] if outcome.done else []
+    return [*told, *([_("Refused: {reasons}", reasons="; ".join(outcome.refused[:TOLD]))] if outcome.refused else [])]
+
+
+@page("POST", UNDO)
+def undo(visit: Visit) -> PageResponse:
+    """Put back what an action changed, each record with the rights of who asks. Raises Invalid, AdminOnly, NotFound."""
+    found = _list(visit)
+    if "admin" in found.changes and not visit.actor.is_admin:
+        raise AdminOnly(_("Only administrators may do this."))
+    action = _action(visit, found)
+    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
+    known = {
+        int(id): {name: str(fields[name]) for name in action.restores if name in fields}
+        for id, fields in (before.items() if isinstance(before, dict) else ())
+        if id_in(str(id)) and isinstance(fields, dict)
+    }
+    visit.tell(" ".join(_told(worklist.restore(visit, found, dict(list(known.items())[:MAX_SELECTED])))))
+    return see(_back(visit, found))
+
+
+@page("GET", f"{FOLLOW}/{{type}}")
+def follow(visit: Visit) -> PageResponse:
+    """A stream that tells when records of a type were changed that the worker may read: {count}. Raises NotFound."""
+    uri = visit.service.registry.type(visit.arguments["type"]).uri
+    since = id_in(visit.request.headers.get(LAST_ID, "") or visit.query.text("since", "")) or 0
+    if not wants_events(visit.request.headers.get("Accept", "")):
+        return PageResponse(json.dumps({"cursor": following.cursor(visit.ctx)}), content_type="application/json")
+
+    def news(ctx: Context, cursor: int) -> News:
+        count, upto = following.number_since(ctx, uri, cursor)
+        return News([(upto, {"count": count})] if count else [], upto)
+
+    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, (FOLLOW, uri), since, news))
 
 
 def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: list[int]) -> PageResponse:

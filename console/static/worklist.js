@@ -42,4 +42,32 @@ addEventListener("keydown", (event) => {
   select(box, event.shiftKey);
 });
 
+// A key of the bar does its act to the row that keys are at, when none is selected.
+addEventListener("click", (event) => {
+  if (event.isTrusted || !event.target.matches?.('button[form="bulk"]') || boxes().some((box) => box.checked)) return;
+  const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
+  if (!box) return event.preventDefault();
+  box.checked = true;
+  told();
+  const typed = event.target.parentElement.matches(".pick") && event.target.previousElementSibling;
+  if (!typed || typed.value) return;
+  event.preventDefault();
+  typed.focus();
+}, true);
+
+// Rows are not moved under who reads them: a line above the list says that it has changed.
+const followed = document.querySelector("[data-follow]");
+let stream = null;
+function follow() {
+  stream?.close();
+  if (!followed || document.hidden) return;
+  stream = new EventSource(`${followed.dataset.follow}?since=${followed.dataset.followed}`);
+  stream.addEventListener("message", () => {
+    const line = document.querySelector("[data-news]");
+    if (line) line.hidden = false;
+  });
+}
+follow();
+document.addEventListener("visibilitychange", follow);
+
 enhance(told);

@@ -31,6 +31,18 @@ def since(ctx: Context, ticket_id: int, cursor: int) -> tuple[list[str], int]:
     return ctx.service.store.read(read)
 
 
+def number_since(ctx: Context, uri: str, cursor: int) -> tuple[int, int]:
+    """How many records of a type that the caller may read were changed behind a cursor, and the next cursor."""
+
+    def read(tx: Transaction) -> tuple[int, int]:
+        if not 0 <= cursor <= changes.now(tx):
+            return 1, changes.now(tx)
+        page = changes.page(ctx, tx, cursor, LIMIT, (uri,))
+        return len({each.id for each in page.changes}), page.cursor
+
+    return ctx.service.store.read(read)
+
+
 def _is_on(reader: RecordReader, change: ToldChange, ticket_id: int) -> bool:
     if change.type == "ticket":
         return change.id == ticket_id

@@ -1,0 +1,174 @@
+"""The lists of tickets that a worker works through: mine, unassigned, waiting, those of a group, saved searches; and
+what is done to the tickets that are selected. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from console import lists, ui
+from console.desk.answer_form import buckets
+from console.ui import Option
+from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.people import presence
+from server.records.shared import paths
+from server.translation import N_, _, shown
+
+PATH, URI = "/inbox", "ticket"
+FIRST = "mine"
+SAVED = 12  # saved searches offered
+GROUPS = 12  # offered, those with most open tickets
+# {name: (label, icon, query)} of the lists that everybody has.
+VIEWS = {
+    "mine": (N_("My open"), "ticket", "status:open owner.id:me"),
+    "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
+    "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
+    "open": (N_("All open"), "list", "status:open"),
+}
+STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
+                 "deleted": ("err", N_("deleted"))}  # fmt: skip
+SORT = "-updated"
+
+
+@dataclass(frozen=True, slots=True)
+class TicketView:
+    """One list. name: in the address, as `v`. count: of what it finds, None where it is not counted."""
+
+    name: str
+    label: str
+    icon: str
+    query: str
+    count: int | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{PATH}?{urlencode({'v': self.name})}"
+
+
+def views(visit: Visit) -> list[TicketView]:
+    """The lists of a worker, with how many tickets are in them."""
+    ctx = visit.ctx
+    found = [
+        TicketView(name, shown(label), icon, q, lists.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
+    ]
+    asked = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
+    by_group = records.search(ctx, URI, asked)["subtotals"]["group.id"][:GROUPS]
+    for each in by_group if len(by_group) > 1 else []:
+        query = f"status:open group.id:{each['key']}" if each.get("key") else ""
+        if query:
+            found.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
+    return [*found, *_saved(visit)]
+
+
+def view_of(visit: Visit) -> TicketView:
+    """The list that the address asks for: the first one for none, and for one that is gone."""
+    name = visit.query.text("v", "") or FIRST
+    if name in VIEWS:
+        label, icon, query = VIEWS[name]
+        return TicketView(name, shown(label), icon, query)
+    kind, _dot, id = name.partition(".")
+    if kind == "group" and id.isdigit():
+        found = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lists.LABEL))["results"]
+        if found:
+            return TicketView(name, str(found[0][lists.LABEL]), "group", f"status:open group.id:{id}")
+    saved = {each.name: each for each in _saved(visit)} if kind == "saved" else {}
+    label, icon, query = VIEWS[FIRST]
+    return saved.get(name) or TicketView(FIRST, shown(label), icon, query)
+
+
+def _saved(visit: Visit) -> list[TicketView]:
+    """Searches for tickets that somebody has saved for the worker to use."""
+    asked = SearchRequest("context:ticket sort:name", SAVED, 1, f"{lists.LABEL},query")
+    found = records.search(visit.ctx, "saved_search", asked)["results"]
+    return [TicketView(f"saved.{each['id']}", str(each[lists.LABEL]), "search", str(each["query"])) for each in found]
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
+    """{ticket: its path}, which leads back to the list and on to the tickets beside it."""
+    is_inbox = visit.path == PATH
+    own = view_of(visit).query if is_inbox else ""
+    sort = visit.query.text("sort", "") or SORT
+    q = " ".join(filter(None, (own, visit.query.text("q", ""), f"sort:{sort}")))
+    size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
+    first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size
+    return {
+        row["id"]: f"{paths.ticket(row['mask'])}?{urlencode({'in': q, 'at': first + at, 'from': visit.shown_path})}"
+        for at, row in enumerate(rows, 1)
+    }
+
+
+def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
+    who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
+    told = " · ".join(filter(None, (row["mask"], ", ".join(who), row.get("org__label") or "")))
+    there = [each.name for each in presence.others(visit.ctx, row["id"])]
+    here = ui.badge("info", _("{names} is here", names=", ".join(there))) if there else ""
+    return f"{ui.link(more.get(row['id'], paths.ticket(row['mask'])), str(row['subject']))}{here} {ui.muted(told)}"
+
+
+def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    badge = ui.badge(*STATUS_BADGES[row["status"]])
+    return f"{badge} {ui.when(visit, row['reopen_date'])}" if row.get("reopen_date") else badge
+
+
+def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.plain(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
+
+
+def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.plain(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
+
+
+# -- what is done to those that are selected --------------------------------------------------------------------------
+
+
+def _workers(visit: Visit) -> list[Option]:
+    return [("0", N_("Nobody")), *lists.choices(visit, "worker", "isDisabled:no")[: lists.MAX_LISTED_CHOICES]]
+
+
+def _places(visit: Visit) -> list[Option]:
+    return buckets(visit)
+
+
+STATE = ("status_id", "reopen_date")
+ACTIONS = (
+    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE),
+    BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE),
+    BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
+               hint=N_("mon 9am")),
+    BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",)),
+    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers),
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places),
+    BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
+               restores=("spam_training", *STATE)),
+    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE),
+)  # fmt: skip
+TICKETS = declare(Worklist(
+    URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
+    own=(
+        ListColumn("_label", N_("Ticket"), _subject, "subject", "main", value=lambda row, more: row["subject"]),
+        ListColumn("state", N_("Status"), _status, "status.id", value=lambda row, more: row["status"]),
+        ListColumn("place", N_("Group and bucket"), _place, expand="group_,bucket_",
+                   value=lambda row, more: row.get("bucket__label") or ""),
+        ListColumn("owner", N_("Owner"), _owner, expand="owner_",
+                   value=lambda row, more: row.get("owner__label") or ""),
+    ),
+    load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
+    changes="worker", none=N_("No ticket matches."), empty=N_("Nothing to do here."), is_followed=True,
+))  # fmt: skip
+
+
+def of_view(view: TicketView) -> Worklist:
+    """The list as a page shows it."""
+    return replace(TICKETS, title=view.label, own_query=view.query)
+
+
+def of_search() -> Worklist:
+    """The list of all tickets, at the address that every type has."""
+    return replace(TICKETS, path=f"/search/{URI}", title=N_("Tickets"))
