@@ -9,7 +9,11 @@ from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.records.shared import paths
 from server.settings import SETTINGS
+from server.tickets import masks
 from server.translation import N_, _, shown
 
 MAX_HITS = 40  # of one jump
@@ -41,6 +45,14 @@ KINDS = (
     RecordPages("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
 )
 PLACES = {each.uri: each.path for each in KINDS}
+# What any worker looks for by name, besides tickets.
+PEOPLE = (("contact", N_("Contact")), ("address", N_("Address")), ("org", N_("Organization")))
+# What other helpdesks call things, and where they are here.
+SYNONYMS = {
+    "agent": "worker", "canned response": "snippet", "canned reply": "snippet", "company": "organization",
+    "customer": "contact", "macro": "automation", "queue": "bucket", "sla": "service target", "snooze": "waiting",
+    "tag": "custom field", "team": "group", "trigger": "automation", "view": "saved search", "user": "worker",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,34 @@ def choose_while_typing(visit: Visit) -> PageResponse:
 
 
 def found(visit: Visit, q: str) -> list[JumpTarget]:
-    """Pages, records, settings and help pages whose names have every word; all pages for none."""
+    """Tickets by mask or words, people, pages, records, settings and help pages whose names have every word; all pages
+    for none."""
+    known = SYNONYMS.get(" ".join(q.lower().split()), "")
+    hits = [*_tickets(visit, q), *_named(visit, q), *(_named(visit, known) if known else [])] if q else _named(visit, q)
+    return list(dict.fromkeys(hits))[:MAX_HITS]
+
+
+def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
+    """The ticket with this mask, and those whose subject or messages have every word."""
+    exact = masks.ticket_id(visit.ctx, q.strip("#[] "))
+    if exact is not None and records.may_read(visit.ctx, "ticket", exact):
+        ticket = records.retrieve(visit.ctx, "ticket", exact)
+        return [JumpTarget(str(ticket["_label"]), _("Ticket"), paths.ticket(ticket["mask"]))]
+    by_subject = lists.search_names(visit, "ticket", q, MAX_OF_KIND)["results"]
+    hits = [JumpTarget(str(each[lists.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
+    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: lists.MAX_NAMED_WORDS]
+    if len(hits) < MAX_OF_KIND and words:
+        terms = " ".join(f'content:"{word}*"' for word in words)
+        asked = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
+        for each in records.search(visit.ctx, "message", asked)["results"]:
+            mask = each.get("ticket_mask")
+            if mask:
+                hits.append(JumpTarget(str(each["ticket__label"]), _("Ticket"), paths.ticket(mask)))
+    return list(dict.fromkeys(hits))[:MAX_OF_KIND]
+
+
+def _named(visit: Visit, q: str) -> list[JumpTarget]:
+    """Pages, records, settings and help pages."""
     words = q.lower().split()
     hits = [
         JumpTarget(shown(each.label), _("Page"), each.path)
@@ -98,6 +137,8 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     if not words:
         return hits
     hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
+    hits += [JumpTarget(str(each[lists.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
+             for each in lists.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
     if visit.actor.is_admin:
         hits += [JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"])) for kind in KINDS
                  for each in lists.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip

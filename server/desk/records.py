@@ -324,6 +324,11 @@ def may(ctx: Context, uri: str, operation: str, id: int = 0) -> bool:
     return True
 
 
+def may_read(ctx: Context, uri: str, id: int) -> bool:
+    """Whether the caller may read a record."""
+    return reading(ctx, lambda tx: RecordReader(ctx, tx).may_read(uri, id))
+
+
 def id_of(ctx: Context, uri: str, **equals: Any) -> int:
     """The id of the record with these stored values, 0 for none. Raises AdminOnly."""
     ctx.require_admin("see records as they are stored")

@@ -31,10 +31,10 @@ EXCEPTIONS = {
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
-        "/automations/{id}/examples", "/-/columns",
+        "/automations/{id}/examples", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
     ),
     "each record has its own entry, by the operation that is done to it": (
-        "/-/bulk", "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
+        "/-/bulk", "/-/bulk/undo", "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",
@@ -44,7 +44,16 @@ EXCEPTIONS = {
         "/account/address/again", "/admin/people/{id}/address/again",
     ),
     "it stops a run of one's own": ("/automations/stop",),
-    "tickets tell of their mail": ("/start/ticket",),
+    "tickets tell of their mail": (
+        "/start/ticket", "/tickets/{mask}/answer", "/tickets/{mask}/take-back", "/compose", "/compose/take-back",
+    ),
+    "the ticket tells it in its own activity: it is the day's work": (
+        "/tickets/{mask}/set", "/tickets/{mask}/restore", "/tickets/{mask}/requester",
+        "/tickets/{mask}/requester/remove", "/tickets/{mask}/watch", "/tickets/{mask}/note", "/tickets/{mask}/spam",
+        "/tickets/{mask}/merge", "/tickets/{mask}/split",
+    ),
+    "it says nothing about tomorrow": ("/tickets/{mask}/presence",),
+    "a file is told with the message that it goes along with": ("/-/files",),
     "the request that it sends is told by what it does": ("/api/{name}/write",),
 }  # fmt: skip
 

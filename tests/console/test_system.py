@@ -234,7 +234,7 @@ def test_a_setting_is_looked_for_by_keyboard(chromium: Browser, server: Server, 
         page.keyboard.type("masks")
         page.keyboard.press("Enter")
         expect(page.get_by_role("row", name="mail_mask_pattern")).to_be_visible()
-        assert page.get_by_role("row").count() == 2
+        expect(page.get_by_role("row")).to_have_count(2)
 
 
 def test_a_clock_that_is_wrong_is_told(page: Page) -> None:
