@@ -115,7 +115,7 @@ INTERNAL = {
     "the end of a number's range, or of what the other side of a protocol may send": """
         access.codes.MAX_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
-        console.visit.MAX_TOLD_CHARS console.visit.MAX_UNDO_CHARS
+        console.visit.MAX_TOLD_CHARS console.pages.worklists.MAX_UNDO_BYTES console.visit.MAX_UNDO_CHARS
         console.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
         people.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
         digits.MAX_ID_DIGITS
