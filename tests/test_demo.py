@@ -91,7 +91,8 @@ def test_mails_are_whole(told: list[PlannedTicket]) -> None:
     for each in told:
         for step in each.steps:
             if step.kind == MAIL:
-                raw = mail_of(step, each.subject, "2@desk.demo.example", ("0@a.example", "1@a.example"))
+                answers = ("0@desk.demo.example", "1@desk.demo.example")
+                raw = mail_of(step, "help@desk.example", each.subject, "2@desk.demo.example", answers)
                 mail = email.message_from_bytes(raw, policy=email.policy.default)
                 assert not any(part.defects for part in mail.walk())
                 assert mail["Subject"] == f"Re: {each.subject}" and step.by.email in str(mail["From"])
@@ -223,6 +224,13 @@ def test_who_fills_it_has_something_to_do(filled: Filled) -> None:
     mine = desk.found("ticket", "owner.id:me status:open", by=nora)
     assert len(mine) == 8
     assert len(desk.found("group", "member:(me)", by=nora)) == 3
+
+
+def test_an_answer_goes_to_who_wrote_and_to_nobody_else(filled: Filled) -> None:
+    desk = filled[0]
+    for id in desk.found("message", "isOutgoing:no ticket:(status:open)"):
+        shown = desk.record("message", id, expand="reply_to,reply_cc,sender_")
+        assert shown["reply_to"] == shown["sender_email"] and shown["reply_cc"] == ""
 
 
 def test_saved_searches_find_something(filled: Filled) -> None:

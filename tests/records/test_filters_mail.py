@@ -2,6 +2,8 @@
 
 import pytest
 
+from server.desk import service_settings
+
 FAMILY = "mail"
 
 
@@ -168,3 +170,14 @@ def test_a_file_tells_what_it_hangs_on(filled):
     assert desk.record("attachment", made["attachment"], expand="on")["on"] == both
     one = desk.record("attachment", made["attachment"], expand="on.ticket")["on"]
     assert [(each["id"], each["subject"]) for each in one] == [(made["ticket"], "Pump leak")]
+
+
+def test_a_reply_does_not_go_to_the_default_sender_as_well(filled):
+    """It is ours whether or not it has a mail transport of its own: its mail may leave by that of the service."""
+    desk, _ = filled
+    own, ticket = desk.own("address", email="help@kite.example"), desk.own("ticket", subject="Help", group_id=1)
+    headers = "From: ana@kite.example\nTo: help@kite.example, carol@kite.example\n"
+    message = desk.own("message", ticket_id=ticket, sender_id=own, content="Hi", headers=headers)
+    assert desk.record("message", message, expand="reply_cc")["reply_cc"] == "help@kite.example, carol@kite.example"
+    desk.store.write(lambda tx: service_settings.put(tx, service_settings.DEFAULT_SENDER, own))
+    assert desk.record("message", message, expand="reply_cc")["reply_cc"] == "carol@kite.example"

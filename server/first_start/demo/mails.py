@@ -7,30 +7,31 @@ from email.header import Header
 from email.utils import format_datetime, formataddr
 from html import escape
 
-from server.first_start.demo.desk import OWN_HOST, Person
+from server.first_start.demo.desk import Person
 from server.first_start.demo.files import DemoFile
 from server.first_start.demo.plan import Quoted, Step
 from server.markup import markdown_to_html
 
-OWN_ADDRESS = f"support@{OWN_HOST}"
+TABLE = '<table border="1" cellpadding="6" style="border-collapse: collapse">'
 
 
-def mail_of(step: Step, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
-    """The mail of a step. Ids without angle brackets; answers: those of the mails before it, the oldest first."""
+def mail_of(step: Step, to: str, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
+    """The mail of a step. to: our address. answers: ids of the mails before it, the oldest first; all ids without angle
+    brackets."""
     text = f"{step.text}{_quotation(step.quoted)}\n"
     body = _text("plain", text)
     if step.is_html:
         body = _several("alternative", message_id, [body, _text("html", _html(text, step.by))])
     if step.files:
         body = _several("mixed", message_id, [body, *map(_file, step.files)])
-    return b"".join((_head(step, subject, message_id, answers), b"MIME-Version: 1.0\n", body))
+    return b"".join((_head(step, to, subject, message_id, answers), b"MIME-Version: 1.0\n", body))
 
 
-def _head(step: Step, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
+def _head(step: Step, to: str, subject: str, message_id: str, answers: tuple[str, ...]) -> bytes:
     subject = f"Re: {subject}" if answers else subject
     lines = [
         ("From", formataddr((step.by.name, step.by.email))),
-        ("To", OWN_ADDRESS),
+        ("To", to),
         ("Subject", subject if subject.isascii() else Header(subject, "utf-8").encode()),
         ("Date", format_datetime(datetime.fromtimestamp(step.at, UTC))),
         ("Message-ID", f"<{message_id}>"),
@@ -76,7 +77,8 @@ def _html(text: str, by: Person) -> str:
     host = by.email.rpartition("@")[2]
     who = "<br>".join(escape(each) for each in (by.name, by.title, by.org) if each)
     link = f'<br><a href="https://{host}/">{host}</a>' if by.org else ""
+    body = markdown_to_html(text).replace("<table>", TABLE)
     return (
-        f'<html><body style="font-family: sans-serif; font-size: 14px">{markdown_to_html(text)}'
+        f'<html><body style="font-family: sans-serif; font-size: 14px">{body}'
         f'<p style="color: #6a737d; border-top: 1px solid #d0d7de">{who}{link}</p></body></html>'
     )

@@ -65,14 +65,22 @@ def fill(ctx: Context, progress: Progress = lambda done, total: None) -> Made:
         raise _there_already()
     told = conversations(ctx.now)
     made = store.write(lambda tx: _dated(ctx, tx, _people))
-    steps = sorted((step.at, each.number, place) for each in told for place, step in enumerate(each.steps))
-    for start in range(0, len(steps), BATCH):
-        taken = [_prepared(ctx, told[number - 1], place) for _, number, place in steps[start : start + BATCH]]
-        store.write(lambda tx, taken=taken: _dated(ctx, tx, lambda writing: made.take(writing, taken)))  # type: ignore[misc]
-        progress(min(start + BATCH, len(steps)), len(steps))
+    _write_steps(ctx, made, told, progress)
     store.write(lambda tx: _dated(ctx, tx, made.furnish))
     messages = sum(step.kind in (plan.MAIL, plan.REPLY) for each in told for step in each.steps)
     return Made(len(told), messages, len(desk.workers()), len(desk.told()["groups"]), len(desk.told()["org"]))
+
+
+def _write_steps(ctx: Context, made: "_Desk", told: Sequence[PlannedTicket], progress: Progress) -> None:
+    """All steps of all tickets in the order of their time."""
+    steps = sorted((step.at, each.number, place) for each in told for place, step in enumerate(each.steps))
+    for start in range(0, len(steps), BATCH):
+        portion = steps[start : start + BATCH]
+        taken = [_prepared(ctx, made.sender, told[number - 1], place) for _, number, place in portion]
+        ctx.service.store.write(
+            lambda tx, taken=taken: _dated(ctx, tx, lambda writing: made.take(writing, taken))  # type: ignore[misc]
+        )
+        progress(min(start + BATCH, len(steps)), len(steps))
 
 
 def _dated(ctx: Context, tx: Transaction, work: Callable[[RecordWriter], Any]) -> Any:
@@ -103,14 +111,14 @@ class _Prepared:
     body: Body | None = None
 
 
-def _prepared(ctx: Context, told: PlannedTicket, place: int) -> _Prepared:
+def _prepared(ctx: Context, sender: Record, told: PlannedTicket, place: int) -> _Prepared:
     step = told.steps[place]
     before = [(number, each) for number, each in enumerate(told.steps[:place]) if each.kind in (plan.MAIL, plan.REPLY)]
     answers = tuple(_message_id(told, number) for number, _ in before)
     came = next((each.at for _, each in reversed(before) if each.kind == plan.MAIL), step.at)
     found = _Prepared(told, step, _message_id(told, place), answers, step.at - came)
     if step.kind == plan.MAIL:
-        raw = mail_of(step, told.subject, found.message_id, answers)
+        raw = mail_of(step, sender["email"], told.subject, found.message_id, answers)
         return replace(found, incoming=reading.read(ctx.service, raw, step.at))
     if step.kind == plan.REPLY:
         return replace(found, body=body_of(step.text, True, Signature(), None))

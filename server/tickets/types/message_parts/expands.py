@@ -7,6 +7,7 @@ import peewee
 from server.errors import TooLarge
 from server.mail.charsets import decode
 from server.markup import MAX_HTML_BYTES, clean_html
+from server.outbox.sender import default_sender
 from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared import paths
 from server.records.shared.tables import REQUESTER
@@ -93,13 +94,15 @@ def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, li
 
 
 def _own_addresses(shown: DictionaryContext) -> set[str]:
+    """Those with a mail transport, and the default sender, whose mail may leave by the transport of the service."""
     address = table_named("address").alias("own")
-    return {
-        row[0]
-        for row in shown.tx.rows(
-            lambda: address.select(address.c.email).where(peewee.SQL('"own"."mail_transport_id" > 0')),
-        )
-    }
+    rows = shown.tx.rows(
+        lambda: address.select(address.c.email).where(
+            peewee.SQL('"own"."mail_transport_id" > 0') | (address.c.id == slot(0))
+        ),
+        (default_sender(shown.tx),),
+    )
+    return {row[0] for row in rows}
 
 
 EXPANDS = (
