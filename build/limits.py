@@ -357,6 +357,14 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("template.shared.xml_tree.MAX_DEPTH", "", "XML elements inside each other"),
         ("outbound.dns.MAX_RECORDS", "", "entries of an answer to `dns_get_record`; the rest is left out"),
     ),
+    "CSV files": (
+        ("imports.reading.MAX_FILE_BYTES", "bytes", "file"),
+        ("imports.reading.MAX_ROWS", "", "rows of a file, without the names of its columns"),
+        ("imports.reading.MAX_COLUMNS", "", "columns of a file"),
+        ("imports.uploads.MAX_UPLOADS", "", "files of one worker that wait to be imported; the oldest go first"),
+        ("imports.uploads.MAX_NAME_CHARS", "characters", "name of a file that are kept"),
+        ("imports.cells.MAX_LABELS", "", "records of a type whose names are compared; of more, names are searched"),
+    ),
     "Packages": (
         ("packages.document.MAX_PACKAGE_BYTES", "bytes", "package, as JSON"),
         ("packages.document.MAX_ENTRIES", "", "entries of all its sections, those inside others among them"),

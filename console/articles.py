@@ -15,7 +15,7 @@ from server.markup import markdown_to_html, text_of_html
 # Every page, in the order in which somebody new reads them. Pages of a folder follow the page of its name.
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
-    ("Work", ("desk", "search", "mail", "packages", "data-queries")),
+    ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "behaviors")),
     ("Run it", ("operating", "settings", "commands", "security", "limits")),

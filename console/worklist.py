@@ -66,7 +66,8 @@ class Worklist:
     that the registry does not know. row: the path of a record's page, with {id}. load: what the own columns need to
     know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
     list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
-    is_followed: whether the page says when the list has changed."""
+    is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
+    records, "" for none."""
 
     uri: str
     path: str
@@ -87,6 +88,7 @@ class Worklist:
     empty: Words = ""
     none: Words = ""
     new: Option | None = None
+    import_path: str = ""
     tabs: tuple[Option, ...] = ()
     tabs_label: Words = ""
     own_query: str = ""

@@ -28,6 +28,7 @@ from server import (
     desk,
     export,
     first_start,
+    imports,
     jobs,
     log,
     mailroom,
@@ -76,8 +77,8 @@ from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 
 ROOMS = (
-    access, jobs, counting, desk, people, connections, outbox, tickets, mailroom, queries, packages, automation, export,
-    upkeep, first_start,
+    access, jobs, counting, desk, people, connections, outbox, tickets, mailroom, queries, packages, imports,
+    automation, export, upkeep, first_start,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one

@@ -13,3 +13,12 @@ def guarded(text: str) -> str:
     ("'=1+1", '-5', "'-5+A1", "'+49 30 1")
     """
     return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text as it was before `guarded`.
+
+    >>> unguarded("'=1+1"), unguarded("'tis"), unguarded("=1+1")
+    ('=1+1', "'tis", '=1+1')
+    """
+    return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA) else text

@@ -104,10 +104,11 @@ INTERNAL = {
         console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
+        imports.cells.MAX_FOUND
         automation.commands.metrics.MAX_NAMES queries.kinds.automation_invoke.MAX_NAMES automation.queues.MAX_NAMES
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
-        upkeep.database_check.MAX_PROBLEMS
+        upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
         packages.grants.MAX_TOLD
         console.scope_check.MAX_DOUBTED console.scope_check.MAX_MISTAKES

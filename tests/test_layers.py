@@ -35,6 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "mailroom",
         "queries",
         "packages",
+        "imports",
         "automation",
         "export",
         "upkeep",

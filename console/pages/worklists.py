@@ -64,11 +64,12 @@ def any_type(visit: Visit, uri: str) -> Worklist:
     deletes = (DELETE,) if record_type.operations["delete"] else ()
     name = in_sentence(record_type.label_names[0])
     new = (f"/records/{record_type.uri}/new", _("New {record}", record=name))
+    creates = records.may(visit.ctx, record_type.uri, "create")
     return Worklist(
         record_type.uri, f"{BASE}/{record_type.uri}", record_type.label_names[1], _first_columns(visit, uri),
         actions=deletes, changes="worker",
         empty=N_("There are none yet."), none=N_("No matches."),
-        new=new if records.may(visit.ctx, record_type.uri, "create") else None,
+        new=new if creates else None, import_path=f"/records/{record_type.uri}/import" if creates else "",
     )  # fmt: skip
 
 

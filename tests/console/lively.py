@@ -119,6 +119,7 @@ class Lively:
         self._fields()
         self._mail()
         self._package()
+        self._table()
         assert command("backup", str(backups / f"{BACKUP}.db"), data=self.server.data).returncode == 0
 
     def _make(self, key: str, uri: str, /, **fields: Any) -> int:
@@ -268,3 +269,8 @@ class Lively:
     def _package(self) -> None:
         form = {"package_json": QUESTION, "do": "import", "p0": "Between the years", "p1": str(self.ids["nora"])}
         self.texts["done"] = place(self.visitor.send("/admin/packages/import", form, page="/admin/packages"))
+
+    def _table(self) -> None:
+        path, lines = "/records/contact/import", b"First name,Email\nAda,ada@customer.example\n"
+        sent = self.visitor.post(path, {"_xsrf": self.visitor.token(path)}, files={"file": ("people.csv", lines)})
+        self.texts["table"] = place(sent)

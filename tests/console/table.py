@@ -26,6 +26,7 @@ NAMES = {
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
+CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
@@ -51,8 +52,8 @@ def _address(page: routes.Page, lively: Lively) -> str:
         asked = {"client_id": lively.texts["client_id"], "response_type": "code", "scope": "api", "prompt": "consent",
                  "code_challenge": GONE, "code_challenge_method": "S256"}  # fmt: skip
         return f"{path}?{urlencode(asked)}"
-    if path == "/admin/packages/done/{code}":
-        return lively.texts["done"]
+    if path in CODES:
+        return lively.texts[CODES[path]]
     before = re.split(r"/\{(?:id|name)\}", path)[0]
     names = NAMES | {"/admin/mail/failed": lively.texts["letter"]}
     filled = path.format(

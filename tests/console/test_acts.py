@@ -32,6 +32,7 @@ EXCEPTIONS = {
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
         "/automations/{id}/examples", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
+        "/records/{type}/import",
     ),
     "each record has its own entry, by the operation that is done to it": (
         "/-/bulk", "/-/bulk/undo", "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
@@ -186,7 +187,7 @@ ACTS = [
     act("/admin/backups/{name}/verify", "backup.verified"),
 ]  # fmt: skip
 # In tests that need more than a form of an administrator's: those below, test_backups.py, access/test_login_address.py,
-# test_first_start.py, desk/test_dkim.py.
+# test_first_start.py, desk/test_dkim.py, imports/test_importing.py.
 ELSEWHERE = (
     "/confirm-address/{code}",
     "/reset/{code}",
@@ -194,6 +195,7 @@ ELSEWHERE = (
     "/account/second-factor",
     "/account/second-factor/codes",
     "/account/second-factor/off",
+    "/records/{type}/import/{code}",
     "/admin/backups/send",
     "/admin/backups/set-up",
     "/admin/backups/{name}/remove",

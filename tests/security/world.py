@@ -325,9 +325,20 @@ class World:
                 f"/records/{uri}/{self.ids[uri]}/delete" for uri in MINIMAL if self._offers(uri, "delete")
             ],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
+            "/records/{type}/import": [f"/records/{uri}/import" for uri in MINIMAL if self._offers(uri, "create")],
+            "/records/{type}/import/{code}": [self._uploaded(), f"/records/org/import/{NOTHING}"],
             "/tickets/{mask}": [f"/tickets/{quote(mask, safe='')}" for mask in masks],
             "/profiles/{type}/{rest}": [f"/profiles/org/{self.ids['org']}-{payloads.EVIL}"],
         }
+
+    def _uploaded(self) -> str:
+        """The page of a file whose names and cells are hostile."""
+        quoted = payloads.EVIL.replace('"', '""')
+        lines = f'"{quoted}",name\n"{quoted}","{quoted}"\n'
+        path = "/records/org/import"
+        form = {"_xsrf": self.visitor.token(path)}
+        files = {"file": (f"{payloads.EVIL}.csv", lines.encode(), "text/csv")}
+        return place(self.visitor.post(path, form, files=files))
 
     # -- where it is shown ------------------------------------------------------------------------------------------
 

@@ -126,6 +126,7 @@ ROWS = (
     ("backup.sent", "Backup uploaded", "{{actor}} uploaded the backup {{file}}"),
     ("backup.verified", "Backup verified by hand", "{{actor}} let the backup {{file}} be verified"),
     ("data.exported", "Data exported", "{{actor}} exported {{what}}"),
+    ("data.imported", "Data imported", "{{actor}} imported {{file}}: {{what}}"),
     ("demo.added", "Demo data added", "{{actor}} filled the service with demo data"),
     ("demo.removed", "Demo data removed", "{{actor}} removed the demo data"),
     ("package.imported", "Package imported", "{{actor}} imported the package {{package}}, which made {{made}}"),

@@ -1,0 +1,1 @@
+"""Pages by which records come in as files."""

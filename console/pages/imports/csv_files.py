@@ -1,0 +1,233 @@
+"""CSV files that become records of any type, for who may create them: a file is uploaded, its columns are mapped and
+tried, then all of it is imported or nothing. Source: ours; the rights are those of the operations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from console import controls, ui, worklist_columns
+from console.forms import Form, sentence
+from console.page_response import PageResponse, see
+from console.pages.jump import place_of
+from console.rendering import render
+from console.routes import SMALL_FORM_BYTES, page
+from console.ui import Option, Sample
+from console.visit import Visit
+from console.worklist_columns import ListColumn
+from server.desk import records
+from server.errors import HelpdeskError, Invalid
+from server.fields import Id
+from server.imports import columns, importing, reading, uploads
+from server.imports.columns import ID, CsvMapping, CsvTarget
+from server.imports.importing import CsvResult, RowMistake
+from server.imports.reading import CsvTable
+from server.imports.uploads import CsvUpload
+from server.records.base import RecordType
+from server.translation import N_, Words, _, in_sentence, ngettext, shown
+
+SAMPLES = 3  # values of a column that tell what it is
+SAMPLE_CHARS = 60  # of each
+SEPARATORS = {",": N_("commas"), ";": N_("semicolons"), "\t": N_("tabs")}
+
+
+@dataclass(frozen=True)
+class FileColumn:
+    """field: of the form, which says what it is written to. samples: its first values."""
+
+    field: str
+    name: str
+    samples: str
+
+
+@page("GET", "/records/{type}/import")
+def show_upload(visit: Visit) -> PageResponse:
+    """Room for a file. Raises NotFound, Forbidden, NotOffered."""
+    record_type = _type(visit)
+    return _proof(visit, record_type) or _upload(visit, record_type, Form.of({"file": ""}))
+
+
+@page("POST", "/records/{type}/import", form_bytes=reading.MAX_FILE_BYTES + SMALL_FORM_BYTES)
+def upload(visit: Visit) -> PageResponse:
+    """Keep a file, and go on to its columns."""
+    record_type = _type(visit)
+    if (proof := _proof(visit, record_type)) is not None:
+        return proof
+    try:
+        sent = visit.form.upload("file")
+        if sent is None or not sent.content:
+            raise Invalid(_("choose a file first"), field="file")
+        code = uploads.keep(visit.ctx, record_type.uri, sent.filename, sent.content)
+    except HelpdeskError as error:
+        return _upload(visit, record_type, Form.of({"file": ""}).refuse(error))
+    return see(f"{_base(record_type)}/{code}")
+
+
+@page("GET", "/records/{type}/import/{code}")
+def show_columns(visit: Visit) -> PageResponse:
+    """What each column is written to. Raises NotFound, Forbidden."""
+    record_type = _type(visit)
+    if (proof := _proof(visit, record_type)) is not None:
+        return proof
+    kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    table, found = kept.table(), columns.targets(visit.ctx, record_type.uri)
+    guessed = columns.guess(table.names, found, _labels(found))
+    values = {f"c{place}": name for place, name in enumerate(guessed)}
+    return _columns(visit, record_type, kept, table, Form({**values, "key": ID if ID in guessed else ""}))
+
+
+@page("POST", "/records/{type}/import/{code}")
+def run(visit: Visit) -> PageResponse:
+    """Try the rows, or import them."""
+    record_type = _type(visit)
+    if (proof := _proof(visit, record_type)) is not None:
+        return proof
+    kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    table = kept.table()
+    form = Form.sent(visit.form, (*(f"c{place}" for place in range(len(table.names))), "key"))
+    names = tuple(form.get(f"c{place}") for place in range(len(table.names)))
+    mapping = CsvMapping(record_type.uri, names, form.get("key"))
+    is_trial = visit.form.text("do", "try") != "import"
+    try:
+        if is_trial:
+            result = importing.attempt(visit.ctx, table, mapping, _expand(visit, record_type, names))
+        else:
+            result = importing.run(visit.ctx, kept, table, mapping)
+    except HelpdeskError as error:
+        return _columns(visit, record_type, kept, table, form.refuse(error))
+    if result.mistakes:
+        form.status = 422
+    if is_trial or result.mistakes:
+        return _columns(visit, record_type, kept, table, form, result, is_trial)
+    visit.tell(_done(result))
+    return see(f"/search/{record_type.uri}" if record_type.offers("search") else "/")
+
+
+def _type(visit: Visit) -> RecordType:
+    """The type, when the worker may create its records. Raises NotFound, Forbidden, NotOffered."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    records.require(visit.ctx, record_type.uri, "create")
+    return record_type
+
+
+def _proof(visit: Visit, record_type: RecordType) -> PageResponse | None:
+    """The way to the question for the password: types with pages of their own ask for it before one is created."""
+    if not place_of(visit, record_type.uri) or visit.who.is_stepped_up(visit.now):
+        return None
+    return see(f"/confirm?{urlencode({'next': visit.path})}")
+
+
+def _base(record_type: RecordType) -> str:
+    return f"/records/{record_type.uri}/import"
+
+
+def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
+    return render(
+        visit, "record_import.html", form.status, form=form, title=_title(record_type), record_type=record_type,
+        labels={"file": N_("File")}, rows=reading.MAX_ROWS, size=ui.bytes_text(reading.MAX_FILE_BYTES),
+        sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", [("fields[…]", "…")]),
+    )  # fmt: skip
+
+
+def _columns(
+    visit: Visit, record_type: RecordType, kept: CsvUpload, table: CsvTable, form: Form,
+    result: CsvResult | None = None, is_trial: bool = True,
+) -> PageResponse:  # fmt: skip
+    """The columns of a file, and what an import did or would do."""
+    found = columns.targets(visit.ctx, record_type.uri)
+    labels = _labels(found)
+    shown_columns = _shown(visit, record_type, form, found) if result is not None else []
+    return render(
+        visit, "record_import_columns.html", form.status, form=form, title=_title(record_type), path=visit.path,
+        base=_base(record_type), kept=kept, table=table, result=result, is_trial=is_trial, columns=_file_columns(table),
+        options=[("", N_("Leave out")), *((name, labels[name]) for name in found)], keys=_keys(found, labels),
+        separator=SEPARATORS.get(table.separator, table.separator), is_latin=table.encoding == reading.LATIN,
+        labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
+        shown_columns=shown_columns, says=_done(result, is_trial) if result is not None else "",
+        where=lambda each: _where(table, form, each), why=lambda each: sentence(each.reason),
+        sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", _sample(form, labels)),
+    )  # fmt: skip
+
+
+def _title(record_type: RecordType) -> str:
+    return _("Import {records}", records=in_sentence(record_type.label_names[1]))
+
+
+def _labels(found: Mapping[str, CsvTarget]) -> dict[str, str]:
+    """What people call the targets; those that would be called alike with their names behind."""
+    called = {name: shown(each.custom.name) if each.custom is not None else _label(name, each)
+              for name, each in found.items()}  # fmt: skip
+    counts = [label.casefold() for label in called.values()]
+    return {name: label if counts.count(label.casefold()) == 1 else f"{label} ({name})"
+            for name, label in called.items()}  # fmt: skip
+
+
+def _label(name: str, target: CsvTarget) -> str:
+    if name == ID:
+        return _("Record number")
+    field = target.field
+    return controls.label_of(field.alternative_to if field is not None and field.alternative_to else name)
+
+
+def _keys(found: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:
+    chosen = [
+        (name, _("that have the same {field}", field=labels[name])) for name, each in found.items() if each.is_key
+    ]
+    return [("", N_("None: every row is a new record")), *chosen]
+
+
+def _file_columns(table: CsvTable) -> list[FileColumn]:
+    found = []
+    for place, name in enumerate(table.names):
+        values = (row.cells[place].strip() for row in table.rows if place < len(row.cells))
+        first = [value[:SAMPLE_CHARS] for value, _at in zip(filter(None, values), range(SAMPLES), strict=False)]
+        found.append(FileColumn(f"c{place}", name, " · ".join(first)))
+    return found
+
+
+def _where(table: CsvTable, form: Form, mistake: RowMistake) -> str:
+    """The column of a mistake; "" for one of the whole row."""
+    names = [name for place, name in enumerate(table.names) if form.get(f"c{place}") == mistake.target]
+    return names[0] if mistake.target and names else ""
+
+
+def _done(result: CsvResult, is_trial: bool = False) -> Words:
+    if is_trial:
+        new = ngettext("{count} record would be created", "{count} records would be created", result.created)
+        changed = ngettext("{count} updated", "{count} updated", result.updated)
+    else:
+        new = ngettext("{count} record is created", "{count} records are created", result.created)
+        changed = ngettext("{count} updated", "{count} updated", result.updated)
+    return _("{created}, {updated}.", created=new, updated=changed)
+
+
+def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
+    return [(f"fields[{name}]", "…") for name in form.values.values() if name in labels and name != ID][:3]
+
+
+# -- the records as they would be written ------------------------------------------------------------------------------
+
+
+def _shown(visit: Visit, record_type: RecordType, form: Form, found: Mapping[str, CsvTarget]) -> list[ListColumn]:
+    """The label, and what the columns of the file are written to as far as lists show it."""
+    names = tuple(name for field, name in form.values.items() if field != "key")
+    return _list_columns(visit, record_type, names)
+
+
+def _list_columns(visit: Visit, record_type: RecordType, names: tuple[str, ...]) -> list[ListColumn]:
+    known = worklist_columns.available(visit.ctx, record_type, ())
+    keys = [_key(record_type, name) for name in names if name]
+    return [known["_label"], *(known[key] for key in dict.fromkeys(keys) if key in known)]
+
+
+def _key(record_type: RecordType, name: str) -> str:
+    """The key that shows a field: of an id, the record behind it."""
+    field = record_type.fields.get(name)
+    own = record_type.fields.get(field.alternative_to) if field is not None and field.alternative_to else field
+    if isinstance(own, Id) and own.has_nested:
+        return own.prefix
+    return own.key if own is not None else name
+
+
+def _expand(visit: Visit, record_type: RecordType, names: tuple[str, ...]) -> str:
+    expands = (each.expand for each in _list_columns(visit, record_type, names))
+    return ",".join(dict.fromkeys(("_label", *filter(None, expands))))

@@ -1,0 +1,280 @@
+"""Rows of a table become records, or change those that they are about: tried one by one and undone, to see what is
+wrong with which, and then written all together or not at all. Each goes the way of a record that the API writes.
+
+What takes long is done before: cells are read and names looked up on the caller's thread. A trial holds the one writer
+for a few rows at a time; the import itself for as long as its rows take."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from server.access.actor import APP
+from server.context import Context
+from server.desk import records
+from server.desk.writing import RecordWriter
+from server.digits import id_in
+from server.errors import AmbiguousUpsert, Forbidden, HelpdeskError, Invalid, NotFound, Required, all_of
+from server.imports import cells, columns, uploads
+from server.imports.cells import NameFinder
+from server.imports.columns import ID, CsvMapping, CsvTarget
+from server.imports.reading import CsvRow, CsvTable
+from server.imports.uploads import CsvUpload
+from server.records.base import RecordType
+from server.records.shared import custom
+from server.records.shared.tables import CUSTOM_VALUE
+from server.store.transaction import Transaction
+
+PORTION = 50  # rows of a trial in one transaction, for which other writes wait
+SHOWN = 5  # records that a trial answers
+MAX_MISTAKES = 100  # told of one file
+
+
+@dataclass(frozen=True, slots=True)
+class RowMistake:
+    """row: as the table counts. target: what the cell was meant for, "" for the whole row."""
+
+    row: int
+    target: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentRow:
+    """A row as it is sent. key: what its record is found by, "" for a new one."""
+
+    number: int
+    fields: dict[str, Any]
+    key: str
+
+
+@dataclass
+class CsvResult:
+    """How many records are new and changed, what is wrong with which row, and the first records as the API tells
+    them. left: mistakes beyond those told."""
+
+    created: int = 0
+    updated: int = 0
+    mistakes: list[RowMistake] = field(default_factory=list)
+    left: int = 0
+    shown: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, row: int, error: HelpdeskError) -> None:
+        for each in all_of(error):
+            name = str(each.details.get("field") or "")
+            if len(self.mistakes) == MAX_MISTAKES:
+                self.left += 1
+                return
+            self.mistakes.append(RowMistake(row, name, each.message.removeprefix(f"{name}: ")))
+
+
+class _TrialEnd(Exception):
+    """Ends a transaction whose rows were tried, which is undone."""
+
+
+class _RowRefused(Exception):
+    """Ends the transaction of an import at the row that is refused."""
+
+    def __init__(self, row: int, error: HelpdeskError) -> None:
+        super().__init__()
+        self.row, self.error = row, error
+
+
+def attempt(ctx: Context, table: CsvTable, mapping: CsvMapping, expand: str = "_label") -> CsvResult:
+    """What an import would do, row by row. Nothing is kept.
+
+    expand: what the records that it answers are shown with. Rows are tried in portions: that two rows far apart clash
+    with each other, the import itself tells. Raises Forbidden, NotFound, NotOffered; Invalid for a mapping that does
+    not fit."""
+    result = CsvResult()
+    rows = prepared(ctx, table, mapping, result)
+    writing = _Rows(replace(ctx, is_dry=True), mapping)
+    for start in range(0, len(rows), PORTION):
+        _try(writing, rows[start : start + PORTION], result, expand)
+    result.mistakes.sort(key=lambda each: each.row)
+    return result
+
+
+def run(ctx: Context, upload: CsvUpload, table: CsvTable, mapping: CsvMapping) -> CsvResult:
+    """Import a file, once: all rows in one transaction, or none when the result has mistakes.
+
+    Raises Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a mapping
+    that does not fit."""
+    result = CsvResult()
+    rows = prepared(ctx, table, mapping, result)
+    if result.mistakes:
+        return result
+    writing = _Rows(ctx, mapping)
+    try:
+        return ctx.service.store.write(lambda tx: _import(tx, writing, rows, upload))
+    except _RowRefused as refused:
+        result.add(refused.row, refused.error)
+        return result
+
+
+def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResult) -> list[SentRow]:
+    """The rows as they are sent; what is wrong with the others stands in the result. Raises as `run`."""
+    records.require(ctx, mapping.uri, "create")
+    found = columns.targets(ctx, mapping.uri)
+    columns.require(mapping, found, len(table.names))
+    names = NameFinder(ctx)
+    seen: dict[str, int] = {}
+    rows: list[SentRow] = []
+    for row in table.rows:
+        try:
+            sent = _sent(ctx, row, mapping, found, names)
+            _require_first(sent, seen, mapping)
+            rows.append(sent)
+        except HelpdeskError as error:
+            result.add(row.number, error)
+    return rows
+
+
+def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTarget], names: NameFinder) -> SentRow:
+    """Blank cells are not sent: a new record gets what it begins with, another one keeps what it has."""
+    if any(cell.strip() for cell in row.cells[len(mapping.names) :]):
+        raise Invalid(f"has {len(row.cells)} cells, and the file {len(mapping.names)} columns")
+    texts = {name: cell.strip().replace("\r\n", "\n") for name, cell in zip(mapping.names, row.cells, strict=False)
+             if name and cell.strip()}  # fmt: skip
+    fields: dict[str, Any] = {}
+    problems: list[Invalid] = []
+    for name, text in texts.items():
+        try:
+            fields[name] = cells.sent(found[name], text, texts, names)
+        except Invalid as error:
+            problems.append(Invalid(error.message, field=name))
+    if problems:
+        problems[0].details["more"] = problems[1:]
+        raise problems[0]
+    fields.pop(ID, None)
+    if not fields:
+        raise Required("has nothing to write")
+    before = ctx.service.registry.type(mapping.uri).before(fields)
+    return SentRow(row.number, before, texts.get(mapping.key, ""))
+
+
+def _require_first(row: SentRow, seen: dict[str, int], mapping: CsvMapping) -> None:
+    """Raises Invalid for a row that is about the same record as one before."""
+    if not row.key:
+        return
+    first = seen.setdefault(row.key.casefold(), row.number)
+    if first != row.number:
+        raise Invalid(f"'{row.key[:80]}' stands in row {first} already", field=mapping.key)
+
+
+class _Rows:
+    """Writes rows of one mapping."""
+
+    def __init__(self, ctx: Context, mapping: CsvMapping) -> None:
+        self.ctx = ctx
+        self.key = mapping.key
+        self.type: RecordType = ctx.service.registry.type(mapping.uri)
+
+    def write(self, tx: Transaction, row: SentRow) -> tuple[int, bool]:
+        """The id of the record, and whether it is new. Raises what the operations raise."""
+        tx.store.start_clock()  # each row has the time of one write
+        writing = RecordWriter(self.ctx, tx)
+        id = self._found(writing, row.key) if row.key else 0
+        if not id:
+            id = writing.create_sent(self.type, row.fields)
+            if not writing.may_read(self.type.uri, id):
+                raise Forbidden(f"you may not read {self.type.uri} {id}")
+            return id, True
+        if not self.type.operations["update"]:
+            raise Invalid(f"{self.type.uri} {id} is there already, and cannot be changed", field=self.key)
+        writing.update_sent(self.type, id, row.fields)
+        return id, False
+
+    def _found(self, writing: RecordWriter, key: str) -> int:
+        """The one record with this key that the caller may read; 0 for none."""
+        if self.key == ID:
+            id = id_in(key)
+            if id is None or writing.record(self.type.uri, id) is None or not writing.may_read(self.type.uri, id):
+                raise NotFound(f"there is no {self.type.uri} '{key[:50]}'", field=ID)
+            return id
+        found = [id for id in self._with_key(writing, key) if writing.may_read(self.type.uri, id)]
+        if len(found) > 1:
+            raise AmbiguousUpsert(f"several records have '{key[:80]}': {found[0]} and {found[1]}", field=self.key)
+        return found[0] if found else 0
+
+    def _with_key(self, writing: RecordWriter, key: str) -> Iterable[int]:
+        own = self.type.fields.get(self.key)
+        if own is None:
+            definition = custom.definitions(writing.tx).named(self.type.context, self.key)
+            value = id_in(key) if definition is not None and definition.kind == "N" else key
+            if definition is None or value is None:  # what is no number is refused with the other values
+                return ()
+            return [row[1] for row in writing.tx.some(CUSTOM_VALUE, 3, field_id=definition.id, value=value)]
+        pointing = columns.stands_for(self.type, own)
+        if pointing is not None:
+            return filter(None, [columns.with_text(writing, self.type, pointing, key)])
+        return [row[0] for row in writing.tx.some(self.type.table, 3, **{own.name: key})]
+
+
+def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str) -> None:
+    """Write a portion, and undo it. Where a row is refused, once more, each in a part of its own, which is slower."""
+    tried: list[CsvResult] = []  # the last of them: the writer may run it more than once
+
+    def write(tx: Transaction, *, has_parts: bool) -> None:
+        one = CsvResult()
+        for row in rows:
+            try:
+                id, is_new = _tried(tx, writing, row) if has_parts else writing.write(tx, row)
+            except HelpdeskError as error:
+                if not has_parts:
+                    raise _RowRefused(row.number, error) from error
+                one.add(row.number, error)
+                continue
+            _count(one, is_new)
+            if len(result.shown) + len(one.shown) < SHOWN:
+                one.shown.append(records.shown(writing.ctx, tx, writing.type, id, expand))
+        tried.append(one)
+        raise _TrialEnd
+
+    for has_parts in (False, True):
+        try:
+            writing.ctx.service.store.write(partial(write, has_parts=has_parts))
+        except _RowRefused:
+            continue
+        except _TrialEnd:
+            break
+    _join(result, tried[-1])
+
+
+def _tried(tx: Transaction, writing: _Rows, row: SentRow) -> tuple[int, bool]:
+    return tx.part(lambda part: writing.write(part, row))
+
+
+def _join(result: CsvResult, other: CsvResult) -> None:
+    result.created += other.created
+    result.updated += other.updated
+    room = MAX_MISTAKES - len(result.mistakes)
+    result.left += other.left + max(len(other.mistakes) - room, 0)
+    result.mistakes += other.mistakes[:room]
+    result.shown += other.shown
+
+
+def _import(tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload) -> CsvResult:
+    if not uploads.drop(tx, upload.code):
+        raise NotFound("this file was imported already, or is kept no more")
+    result = CsvResult()
+    for row in rows:
+        try:
+            _count(result, writing.write(tx, row)[1])
+        except HelpdeskError as error:
+            raise _RowRefused(row.number, error) from error
+    variables = {"file": upload.name, "what": told(writing.type, result)}
+    RecordWriter(writing.ctx, tx).log("data.imported", APP, 0, variables)
+    return result
+
+
+def told(record_type: RecordType, result: CsvResult) -> str:
+    """What an import did, for the activity log."""
+    return f"{record_type.label_names[1].lower()}, {result.created} created, {result.updated} updated"
+
+
+def _count(result: CsvResult, is_new: bool) -> None:
+    if is_new:
+        result.created += 1
+    else:
+        result.updated += 1

@@ -1,0 +1,118 @@
+"""CSV as spreadsheets write it, read into rows: what separates the cells and how letters are encoded is found out.
+
+Pure: knows no record type. Source: RFC 4180, where spreadsheets keep to it."""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from server.cells import unguarded
+from server.errors import Invalid, Malformed, TooLarge
+
+MAX_FILE_BYTES = 5 * 1024 * 1024  # of one file
+MAX_ROWS = 5_000  # of one file, without the line of names: other writes wait while they are written
+MAX_COLUMNS = 200
+LOOKED_AT = 20  # rows that tell what separates the cells
+SEPARATORS = "\t;,"  # of those that fit equally well, the one that stands least often inside of texts
+LATIN = "Windows-1252"  # what spreadsheets mean by Latin-1
+_BIG = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """number: as a spreadsheet counts, where the line of names is 1."""
+
+    number: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """names: of the columns, none of them blank. separator: between cells. encoding: of its letters."""
+
+    names: tuple[str, ...]
+    rows: tuple[CsvRow, ...]
+    separator: str
+    encoding: str
+
+
+def read(raw: bytes) -> CsvTable:
+    """The table of a file. A quote that guards a formula is taken away; no cell is ever run.
+
+    Raises TooLarge above a limit, Malformed for what is no CSV, Invalid for a file without rows."""
+    if len(raw) > MAX_FILE_BYTES:
+        raise TooLarge(f"a file has at most {MAX_FILE_BYTES:,} bytes; split it", limit=MAX_FILE_BYTES, field="file")
+    text, encoding = decoded(raw)
+    text, told = _told_separator(text)
+    separator = told or _separator(text)
+    names: tuple[str, ...] = ()
+    rows: list[CsvRow] = []
+    for number, cells in enumerate(_records(text, separator), 1):
+        if not any(cell.strip() for cell in cells):
+            continue
+        if not names:
+            names = _names(cells)
+            continue
+        if len(rows) == MAX_ROWS:
+            raise TooLarge(f"a file has at most {MAX_ROWS:,} rows; split it", limit=MAX_ROWS, field="file")
+        rows.append(CsvRow(number, tuple(unguarded(cell) for cell in cells)))
+    if not rows:
+        raise Invalid("the file has no rows below the names of its columns", field="file")
+    return CsvTable(names, tuple(rows), separator, encoding)
+
+
+def decoded(raw: bytes) -> tuple[str, str]:
+    """The text of a file, and the name of its encoding: UTF-8, UTF-16 with a mark at its beginning, or else Latin-1.
+
+    Raises Malformed for bytes that are no text."""
+    try:
+        is_wide = raw.startswith(_BIG)
+        text, encoding = (raw.decode("utf-16"), "UTF-16") if is_wide else (raw.decode("utf-8-sig"), "UTF-8")
+    except UnicodeDecodeError:
+        # Five bytes have no letter in Windows-1252; a stray one shall not keep out the rest.
+        text, encoding = raw.decode("cp1252", "replace"), LATIN
+    if "\x00" in text:
+        raise Malformed("the file is no CSV; save the table as CSV and choose that file", field="file")
+    return text, encoding
+
+
+def _told_separator(text: str) -> tuple[str, str]:
+    """The text without a first line such as `sep=;`, which spreadsheets understand, and what it tells."""
+    first, _, rest = text.partition("\n")
+    told = first.strip()
+    return (rest, told[4]) if len(told) == 5 and told.lower().startswith("sep=") else (text, "")
+
+
+def _separator(text: str) -> str:
+    """The one that gives most rows as many cells as the line of names, and more of them than others."""
+    return max(SEPARATORS, key=lambda each: _fit(text, each))
+
+
+def _fit(text: str, separator: str) -> tuple[float, int]:
+    # Not to be told of what is wrong yet: with the wrong separator quotes stand in odd places.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    widths: list[int] = []
+    with suppress(csv.Error):
+        widths.extend(len(cells) for cells, _ in zip(reader, range(LOOKED_AT), strict=False) if cells)
+    width = widths[0] if widths else 0
+    return (sum(each == width for each in widths) / len(widths), width) if width > 1 else (0, width)
+
+
+def _records(text: str, separator: str) -> Iterator[list[str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    number = 0
+    try:
+        for cells in reader:
+            number += 1
+            yield cells
+    except csv.Error as error:
+        raise Malformed(f"row {number + 1} cannot be read: {error}", field="file", row=number + 1) from None
+
+
+def _names(cells: list[str]) -> tuple[str, ...]:
+    if len(cells) > MAX_COLUMNS:
+        raise TooLarge(f"a file has at most {MAX_COLUMNS} columns", limit=MAX_COLUMNS, field="file")
+    return tuple(cell.strip() or f"Column {place}" for place, cell in enumerate(cells, 1))

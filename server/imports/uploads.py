@@ -1,0 +1,116 @@
+"""Files that were uploaded to be imported: kept for who uploaded them, until they are imported, or for a day."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.desk import records
+from server.errors import NotFound
+from server.imports import reading
+from server.imports.reading import CsvTable
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+KEPT_SECONDS = 86400
+MAX_UPLOADS = 5  # of one worker; the oldest go
+MAX_NAME_CHARS = 255
+
+CSV_UPLOAD = Table(
+    "csv_upload",
+    [
+        Column("code", "TEXT"),
+        Column("worker_id", references="worker(id)"),
+        Column("uri", "TEXT"),
+        Column("name", "TEXT"),
+        Column("content", "BLOB", b""),
+        Column("created_at"),
+    ],
+    [
+        Index(("created_at",), "those that are too old"),
+        Index(("worker_id",), "those of a worker"),
+        Index(("code",), "the one of an address"),
+    ],
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvUpload:
+    """uri: of the type that its rows become. name: of the file."""
+
+    code: str
+    uri: str
+    name: str
+    content: bytes
+
+    def table(self) -> CsvTable:
+        """What stands in it; it could be read when it was kept."""
+        return reading.read(self.content)
+
+
+def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
+    """Keep a file that can be read; answers the code under which the caller finds it again.
+
+    Raises NotFound, Forbidden, NotOffered for a type that the caller may not create; Invalid, Malformed, TooLarge for
+    the file."""
+    records.require(ctx, uri, "create")
+    reading.read(content)
+    code, worker_id = secrets.token_urlsafe(18), ctx.actor.worker_id
+    values = {"code": code, "worker_id": worker_id, "uri": uri, "name": name[:MAX_NAME_CHARS], "content": content,
+              "created_at": ctx.now}  # fmt: skip
+
+    def write(tx: Transaction) -> None:
+        tx.insert(CSV_UPLOAD, values)
+        _drop_most(tx, worker_id)
+
+    ctx.service.store.write(write)
+    return code
+
+
+def of(ctx: Context, uri: str, code: str) -> CsvUpload:
+    """A file of the caller. Raises NotFound when it is somebody else's, for another type, imported or too old."""
+    row = ctx.service.store.read(lambda tx: tx.first(CSV_UPLOAD, code=code, worker_id=ctx.actor.worker_id, uri=uri))
+    at = CSV_UPLOAD.position
+    if row is None or row[at["created_at"]] <= ctx.now - KEPT_SECONDS:
+        raise NotFound("this file is kept no more; upload it again")
+    return CsvUpload(code, uri, row[at["name"]], bytes(row[at["content"]]))
+
+
+def drop(tx: Transaction, code: str) -> bool:
+    """Forget a file; False when it is gone already."""
+    return bool(tx.delete(CSV_UPLOAD, code=code))
+
+
+@periodic("old files to be imported", deletes=True)
+def forget_old(service: Service, now: int) -> int | None:
+    """Remove those that are too old; answers when the next one is. Source: ours."""
+    next_at = service.store.read(_next_old)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(lambda tx: tx.run(
+        lambda: CSV_UPLOAD.sql.delete().where(CSV_UPLOAD.sql.created_at <= slot(0)),
+        (now - KEPT_SECONDS,),
+    ))  # fmt: skip
+    return service.store.read(_next_old)
+
+
+def _next_old(tx: Transaction) -> int | None:
+    table: Any = CSV_UPLOAD.sql
+    found = tx.value(lambda: table.select(peewee.fn.MIN(table.created_at)))
+    return None if found is None else int(found) + KEPT_SECONDS
+
+
+def _drop_most(tx: Transaction, worker_id: int) -> None:
+    """Keep the newest of a worker."""
+    table: Any = CSV_UPLOAD.sql
+    codes = tx.rows(
+        lambda: table.select(table.code).where(table.worker_id == slot(0))
+        .order_by(table.id.desc()).limit(-1).offset(MAX_UPLOADS),
+        (worker_id,),
+    )  # fmt: skip
+    for (code,) in codes:
+        drop(tx, code)

@@ -1,0 +1,128 @@
+"""A CSV file becomes records on pages: uploaded, mapped, checked, imported; by who may, all of it or nothing."""
+
+import re
+
+import pytest
+import requests
+
+from tests.console.conftest import HOSTILE, proven
+from tests.console.test_record_form import FormReader
+from tests.console.visitor import Visitor, place, text_of
+from tests.records.desk import Desk
+from tests.service import Api
+
+ORGS = "/records/org/import"
+CHOSEN = re.compile(r'<select name="(c\d+)".*?</select>', re.DOTALL)
+
+
+def uploaded(who: Visitor, content: str | bytes, path: str = ORGS, name: str = "kites.csv") -> requests.Response:
+    raw = content.encode() if isinstance(content, str) else content
+    return who.post(path, {"_xsrf": who.token(path)}, files={"file": (name, raw, "text/csv")})
+
+
+def chosen(page: str) -> dict[str, str]:
+    """What the selects of the page have."""
+    found = {}
+    for each in CHOSEN.finditer(page):
+        option = re.search(r'<option value="([^"]*)" selected', each[0])
+        found[each[1]] = option[1] if option else ""
+    return found
+
+
+def test_a_file_is_uploaded_mapped_checked_and_imported(signed_in: Visitor, nora: Api) -> None:
+    assert f'href="{ORGS}"' in signed_in.get("/search/org").text
+    path = place(uploaded(signed_in, "\ufeffName;Stadt;Web site\r\nKite Ltd;Zürich;https://kite.example\r\n"))
+    page = signed_in.get(path).text
+    assert chosen(page) == {"c0": "name", "c1": "", "c2": "website"}
+    assert "1 row · separated by semicolons · UTF-8" in text_of(page) and "Zürich" in page
+    form = {"c0": "name", "c1": "city", "c2": "website", "key": ""}
+    checked = signed_in.send(path, {**form, "do": "try"})
+    assert checked.status_code == 200 and "1 record would be created, 0 updated." in text_of(checked.text)
+    assert chosen(checked.text)["c1"] == "city" and "Import 1 row" in text_of(checked.text)
+    assert nora.found("org", 'name:"Kite Ltd"') == []
+    done = signed_in.send(path, {**form, "do": "import"})
+    assert place(done) == "/search/org"
+    assert "1 record is created, 0 updated." in text_of(signed_in.get("/search/org").text)
+    (id,) = nora.found("org", 'name:"Kite Ltd"')
+    assert nora.record("org", id)["city"] == "Zürich"
+    assert signed_in.get(path).status_code == 404
+
+
+def test_a_seventh_row_that_is_wrong_leaves_nothing(signed_in: Visitor, nora: Api) -> None:
+    rows = [f"Seven {number},https://kite.example" for number in range(6)] + ["Seven 6,nonsense"]
+    path = place(uploaded(signed_in, "name,website\n" + "\n".join(rows)))
+    for do, title in (("try", "What is wrong"), ("import", "Nothing was imported")):
+        answer = signed_in.send(path, {"c0": "name", "c1": "website", "key": "", "do": do})
+        assert answer.status_code == 422 and title in text_of(answer.text)
+        assert "8 website Must start with http:// or https://" in text_of(answer.text)
+        assert "Import 7 rows" not in text_of(answer.text)
+    assert nora.found("org", "name:Seven*") == []
+
+
+def test_records_are_updated_by_a_key(signed_in: Visitor, nora: Api) -> None:
+    id = nora.create("org", name="Keyed").ok()["id"]
+    path = place(uploaded(signed_in, "name\tcity\nkeyed\tChur\nKeyed too\tBern\n"))
+    signed_in.send(path, {"c0": "name", "c1": "city", "key": "name", "do": "import"})
+    assert "1 record is created, 1 updated." in text_of(signed_in.get("/search/org").text)
+    assert nora.record("org", id)["city"] == "Chur"
+
+
+def test_a_file_that_is_not_utf_8_is_told(signed_in: Visitor) -> None:
+    page = signed_in.get(place(uploaded(signed_in, "name\nZürich\n".encode("latin-1")))).text
+    assert "The file is not UTF-8; it is read as Windows-1252." in text_of(page) and "Zürich" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "Choose a file first"),
+        (b"name\n", "no rows"),
+        (b"\x00\x01", "is no CSV"),
+        (b'a\n"', "Row 2 cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told(content: bytes, told: str, signed_in: Visitor) -> None:
+    answer = uploaded(signed_in, content)
+    assert answer.status_code == 422 and told in text_of(answer.text)
+
+
+def test_a_form_without_a_file_is_told(signed_in: Visitor) -> None:
+    assert signed_in.send(ORGS, {"file": "text"}).status_code == 422
+
+
+@pytest.mark.parametrize("form", [{"c0": "nope"}, {"c0": ""}, {"c0": "name", "key": "city"}, {"c0": "id"}])
+def test_a_mapping_that_does_not_fit_is_told(form: dict[str, str], signed_in: Visitor) -> None:
+    path = place(uploaded(signed_in, "name\nx\n"))
+    for do in ("try", "import"):
+        answer = signed_in.send(path, {"key": "", **form, "do": do})
+        assert answer.status_code in (404, 422), form
+    assert signed_in.get(path).status_code == 200
+
+
+def test_hostile_cells_are_texts(signed_in: Visitor) -> None:
+    quoted = HOSTILE.replace('"', '""')
+    path = place(uploaded(signed_in, f'"{quoted}"\n"{quoted}"\n', name=f"{HOSTILE}.csv"))
+    for page in (signed_in.get(path).text, signed_in.send(path, {"c0": "name", "key": "", "do": "try"}).text):
+        assert HOSTILE not in page
+        assert FormReader(page).fields is not None
+
+
+def test_who_may_not_create_may_not_import(signed_in: Visitor, visitor: Visitor) -> None:
+    visitor.sign_in("milo@desk.example")
+    path = place(uploaded(signed_in, "name\nx\n"))
+    token = visitor.token("/records/task/import")
+    for uri in ("mail_transport", "automation"):
+        assert visitor.get(f"/records/{uri}/import").status_code == 403
+        assert visitor.post(f"/records/{uri}/import", {"_xsrf": token}).status_code == 403
+        assert f"/records/{uri}/import" not in visitor.get(f"/search/{uri}").text
+    assert visitor.get(path).status_code in (403, 404)
+    assert visitor.get("/records/nope/import").status_code == 404
+
+
+def test_types_that_ask_for_the_password_ask_before_an_import_as_well(visitor: Visitor, desk: Desk, nora: Api) -> None:
+    visitor.sign_in()
+    token = visitor.token("/account")
+    proven(desk, visitor, 0)
+    for answer in (visitor.get("/records/worker/import"), visitor.post("/records/worker/import", {"_xsrf": token})):
+        assert place(answer).startswith("/confirm?next=")
+    assert visitor.get("/records/org/import").status_code == 200
