@@ -18,6 +18,7 @@ from console.routes import Access
 from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
+from server import times
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.desk.records import SearchRequest
@@ -43,7 +44,8 @@ class BulkAction:
     that takes it back. confirm: what is asked before.
 
     field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
-    does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard."""
+    does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
+    is_time: whether what is typed is a time to come, in words."""
 
     name: str
     label: Words
@@ -56,6 +58,7 @@ class BulkAction:
     hint: Words = ""
     restores: tuple[str, ...] = ()
     key: str = ""
+    is_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,7 @@ def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[in
     me = str(visit.actor.worker_id)
     fields = {name: me if text == "me" else text for name, text in (action.fields or {}).items()}
     if action.field:
-        fields[action.field] = value
+        fields[action.field] = str(times.ahead(value, visit.now, visit.ctx.tz)) if action.is_time else value
     changes = dict.fromkeys(ids, fields)
     return _each(visit, worklist, changes, action.restores, action.deletes)
 

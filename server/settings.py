@@ -278,6 +278,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
     Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
     Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
+    Setting(
+        "undo_send_seconds",
+        10,
+        "Time in which mail that is sent from the console can be taken back; 0: none.",
+        "seconds",
+        most=120,
+        is_live=True,
+    ),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
     Setting(
         "mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400, is_live=True

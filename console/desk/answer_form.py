@@ -9,9 +9,10 @@ from console.forms import Form
 from console.sheet import File, Sheet
 from console.ui import ChooserOptions, Option
 from console.visit import Visit
+from server import times
 from server.desk import files, records
 from server.desk.records import SearchRequest
-from server.errors import HelpdeskError
+from server.errors import HelpdeskError, Invalid
 from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, way_out
 from server.tickets.answer_drafts import AnswerDraft
@@ -29,7 +30,6 @@ TEXTS = {
 OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
 STATUSES: tuple[tuple[str, Words], ...] = (("1", N_("Waiting")), ("0", N_("Open")), ("2", N_("Closed")))
 SNIPPETS = 60  # to choose from
-UNDO_SECONDS = 10  # in which mail that is sent can be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +143,20 @@ def _whole(visit: Visit, form: AnswerForm) -> AnswerForm:
     )  # fmt: skip
 
 
+def ahead(visit: Visit, field: str, text: str) -> str:
+    """A time to come in words as Unix seconds, "" for none. Raises Invalid. field: of the form, for the error."""
+    try:
+        at = times.ahead(text.strip(), visit.now, visit.ctx.tz)
+    except Invalid as error:
+        raise Invalid(f"{field}: {error.message}", field=field) from error
+    return str(at) if at else ""
+
+
+def planned(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
+    """The values of an answer with its times read as times to come. Raises Invalid."""
+    return values | {name: ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
+
+
 def _all(values: dict[str, str]) -> dict[str, str]:
     return dict.fromkeys(TEXTS, "") | values
 
@@ -205,8 +219,17 @@ def _templates(visit: Visit) -> list[Option]:
 
 
 def buckets(visit: Visit) -> list[Option]:
-    """Where a ticket may lie: `Group / Bucket`, by the id of the bucket."""
+    """Where the worker may put a ticket: `Group / Bucket`, by the id of the bucket; those of their own groups first."""
     asked = SearchRequest("", lists.MAX_CHOICES, 1, f"{lists.LABEL},group_")
-    listed = records.search(visit.ctx, "bucket", asked)["results"]
-    named = [(str(each["id"]), f"{each.get('group__label') or ''} / {each[lists.LABEL]}") for each in listed]
-    return sorted(named, key=lambda each: each[1].lower())
+    actor = visit.actor
+    readable = None if actor.is_admin else actor.reads_groups
+    listed = [
+        each for each in records.search(visit.ctx, "bucket", asked)["results"]
+        if readable is None or each["group_id"] in readable
+    ]  # fmt: skip
+    listed.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
+    return [(str(each["id"]), _place(each)) for each in listed]
+
+
+def _place(bucket: dict[str, Any]) -> str:
+    return f"{bucket.get('group__label') or ''} / {bucket[lists.LABEL]}"

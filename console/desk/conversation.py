@@ -2,11 +2,12 @@
 
 Source: ours."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from console import sheet
-from console.sheet import File
+from console.sheet import File, Sheet
 from console.visit import Visit
 from server.contexts import WORKER
 from server.desk import records
@@ -59,8 +60,9 @@ class Conversation:
     answered: int
 
 
-def of(visit: Visit, ticket_id: int, shown: int, comments: tuple[dict[str, Any], ...]) -> Conversation:
+def of(visit: Visit, ticket: Sheet, shown: int) -> Conversation:
     """The newest messages of a ticket, and what happened since the first of them. shown: how many messages."""
+    ticket_id, comments = ticket.id, ticket.comments
     messages, total = _messages(visit, ticket_id, shown)
     waiting = delivery.of_ticket(visit.ctx, ticket_id)
     of_message = {each.message_id: each for each in waiting if each.message_id}
@@ -68,7 +70,7 @@ def of(visit: Visit, ticket_id: int, shown: int, comments: tuple[dict[str, Any],
     entries = [_message(each, of_message.get(each["id"])) for each in messages]
     entries += [_note(each) for each in comments if each["created"] >= since]
     entries += _drafts(visit, ticket_id, waiting)
-    entries += [each for each in _events(visit, ticket_id) if each.at >= since]
+    entries += [each for each in _events(visit, ticket) if each.at >= since]
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
     incoming = [each["id"] for each in messages if not each["is_outgoing"]]
     answered = (incoming or [each["id"] for each in messages] or [0])[0]
@@ -136,12 +138,13 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
     return found
 
 
-def _events(visit: Visit, ticket_id: int) -> list[Entry]:
-    """What was changed, newest of many."""
-    asked = SearchRequest(f"target.ticket:(id:{ticket_id}) sort:-created", MAX_EVENTS, 1, "_label")
+def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
+    """What was changed, newest of many. The entries name the ticket, which is here the one that one looks at."""
+    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "_label")
     found = records.search(visit.ctx, "activity_log", asked)["results"]
+    label = re.compile(rf"ticket \[#{re.escape(ticket.keys['mask'])}\].*?(?= to |$)")
     return [
-        Entry("event", each["id"], each["created"], "", keys=each)
+        Entry("event", each["id"], each["created"], label.sub("the ticket", str(each["_label"]), 1), keys=each)
         for each in found
         if each["activity_point"] not in TOLD
     ]

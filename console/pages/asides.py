@@ -30,9 +30,10 @@ def answer(value: object) -> PageResponse:
 
 @page("POST", "/-/time")
 def understood(visit: Visit) -> PageResponse:
-    """What a time in words means to who typed it: {understood} or {wrong}."""
+    """What a time in words means to who typed it: {understood} or {wrong}. ahead: of a time to come."""
     try:
-        at = times.instant(visit.form.text("text", ""), visit.now, visit.ctx.tz)
+        read = times.ahead if visit.form.flag("ahead") else times.instant
+        at = read(visit.form.text("text", ""), visit.now, visit.ctx.tz)
     except Invalid as error:
         return answer({"wrong": error.message})
     return answer({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})

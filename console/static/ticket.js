@@ -247,4 +247,9 @@ addEventListener("click", (event) => {
   event.preventDefault();
   first.focus();
 });
-if (location.hash === "#answer") document.querySelector("[data-first-field]")?.focus();
+// The browser goes to the place first, which takes the focus away.
+if (location.hash === "#answer") {
+  const go = () => setTimeout(() => document.querySelector("[data-first-field]")?.focus());
+  if (document.readyState === "complete") go();
+  else addEventListener("load", go);
+}

@@ -10,7 +10,7 @@ the console do), and knows nothing of search terms beyond the text of one date v
 """
 
 from server.times.durations import duration
-from server.times.instants import after, instant
+from server.times.instants import after, ahead, instant
 from server.times.parts import days_of_month, months, times_of_day, weekdays, weeks
 from server.times.spans import Span, bounds, span
 from server.times.zones import zone, zones
@@ -18,6 +18,7 @@ from server.times.zones import zone, zones
 __all__ = [
     "Span",
     "after",
+    "ahead",
     "bounds",
     "days_of_month",
     "duration",

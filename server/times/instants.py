@@ -14,6 +14,9 @@ EXAMPLES = "write for example 'tomorrow 8am', '+2 hours', '2026-12-25 10:30' or 
 # With a point only from five digits on: '2026.359' is a day of the year.
 _UNIX = re.compile(r"@?([0-9]+)|@([0-9]+)\.[0-9]+|([0-9]{5,12})\.[0-9]+")
 
+_WEEKDAY = re.compile(r"\s*(?:mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE)
+_CLOCK = re.compile(r"[0-9]{1,2}(?:[:.][0-9]{2})?\s*(?:am|pm)?", re.IGNORECASE)
+
 
 def instant(text: str, now: int, tz: tzinfo) -> int:
     """The Unix second that `text` means at `now` for somebody in `tz`; 0 for '', '0' and 'never'.
@@ -49,6 +52,26 @@ def after(text: str, now: int, tz: tzinfo) -> int:
         message = f"'{excerpt(text)}' is not later than now; write for example '1 hour' or '30 days'"
         raise Invalid(message, value=excerpt(text))
     return seconds
+
+
+def ahead(text: str, now: int, tz: tzinfo) -> int:
+    """As instant, of a time to come: `mon 9am` on a Monday evening is in a week, `9am` at noon is tomorrow.
+
+    For what somebody plans. Raises Invalid for what has passed anyway. Source: ours.
+
+    >>> from datetime import timezone
+    >>> ahead("9am", 1795187045, timezone.utc) - ahead("9pm", 1795187045, timezone.utc)
+    43200
+    """
+    seconds = instant(text, now, tz)
+    if not seconds or seconds > now:
+        return seconds
+    step = "+1 week" if _WEEKDAY.match(text) else "+1 day" if _CLOCK.fullmatch(text.strip()) else ""
+    later = instant(f"{text} {step}", now, tz) if step else seconds
+    if later <= now:
+        raise Invalid(f"'{excerpt(text)}' has passed; write for example 'tomorrow 8am' or '+2 hours'",
+                      value=excerpt(text))  # fmt: skip
+    return later
 
 
 def exact(text: str) -> int | None:

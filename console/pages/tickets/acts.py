@@ -6,6 +6,7 @@ of the operations."""
 from typing import Any
 
 from console import lists
+from console.desk import answer_form
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
 from console.pages.tickets.show import TICKET, of_mask
@@ -68,7 +69,7 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
     if name == "status":
         if value not in STATUSES:
             raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
-        reopen = visit.form.text("reopen_at", "").strip()
+        reopen = answer_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
         return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
     if name == "owner":
         text = str(visit.actor.worker_id) if value == "me" else value

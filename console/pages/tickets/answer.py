@@ -5,7 +5,7 @@ from typing import Any
 
 from console import lists
 from console.desk import answer_form
-from console.desk.answer_form import UNDO_SECONDS, AnswerForm
+from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
 from console.pages.tickets.frames import framed
@@ -21,7 +21,7 @@ from server.outbox.delivery import Delivery
 from server.records.shared import paths
 from server.tickets import answer_drafts, preview, properties, snippets, way_out
 from server.tickets.answer_drafts import AnswerDraft
-from server.translation import _
+from server.translation import _, ngettext
 
 FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
 MAX_ADDRESSES = 12  # offered at once
@@ -36,7 +36,7 @@ COMPOSE = "/compose"
 
 @page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
 def send(visit: Visit) -> PageResponse:
-    """Send an answer in UNDO_SECONDS, or later; keep it without sending; or only as a draft."""
+    """Send an answer, in `undo_send_seconds` or later; keep it without sending; or only as a draft."""
     found = of_mask(visit)
     written = _sent(visit, found)
     do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
@@ -46,12 +46,11 @@ def send(visit: Visit) -> PageResponse:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
     before = {name: str(found.keys[name] or 0) for name in BEFORE}
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
-    if do != "save" and not values["send_at"].strip():
-        values["send_at"] = str(visit.now + UNDO_SECONDS)
+    values = _delayed(visit, values, do)
     if written.form.is_wrong:
         return shown(visit, found, written)
     try:
-        done = tickets.reply(visit.ctx, values)
+        done = tickets.reply(visit.ctx, answer_form.planned(visit, values))
     except HelpdeskError as error:
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
@@ -137,12 +136,11 @@ def compose(visit: Visit) -> PageResponse:
     if do in KEPT:
         return _keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
-    if do != "save" and not values["send_at"].strip():
-        values["send_at"] = str(visit.now + UNDO_SECONDS)
+    values = _delayed(visit, values, do)
     if written.form.is_wrong:
         return _compose(visit, written)
     try:
-        done = tickets.compose(visit.ctx, _placed(visit, values))
+        done = tickets.compose(visit.ctx, _placed(visit, answer_form.planned(visit, values)))
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     _forget(visit, written.draft)
@@ -232,11 +230,20 @@ def _forget(visit: Visit, draft: AnswerDraft | None) -> None:
         answer_drafts.drop(visit.ctx, draft.id)
 
 
+def _delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
+    """With the time in which the mail can be taken back, unless it is to leave later anyway, or not at all."""
+    seconds = visit.service.settings.undo_send_seconds
+    if do == "save" or values["send_at"].strip() or not seconds:
+        return values
+    return values | {"send_at": str(visit.now + seconds)}
+
+
 def _tell(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
-    if not told.draft_id:
-        visit.tell(_("Saved without sending."))
+    if not told.draft_id or told.state not in ("later", "queued"):
+        visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
         return
     undo = f"{here}/take-back"
-    now = _("Sending in {count} seconds…", count=UNDO_SECONDS)
+    seconds = visit.service.settings.undo_send_seconds
+    now = ngettext("Sending in {count} second…", "Sending in {count} seconds…", seconds)
     text = _("It will be sent at the time you chose.") if is_later else now
     visit.tell(text, undo, draft=str(told.draft_id), **before)

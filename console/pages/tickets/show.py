@@ -122,7 +122,7 @@ def kept(visit: Visit, path: str) -> str:
 
 def _conversation(visit: Visit, found: Sheet) -> Conversation:
     number = visit.query.integer("shown", conversation.STEP, conversation.STEP, conversation.MOST)
-    return conversation.of(visit, found.id, number, found.comments)
+    return conversation.of(visit, found, number)
 
 
 def _earlier(visit: Visit, said: Conversation) -> str:
