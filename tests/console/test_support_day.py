@@ -29,9 +29,7 @@ class DeskOfMilo:
         people(self.nora)
         self.nora.update("worker", self.nora.ids["milo"], password=PASSWORD).ok()
         params = {"host": smtp.host, "port": str(smtp.port), "encryption": "none"}
-        self.nora.create(
-            "mail_transport", name="Out", extension_id="core.mail.transport.smtp", params=params
-        ).ok()
+        self.nora.create("mail_transport", name="Out", extension_id="core.mail.transport.smtp", params=params).ok()
         self.nora.create("snippet", title="Thanks", content="Thank you for {{subject}}.", context="ticket",
                          owner__context="app", owner_id=0).ok()  # fmt: skip
         self.masks = [self._mailed(number) for number in range(TICKETS)]
@@ -115,9 +113,7 @@ def test_an_answer_leaves_with_a_snippet_and_a_file_as_the_preview_shows_it(page
     page.locator("#snippet").select_option(label="Thanks")
     page.get_by_role("button", name="Insert").press("Enter")
     expect(page.locator("#content")).to_have_value("Hello **Ana**,\nThank you for Pump 0 leaks.")
-    page.locator("#files").set_input_files(
-        [{"name": "drawing.txt", "mimeType": "text/plain", "buffer": b"A drawing."}]
-    )
+    page.locator("#files").set_input_files([{"name": "drawing.txt", "mimeType": "text/plain", "buffer": b"A drawing."}])
     expect(page.get_by_role("checkbox", name="drawing.txt")).to_be_checked()
     expect(page.locator("[data-kept]")).to_have_text("Kept as a draft.")
     draft = page.locator("[name=draft]").input_value()
