@@ -181,9 +181,9 @@ if (form) {
   pasting?.addEventListener("click", async (event) => {
     if (!field.snippet.value) return;
     event.preventDefault();
-    const answer = await fetch(`/-/snippets/${field.snippet.value}?ticket=${ticket?.dataset.id ?? ""}`).catch(() => null);
-    if (!answer?.ok) return say(t("The snippet could not be filled in."));
-    text.setRangeText((await answer.json()).text, text.selectionStart, text.selectionEnd, "end");
+    const found = await ask(`/-/snippets/${field.snippet.value}`, { ticket: ticket?.dataset.id ?? "" });
+    if (!found) return say(t("The snippet could not be filled in."));
+    text.setRangeText(found.text, text.selectionStart, text.selectionEnd, "end");
     field.snippet.value = "";
     text.focus();
     changed();

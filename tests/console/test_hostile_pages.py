@@ -33,10 +33,21 @@ GETS = [each for each in routes.PAGES if each.method == "GET"]
 # Parameters that pages read from their address.
 QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "next", "tried", "records", "status")
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
+FRAMES = re.compile(
+    r"/messages/\d+/body$|/drafts/\d+/preview$"
+)  # documents of mail, see console/pages/tickets/frames.py
+FRAME_POLICY = {
+    "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
+    "base-uri": "'none'", "form-action": "'none'",
+    "sandbox": "allow-same-origin allow-popups allow-popups-to-escape-sandbox",
+}  # fmt: skip
 # What a page shows that took a text for markup.
 ACTS = r"""own => [...document.querySelectorAll('*')].filter(each => {
   if (each.localName == 'script') return !each.src.startsWith(own + '/static/');
-  const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(each.getAttribute('src'));
+  const src = each.getAttribute('src') ?? '';
+  const isOurs = each.localName == 'img' && /^\/(avatars|files)\/\w/.test(src)
+    || each.localName == 'iframe' && /^$|^\/(messages\/\d+\/body|drafts\/\d+\/preview)$/.test(src)
+      && each.getAttribute('sandbox') == 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
   if (!isOurs && ['iframe', 'object', 'embed', 'base', 'style', 'img'].includes(each.localName)) return true;
   return [...each.attributes].some(one => one.name.startsWith('on') || one.name == 'style' || one.name == 'srcdoc');
 }).map(each => each.outerHTML.slice(0, 200))"""
@@ -65,7 +76,8 @@ def test_hostile_texts_reach_what_pages_are_made_of(world: World) -> None:
 
 
 def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked: dict[str, requests.Response]) -> None:
-    acted = {path: payloads.acting(page.text, world.server.url) for path, page in looked.items() if is_page(page)}
+    pages = {path: page for path, page in looked.items() if is_page(page) and not FRAMES.match(path)}
+    acted = {path: payloads.acting(page.text, world.server.url) for path, page in pages.items()}
     assert {path: found for path, found in acted.items() if found} == {}
     wrong = {path: page.status_code for path, page in looked.items() if page.status_code not in (200, 303)}
     assert wrong.pop("/oauth/authorize") == 400
@@ -74,9 +86,26 @@ def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked:
     assert sum(payloads.shown(page.text) for page in looked.values()) > 35
 
 
+def test_mail_is_shown_where_nothing_runs(looked: dict[str, requests.Response]) -> None:
+    """What strangers wrote comes as it is, but for what acts, in a document of its own that may do nothing."""
+    frames = {path: page for path, page in looked.items() if FRAMES.match(path)}
+    assert {path.split("/")[1] for path, page in frames.items() if page.status_code == 200} == {"messages", "drafts"}
+    for path, page in frames.items():
+        if page.status_code != 200:
+            continue
+        headers = page.headers
+        policy = dict(each.strip().partition(" ")[::2] for each in headers["Content-Security-Policy"].split(";"))
+        assert policy == FRAME_POLICY and headers["X-Frame-Options"] == "SAMEORIGIN", path
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store", path
+        _before, _style, body = page.text.partition("</style>")
+        assert payloads.acting(body, "http://none") == [], path
+
+
 def test_every_page_says_that_it_is_not_framed_kept_or_guessed(looked: dict[str, requests.Response]) -> None:
     for path, page in looked.items():
         headers = page.headers
+        if FRAMES.match(path) and page.status_code == 200:
+            continue
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["X-Frame-Options"] == "DENY", path
         assert headers["Cache-Control"] == "no-store", path
         assert headers["Referrer-Policy"] in ("same-origin", "no-referrer"), path
@@ -125,7 +154,8 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
         assert "404" in answer.text and CANARY not in answer.text, operation
     assert world.nora.record("ticket", secret).ok()["subject"] == CANARY
     # Of tokens those come and go that the page of the API makes for one request of who uses it.
-    assert changed(world, before) <= {"login_attempt", "session", "oauth_token"}
+    # On tickets that they may change they write drafts.
+    assert changed(world, before) <= {"login_attempt", "session", "oauth_token", "draft", "change_log"}
     for each in world.tokens:
         Api(world.server.url, each).get("/rest/workers/me.json").ok()
     own_form = {"_xsrf": world.visitor.token("/account"), "v0": str(secret)}

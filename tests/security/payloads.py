@@ -28,6 +28,8 @@ _numbers = itertools.count(1)
 FORBIDDEN = (
     "iframe", "object", "embed", "base", "frame", "applet", "style", "math", "template", "img", "video", "audio",
 )  # fmt: skip
+OWN_FRAMES = re.compile(r"(?:/messages/[0-9]+/body|/drafts/[0-9]+/preview)?\Z")  # mail, which is shown apart
+FRAME_RIGHTS = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 OWN_IMAGES = ("/avatars/", "/files/")  # which pages of records show
 HANDLERS = ("style", "srcdoc")
 ADDRESSES = ("href", "src", "action", "formaction", "data", "poster", "background", "srcset", "ping", "xlink:href")
@@ -46,6 +48,11 @@ def varied(most: int = 10**9) -> str:
     return f"{ALL if most >= len(ALL) + 8 else SHORT[number % len(SHORT)]}{number}"[:most]
 
 
+def _is_mail(attributes: dict[str, str]) -> bool:
+    """Whether a frame shows mail of ours, in which no script may run."""
+    return attributes.get("sandbox") == FRAME_RIGHTS and bool(OWN_FRAMES.match(attributes.get("src", "")))
+
+
 class _Reader(HTMLParser):
     """Collects what acts. Source: what browsers do with elements and attributes."""
 
@@ -57,6 +64,8 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = {name: value or "" for name, value in attrs}
         shown = f"<{tag} {attributes}>"[:200]
+        if tag == "iframe" and _is_mail(attributes):
+            tag = "frame of ours"
         if tag == "img" and attributes.get("src", "").startswith(OWN_IMAGES):
             tag = "picture of ours"
         if tag in FORBIDDEN or (tag == "meta" and "http-equiv" in attributes):

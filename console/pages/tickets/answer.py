@@ -100,10 +100,10 @@ def addresses(visit: Visit) -> PageResponse:
     return as_json({"results": [{"label": each["email"]} for each in found]})
 
 
-@page("GET", "/-/snippets/{id}")
+@page("POST", "/-/snippets/{id}")
 def paste(visit: Visit) -> PageResponse:
-    """The text of a snippet for a ticket: {text}. Raises NotFound, Forbidden, Required."""
-    return as_json({"text": snippets.paste(visit.ctx, visit.id, visit.query.id("ticket", 0))})
+    """The text of a snippet for a ticket, which counts as a use: {text}. Raises NotFound, Forbidden, Required."""
+    return as_json({"text": snippets.paste(visit.ctx, visit.id, visit.form.id("ticket", 0))})
 
 
 @page("POST", "/-/files", form_bytes=FORM_BYTES)
