@@ -159,6 +159,15 @@ class Lively:
         self.texts["mask"] = self.nora.record("ticket", first).ok()["mask"]
         self.nora.create("comment", comment="They called twice.", target__context="ticket", target_id=first).ok()
         self._make("file", "attachment", name="floor plan.txt", content="Third floor", attach=[f"ticket:{first}"])
+        html = "Content-Type: text/html\n\n<p>Please see <b>this</b>.</p><blockquote>Before</blockquote>\n"
+        mailed = self.nora.parse(f"From: ana@customer.example\nSubject: In colour\nMIME-Version: 1.0\n{html}").ok()[
+            "id"
+        ]
+        [self.ids["html_message"]] = self.nora.found("message", f"ticket.id:{mailed}")
+        self._make(
+            "draft", "draft", type="ticket.reply", name="Re: In colour", ticket_id=mailed, worker_id=self.ids["nora"],
+            params={"content": "It **is**.", "in_reply_message_id": self.ids["html_message"]},
+        )  # fmt: skip
         told = {"message": "They called twice.", "urls": {"message": f"ctx://ticket:{first}"}}
         self._make(
             "notification", "notification", activity_point="custom.other", params=told, worker_id=self.ids["nora"]

@@ -18,6 +18,7 @@ IDS = {
     "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
+    "/messages": "html_message", "/drafts": "draft",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
 }  # fmt: skip
 NAMES = {
@@ -26,6 +27,7 @@ NAMES = {
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
+FRAMES = ("/messages/", "/drafts/")  # documents of mail, which stand inside of pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
 QUERIES = {

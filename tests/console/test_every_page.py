@@ -44,7 +44,9 @@ def shown(lively: Lively) -> dict[str, requests.Response]:
     return {
         address: page
         for address, page in found.items()
-        if page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")
+        if page.status_code == 200
+        and page.headers["Content-Type"].startswith("text/html")
+        and not address.startswith(table.FRAMES)
     }
 
 

@@ -53,7 +53,7 @@ def pages(chromium: Browser, lively: Lively) -> Iterator[list[tuple[Page, str]]]
         yield [
             (nobodys if access == "anyone" and not path.startswith(("/-/", "/oauth/")) else mine, path)
             for path, access in table.addresses(lively).items()
-            if is_page(lively, path)
+            if is_page(lively, path) and not path.startswith(table.FRAMES)
         ]
 
 

@@ -36,6 +36,7 @@ CRUMBS = {
     "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
     "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
     "sessions": "session", "senders": "sender", "tokens": "token",
+    "messages": "html_message", "drafts": "draft", "snippets": "snippet",
     "imported": "package", "files": "attachment", "notifications": "notification",
 }  # fmt: skip
 # Pages with a name in their path.
@@ -315,7 +316,15 @@ class World:
     def _addressed(self) -> dict[str, list[str]]:
         """Pages that there is one of for each record type, and for each ticket with something to be seen."""
         masks = [self.nora.record("ticket", self.ids[each]).ok()["mask"] for each in ("ticket", "mailed", "secret")]
+        [self.ids["html_message"]] = self.nora.found("message", f"ticket.id:{self.ids['mailed']}")
+        on_tickets = [_ARGUMENT.sub(r"{\1}", each.pattern.pattern.removesuffix(r"\Z")) for each in routes.PAGES]
         return {
+            "/-/follow/{type}": ["/-/follow/ticket"],
+            **{
+                path: [path.replace("{mask}", quote(mask, safe="")) for mask in masks]
+                for path in on_tickets
+                if path.startswith("/tickets/{mask}/")
+            },
             "/search/{type}": [f"/search/{each.uri}" for each in self.desk.registry if each.operations["search"]],
             "/records/{type}/new": [f"/records/{uri}/new" for uri in MINIMAL if self._offers(uri, "create")],
             "/records/{type}/{id}/edit": [

@@ -40,7 +40,7 @@ def set_property(visit: Visit) -> PageResponse:
     found = of_mask(visit)
     name = visit.form.text("name", "")
     if name not in SEEN:
-        raise Invalid(_("There is no property '{name}'.", name=name[:60]), field="name")
+        raise Invalid(_("There is no such property."), field="name")
     fields = _fields(visit, name)
     seen = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
     try:
