@@ -26,6 +26,18 @@ def fact(visit: Visit, fact: Fact) -> str:
     return fragment("parts/fact.html", fact=fact, when=lambda at: ui.when(visit, at))
 
 
+def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+    """The facts of each fieldset, those of none first.
+
+    >>> facts = [Fact("a", "A", "text", 1, "Billing"), Fact("b", "B", "text", 2)]
+    >>> [(name, [each.key for each in found]) for name, found in by_fieldset(facts)]
+    [('', ['b']), ('Billing', ['a'])]
+    """
+    names = dict.fromkeys(("", *(each.fieldset for each in facts)))
+    found = [(name, [each for each in facts if each.fieldset == name]) for name in names]
+    return [each for each in found if each[1]]
+
+
 def files(found: Sequence[File]) -> str:
     """Files with the way to their bytes; images show what they are. Nothing for none."""
     return fragment("parts/files.html", found=found, size=ui.bytes_text, page=paths.record) if found else ""

@@ -3,7 +3,7 @@ comments and links; as far as who asks may read them. Source: ours."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from server.context import Context
@@ -19,7 +19,7 @@ from server.records.shared.forms import MOST
 from server.records.traits import Avatars
 from server.translation import shown
 
-LABEL = "_label"
+LABEL, FIELDSET = "_label", "custom_fieldset"
 BLOCK_CHARS = 160  # a text of more stands below its name
 # What the page says otherwise.
 _SAID = frozenset((LABEL, "_context", "_type", "_image_url", "id", "record_url", "event_json", "message_html"))
@@ -40,12 +40,14 @@ class Link:
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A value with its name for people. key: of it, or what stands before `_id` of a record behind it. kind: `text`,
-    `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`."""
+    `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`. fieldset: its name, "" for
+    none."""
 
     key: str
     name: str
     kind: str
     value: Any
+    fieldset: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +143,23 @@ def _is_own_page(name: str, found: dict[str, Any]) -> bool:
 
 
 def _customs(ctx: Context, fields: tuple[FieldDefinition, ...], found: dict[str, Any]) -> Iterator[Fact]:
+    sets = _fieldsets(ctx, fields)
     for field in fields:
-        name = f"custom_{field.id}"
+        name, fieldset = f"custom_{field.id}", sets.get(field.fieldset_id, "")
         value = found.get(f"{name}_label") if field.kind == "Y" else found.get(name)
         kind = CUSTOM_KINDS.get(field.kind, "text")
         if field.target:
             links = _targets(ctx, field.target, found["custom"][str(field.id)])
-            yield from [Fact(name, field.name, "links", links)] if links else []
+            yield from [Fact(name, field.name, "links", links, fieldset)] if links else []
         else:
-            yield from _fact(name, field.name, kind, int(value) if value and kind in ("time", "flag") else value)
+            value = int(value) if value and kind in ("time", "flag") else value
+            yield from (replace(fact, fieldset=fieldset) for fact in _fact(name, field.name, kind, value))
+
+
+def _fieldsets(ctx: Context, fields: tuple[FieldDefinition, ...]) -> dict[int, str]:
+    """The names of the fieldsets that fields belong to, by their ids."""
+    ids = sorted({field.fieldset_id for field in fields if field.fieldset_id})
+    return records.reading(ctx, lambda tx: _labels(Dictionaries(ctx, tx), FIELDSET, ids)) if ids else {}
 
 
 def _targets(ctx: Context, type: str, value: Any) -> list[Link]:

@@ -85,7 +85,8 @@ INTERNAL = {
         console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
-        console.pages.records.MAX_TEXT_CHARS console.desk.conversation.MAX_TEXT_CHARS
+        console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
+        console.desk.conversation.MAX_TEXT_CHARS
         console.desk.conversation.MAX_DRAFTS console.desk.conversation.MAX_EVENTS
         console.pages.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES

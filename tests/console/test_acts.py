@@ -36,6 +36,7 @@ EXCEPTIONS = {
     ),
     "each record has its own entry, by the operation that is done to it": (
         "/-/bulk", "/-/bulk/undo", "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
+        "/records/{type}/{id}/comment", "/records/task/{id}/done",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",

@@ -24,7 +24,7 @@ from tests.service import Api
 routes.load()
 ROSTERS = "/admin/people/rosters"
 # One template for all types: a browser looks at some of them, what they are made of is looked at for all.
-OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/edit|\d+/delete)")
+OF_EVERY_TYPE = re.compile(r"/search/|/records/\w+/(new|import$|\d+/(edit|delete|activity|raw))")
 SAMPLED = {"worker", "ticket", "task", "org", "address", "snippet"}
 READ_BY_ALL = "/search/reminder"  # reminders of others are read by any worker, through the API as well
 LEAVING = {("POST", "/sign-out")}

@@ -333,6 +333,9 @@ class World:
             "/records/{type}/{id}/delete": [
                 f"/records/{uri}/{self.ids[uri]}/delete" for uri in MINIMAL if self._offers(uri, "delete")
             ],
+            "/records/{type}/{id}/activity": [f"/records/{uri}/{self.ids[uri]}/activity" for uri in MINIMAL],
+            "/records/{type}/{id}/comment": [f"/records/org/{self.ids['org']}/comment"],
+            "/records/{type}/{id}/raw": [f"/records/{uri}/{self.ids[uri]}/raw" for uri in MINIMAL],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
             "/records/{type}/import": [f"/records/{uri}/import" for uri in MINIMAL if self._offers(uri, "create")],
             "/records/{type}/import/{code}": [self._uploaded(), f"/records/org/import/{NOTHING}"],

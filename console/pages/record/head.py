@@ -1,0 +1,44 @@
+"""What stands above each page of a record: what it is called, what can be done with it, its other pages."""
+
+from typing import Any
+
+from console import record_parts, sheet
+from console.pages.jump import place_of
+from console.sheet import Sheet
+from console.visit import Visit
+from server.desk import records
+from server.records.shared import paths
+from server.translation import _
+
+TASK = "task"
+
+
+def read(visit: Visit) -> Sheet:
+    """The record that the path names. Raises NotFound, Forbidden, NotOffered."""
+    return sheet.sheet(visit.ctx, visit.service.registry.type(visit.arguments["type"]).uri, visit.id)
+
+
+def head(visit: Visit, found: Sheet) -> dict[str, Any]:
+    """What the templates need for it."""
+    page = paths.record(found.type.uri, found.id)
+    tabs = [(page, _("Overview")), (f"{page}/activity", _("Activity")), (f"{page}/raw", _("Raw data"))]
+    return {"found": found, "ways": _ways(visit, found), "parts": record_parts, "tabs": tabs,
+            "done": _done(visit, found)}  # fmt: skip
+
+
+def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
+    """{edit, delete: path}, "" where who asks may not."""
+    uri, id = found.type.uri, found.id
+    own = place_of(visit, uri, id)
+    if own:
+        return {"edit": own, "delete": ""}
+    ways = {"edit": "update", "delete": "delete"}
+    return {way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
+            for way, operation in ways.items()}  # fmt: skip
+
+
+def _done(visit: Visit, found: Sheet) -> str:
+    """What the button of a task sends: `1` to close it, `0` to open it again; "" where there is none."""
+    if found.type.uri != TASK or not records.may(visit.ctx, TASK, "update", found.id):
+        return ""
+    return "0" if found.keys["is_completed"] else "1"

@@ -1,0 +1,130 @@
+"""The pages of records, at the addresses that the API tells: what somebody may read of one. Source: Records,
+`record_url`; the pages are ours."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlencode
+
+from console import drafts, sheet
+from console.forms import Form
+from console.page_response import PageResponse, see
+from console.pages.record.head import TASK, head
+from console.rendering import render
+from console.routes import page
+from console.sheet import Sheet
+from console.visit import Visit
+from server.desk import comments, records
+from server.desk.records import SearchRequest
+from server.digits import id_in
+from server.errors import Invalid, NotFound, TooLarge
+from server.outbox import delivery
+from server.outbox.delivery import Delivery
+from server.records import traits
+from server.records.base import RecordType
+from server.records.shared import paths
+from server.tickets import masks
+from server.translation import _
+
+TICKET, FILE, COMMENT = "ticket", "attachment", "comment"
+MAX_TICKETS = 10  # on the page of an organization, a contact or an address
+FORM_BYTES = 4 * 1024 * 1024  # of a comment; larger ones come by the API
+TICKETS_OF = {"org": "org.id:{}", "address": "participant.id:{}", "contact": "participant:(contact.id:{})"}
+MAX_TEXT_CHARS = 200_000  # of a text
+# Types whose page shows a text that is asked for by name.
+TEXT_KEYS = {"message": "content", "draft": "content"}
+_NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
+
+
+@dataclass(frozen=True)
+class RelatedTickets:
+    """rows: the newest, as the API tells them. path: of the list of all."""
+
+    rows: list[dict[str, Any]]
+    total: int
+    path: str
+
+
+@page("GET", "/records/{type}/{id}")
+def show(visit: Visit) -> PageResponse:
+    """A record of any type, for who may read it; a ticket has a page of its own. Raises NotFound, Forbidden."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    if record_type.uri == TICKET:
+        return _to(visit, paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
+    return _record(visit, record_type, drafts.take_up(visit, visit.path, Form.of({COMMENT: ""})))
+
+
+@page("POST", "/records/{type}/{id}/comment", form_bytes=FORM_BYTES)
+def write_comment(visit: Visit) -> PageResponse:
+    """Write a comment on a record. Raises NotFound, Forbidden."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    form = Form.sent(visit.form, (COMMENT,))
+    try:
+        id = comments.on_record(visit.ctx, record_type.uri, visit.id, form.get(COMMENT), COMMENT)
+    except (Invalid, TooLarge) as error:
+        return _record(visit, record_type, form.refuse(error))
+    return see(paths.within(paths.record(record_type.uri, visit.id), COMMENT, id))
+
+
+@page("POST", "/records/task/{id}/done")
+def finish_task(visit: Visit) -> PageResponse:
+    """Close a task, or open it again. Raises NotFound, Forbidden."""
+    is_done = visit.form.flag("done")
+    records.update(visit.ctx, TASK, visit.id, {"status": "closed" if is_done else "open"})
+    visit.tell(_("The task is done.") if is_done else _("The task is open again."), visit.path,
+               done="0" if is_done else "1")  # fmt: skip
+    return see(paths.record(TASK, visit.id))
+
+
+@page("GET", "/profiles/{type}/{rest}")
+def former(visit: Visit) -> PageResponse:
+    """The addresses that scripts of this family know: a mask, or an id with or without a name behind it; the name of a
+    part of the page may follow. Raises NotFound."""
+    uri = visit.service.registry.type(visit.arguments["type"]).uri
+    name = unquote(visit.arguments["rest"].partition("/")[0])
+    number = _NUMBER.match(name)
+    id = id_in(number[1]) if number else None
+    if uri == TICKET and (id is None or masks.ticket_id(visit.ctx, name) is not None):
+        return _to(visit, paths.ticket(name))
+    if id is None:
+        raise NotFound(_("'{name}' is not a record id", name=name[:50]))
+    return _to(visit, paths.record(uri, id))
+
+
+def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
+    """The page of a record. form: of a new comment."""
+    text_key = TEXT_KEYS.get(record_type.uri, "")
+    found = sheet.sheet(visit.ctx, record_type.uri, visit.id, *([text_key] if text_key else []))
+    asked = id_in(visit.query.text(COMMENT, ""))
+    if asked and asked not in [each["id"] for each in found.comments]:  # an older one than the page has
+        return see(paths.record(COMMENT, asked))
+    own_file = sheet.file(found.keys) if record_type.uri == FILE else None
+    return render(
+        visit, "record.html", form.status, **head(visit, found), text=found.keys.get(text_key, ""), form=form,
+        own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, tickets=_tickets(visit, found),
+        takes_comments=record_type.has(traits.Comments),
+    )  # fmt: skip
+
+
+def _tickets(visit: Visit, found: Sheet) -> RelatedTickets | None:
+    """The newest tickets of an organization, a contact or an address; None for another type."""
+    if found.type.uri not in TICKETS_OF:
+        return None
+    q = TICKETS_OF[found.type.uri].format(found.id)
+    asked = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label")
+    answer = records.search(visit.ctx, TICKET, asked)
+    return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
+
+
+def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
+    """What has become of the mail of a message or a draft that has not left."""
+    if found.type.uri == "draft":
+        told = delivery.of_draft(visit.ctx, found.id)
+        return told if told.draft_id else None
+    listed = delivery.of_ticket(visit.ctx, found.keys["ticket_id"]) if found.type.uri == "message" else []
+    return next((each for each in listed if each.message_id == found.id), None)
+
+
+def _to(visit: Visit, path: str) -> PageResponse:
+    """On to another path with what the address asks for."""
+    return see(f"{path}?{visit.request.query}" if visit.request.query else path)
