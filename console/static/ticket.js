@@ -13,8 +13,8 @@ let acted = 0;
 // -- frames ------------------------------------------------------------------------------------------------------------
 
 function fit(frame) {
-  const inside = frame.contentDocument?.documentElement;
-  if (inside) frame.style.height = `${Math.min(Math.max(inside.scrollHeight, 40) + 4, 4000)}px`;
+  const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
+  if (inside) frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8, 4000)}px`;
 }
 enhance((root) => {
   for (const frame of all("[data-fit]", root)) {

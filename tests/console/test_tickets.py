@@ -1,0 +1,200 @@
+"""A ticket's page as somebody without scripts uses it: properties, people, merging, answers, drafts. In a browser see
+test_support_day.py; for who may see what, test_records.py and test_hostile_pages.py."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.console.visitor import Visitor, place, text_of
+from tests.service import Api
+
+names = pytest.mark.parametrize
+
+
+@pytest.fixture
+def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """A ticket by mail, with its message as `message`. No two mails are one."""
+    head = "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Pump\n"
+    text = f"It leaks. {request.node.name}"
+    made = nora.parse(f"{head}Message-ID: <{abs(hash(text))}@kite.example>\n\n{text}\n").ok()
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    return {**made.json, "message": message, "page": f"/tickets/{made['mask']}"}
+
+
+def stored(nora: Api, ticket: dict[str, Any]) -> dict[str, Any]:
+    return nora.record("ticket", ticket["id"], "requester_emails,watchers").ok().json
+
+
+def undo(visitor: Visitor, path: str) -> None:
+    """Press Undo in the message of the next page."""
+    page = visitor.get(path).text
+    [form] = re.findall(r'<div class="toast">.*?<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form[1]))
+    assert visitor.post(form[0], fields).status_code == 303
+
+
+@names(("name", "value", "column", "after"), [
+    ("status", "closed", "status", "closed"), ("status", "waiting", "status", "waiting"),
+    ("owner", "me", "owner_id", "nora"), ("owner", "Milo Test", "owner_id", "milo"),
+    ("importance", "90", "importance", 90), ("subject", "The pump", "subject", "The pump"),
+])  # fmt: skip
+def test_a_property_is_saved_by_itself_and_undone(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], name: str, value: str, column: str, after: Any
+) -> None:
+    before = stored(nora, ticket)
+    seen = {"was_status_id": "0", "was_reopen_date": "0", "was_owner_id": "0", "was_importance": "50",
+            "was_subject": "Pump"}  # fmt: skip
+    answer = signed_in.send(f"{ticket['page']}/set", {"name": name, "value": value, **seen}, page=ticket["page"])
+    assert (answer.status_code, place(answer)) == (303, ticket["page"]), text_of(answer.text)
+    expected = (1 if after == "nora" else nora.ids[after]) if after in ("nora", "milo") else after
+    assert stored(nora, ticket)[column] == expected
+    undo(signed_in, ticket["page"])
+    assert stored(nora, ticket)[column] == before[column]
+
+
+def test_who_is_slower_sees_both_values_and_chooses(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    nora.update("ticket", ticket["id"], subject="Theirs").ok()
+    form = {"name": "subject", "value": "Mine", "was_subject": "Pump"}
+    answer = signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
+    told = text_of(answer.text)
+    assert answer.status_code == 409 and "Theirs" in told and "Mine" in told
+    assert stored(nora, ticket)["subject"] == "Theirs", "nothing is written before somebody chose"
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', answer.text))
+    assert signed_in.post(f"{ticket['page']}/set", fields).status_code == 303
+    assert stored(nora, ticket)["subject"] == "Mine"
+
+
+@names(("fields", "told"), [
+    ({"name": "nosuch", "value": "1"}, "no such property"), ({"name": "status", "value": "gone"}, "Choose open"),
+    ({"name": "status", "value": "waiting", "reopen_at": "yesterday 9am"}, "has passed"),
+    ({"name": "status", "value": "waiting", "reopen_at": "mon 25pm"}, "mon 25pm"),
+    ({"name": "importance", "value": "900"}, "importance"), ({"name": "owner", "value": "Nobody Known"}, "exactly"),
+])  # fmt: skip
+def test_a_value_that_cannot_be_is_refused_with_the_reason(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str
+) -> None:
+    before = stored(nora, ticket)
+    seen = {"was_status_id": "0", "was_reopen_date": "0", "was_importance": "50", "was_owner_id": "0"}
+    answer = signed_in.send(f"{ticket['page']}/set", {**seen, **fields}, page=ticket["page"])
+    assert answer.status_code in (400, 422) and told in text_of(answer.text), text_of(answer.text)[:400]
+    assert stored(nora, ticket) == before
+
+
+def test_requesters_and_watchers_come_and_go(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    page = ticket["page"]
+    signed_in.send(f"{page}/requester", {"email": "bo@kite.example"}, page=page)
+    assert "bo@kite.example" in stored(nora, ticket)["requester_emails"]
+    undo(signed_in, page)
+    assert "bo@kite.example" not in stored(nora, ticket)["requester_emails"]
+    signed_in.send(f"{page}/watch", {"on": "1"}, page=page)
+    assert "1" in stored(nora, ticket)["watchers"] and "Stop watching" in signed_in.get(page).text
+    signed_in.send(f"{page}/watch", {"on": "0"}, page=page)
+    assert not stored(nora, ticket)["watchers"]
+
+
+def test_spam_deleted_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    page = ticket["page"]
+    signed_in.send(f"{page}/spam", {"is": "1"}, page=page)
+    assert (stored(nora, ticket)["status"], stored(nora, ticket)["spam_training"]) == ("deleted", "S")
+    assert "This ticket is deleted" in signed_in.get(page).text
+    signed_in.send(f"{page}/spam", {"is": "0"}, page=page)
+    assert (stored(nora, ticket)["status"], stored(nora, ticket)["spam_training"]) == ("open", "N")
+
+
+def test_a_message_is_split_off(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    nora.reply(message_id=ticket["message"], content="And this?", dont_send=1).ok()
+    answer = signed_in.send(f"{ticket['page']}/split", {"message": str(ticket["message"])}, page=ticket["page"])
+    assert place(answer) != ticket["page"] and "It leaks." in signed_in.get(place(answer)).text
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def answer_to(ticket: dict[str, Any], **more: str) -> dict[str, str]:
+    return {"kind": "reply", "message": str(ticket["message"]), "content": "It is on its way.", "to": "ana@kite.example",
+            "status": "1", "do": "send", **more}  # fmt: skip
+
+
+def test_an_answer_waits_to_be_taken_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    page, before = ticket["page"], stored(nora, ticket)
+    answer = signed_in.send(f"{page}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=page)
+    assert answer.status_code == 303, text_of(answer.text)
+    assert (stored(nora, ticket)["status"], stored(nora, ticket)["owner_id"]) == ("closed", nora.ids["milo"])
+    [draft] = nora.search("draft", f"ticket.id:{ticket['id']} is.queued:yes").ok()["results"]
+    undo(signed_in, page)
+    assert nora.search("draft", f"id:{draft['id']} is.queued:no").ok()["total"] == 1
+    now = stored(nora, ticket)
+    assert (now["status"], now["owner_id"]) == (before["status"], before["owner_id"])
+    assert "It is on its way." in signed_in.get(page).text, "the words are in the form again"
+
+
+def test_mail_for_later_is_held_back_when_the_customer_is_first(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    page = ticket["page"]
+    for until_answered, is_queued in (("1", 0), ("", 1)):
+        fields = answer_to(ticket, send_at="tomorrow 9am", until_answered=until_answered)
+        assert signed_in.send(f"{page}/answer", fields, page=page).status_code == 303
+        draft = nora.search("draft", f"ticket.id:{ticket['id']} sort:-id").ok()["results"][0]["id"]
+        nora.create("message", ticket_id=ticket["id"], sender="ana@kite.example", headers="From: ana@kite.example",
+                    content="Solved!").ok()  # fmt: skip
+        assert nora.search("draft", f"id:{draft} is.queued:{'yes' if is_queued else 'no'}").ok()["total"] == 1
+    told = nora.search("activity_log", f"activity:ticket.message.held target.ticket:(id:{ticket['id']})").ok()
+    assert told["total"] == 1
+
+
+def test_two_tabs_never_overwrite_each_other(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    path = f"{ticket['page']}/draft"
+    token = {"_xsrf": signed_in.token(ticket["page"])}
+    first = signed_in.post(path, answer_to(ticket, content="One") | token).json()
+    known = {"draft": str(first["draft"]), "revision": first["revision"]}
+    second = signed_in.post(path, answer_to(ticket, content="Two", **known) | token).json()
+    assert second["draft"] == first["draft"] and second["revision"] != first["revision"]
+    late = signed_in.post(path, answer_to(ticket, content="Three", **known) | token).json()
+    assert "another tab" in late["conflict"]
+    assert nora.record("draft", first["draft"], "content").ok()["content"] == "Two"
+    shown = signed_in.get(ticket["page"]).text
+    assert "Two" in shown and "Three" not in shown
+    nora.update("ticket", ticket["id"], owner_id=nora.ids["milo"], status="closed").ok()
+    assert "Two" in signed_in.get(ticket["page"]).text, "whatever becomes of the ticket"
+
+
+@names(("fields", "told"), [
+    ({"content": ""}, "content"), ({"to": "nobody at all"}, "to"), ({"send_at": "yesterday"}, "has passed"),
+    ({"content": "x", "cc": "a@b.example\nBcc: c@d.example"}, "one line"),
+])  # fmt: skip
+def test_a_refused_answer_keeps_its_words(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str
+) -> None:
+    form = answer_to(ticket, subject="Words of mine") | fields
+    answer = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
+    assert answer.status_code == 422 and told in text_of(answer.text).lower() + text_of(answer.text)
+    assert form["content"] in answer.text
+    assert stored(nora, ticket)["num_messages"] == 1
+
+
+def test_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    visitor.sign_in("olga@desk.example")
+    page = visitor.get(ticket["page"])
+    assert page.status_code == 200 and f'action="{ticket["page"]}/answer"' not in page.text
+    token = {"_xsrf": visitor.token("/account")}
+    before = stored(nora, ticket)
+    for path, fields in (
+        ("set", {"name": "status", "value": "closed", "was_status_id": "0", "was_reopen_date": "0"}),
+        ("answer", answer_to(ticket)), ("requester", {"email": "x@y.example"}), ("spam", {"is": "1"}),
+        ("split", {"message": str(ticket["message"])}), ("restore", {"status_id": "2"}), ("watch", {"on": "1"}),
+    ):  # fmt: skip
+        answer = visitor.post(f"{ticket['page']}/{path}", fields | token)
+        assert answer.status_code in (403, 422), (path, answer.status_code)
+    assert stored(nora, ticket) == before
+
+
+@names("part", ["", "/merge", "/live", "/set", "/answer", "/draft", "/presence", "/note", "/take-back"])
+def test_what_one_may_not_read_is_not_there(visitor: Visitor, nora: Api, part: str) -> None:
+    hidden = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
+    visitor.sign_in("milo@desk.example")
+    path = f"/tickets/{hidden['mask']}{part}"
+    is_form = part not in ("", "/merge", "/live")
+    answer = visitor.post(path, {"_xsrf": visitor.token("/account")}) if is_form else visitor.get(path)
+    assert answer.status_code == 403 and "Salaries" not in answer.text
