@@ -186,7 +186,7 @@ def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visit
     head = "From: ana@kite.example\r\n"
     made = [
         nora.create("message", ticket_id=ticket["id"], sender="ana@kite.example", headers=head, created=1000 + number,
-                    content=f"Number {number}. " + "x" * (21_000 if number == 21 else 0)).ok()["id"]
+                    content=f"Number {number}. " + "y" * (21_000 if number == 21 else 0)).ok()["id"]
         for number in range(22)
     ]  # fmt: skip
     page = f"/tickets/{ticket['mask']}"
