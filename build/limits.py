@@ -361,6 +361,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("imports.reading.MAX_FILE_BYTES", "bytes", "file"),
         ("imports.reading.MAX_ROWS", "", "rows of a file, without the names of its columns"),
         ("imports.reading.MAX_COLUMNS", "", "columns of a file"),
+        ("imports.background.MAX_AT_ONCE", "", "rows that a request works on; on more, the scheduler"),
         ("imports.uploads.MAX_UPLOADS", "", "files of one worker that wait to be imported; the oldest go first"),
         ("imports.uploads.MAX_NAME_CHARS", "characters", "name of a file that are kept"),
         ("imports.cells.MAX_LABELS", "", "records of a type whose names are compared; of more, names are searched"),

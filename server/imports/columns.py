@@ -18,6 +18,7 @@ from server.translation import Words, shown
 
 ID = "id"  # a column that tells which record is meant; it is written to nothing
 _BY_OTHER_WAYS = (CustomValues, Fieldsets, Image, References)
+_SECRETS = ("password", "secret")  # which stand in no table, and take long to hash
 _CUSTOM_KEYS = ("S", "N")  # kinds of custom fields that numbers of customers and the like are kept in
 _NO_LETTER = re.compile(r"[\W_]+")
 
@@ -51,7 +52,7 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
     customs = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
     found = {ID: CsvTarget(ID, is_key=True)}
     for name, field in record_type.fields.items():
-        if not field.immutable and not isinstance(field, _BY_OTHER_WAYS) and "<" not in name and name != ID:
+        if not field.immutable and not isinstance(field, _BY_OTHER_WAYS) and not name.endswith(_SECRETS) and name != ID:
             found[name] = CsvTarget(name, field, None, _called(registry, field), _is_key(record_type, field))
     for each in customs:
         name = f"custom_{each.id}"

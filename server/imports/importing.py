@@ -4,7 +4,7 @@ wrong with which, and then written all together or not at all. Each goes the way
 What takes long is done before: cells are read and names looked up on the caller's thread. A trial holds the one writer
 for a few rows at a time; the import itself for as long as its rows take."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from server.records.shared import custom
 from server.records.shared.tables import CUSTOM_VALUE
 from server.store.transaction import Transaction
 
+Progress = Callable[[int, int], None]  # rows done, all rows
 PORTION = 50  # rows of a trial in one transaction, for which other writes wait
 SHOWN = 5  # records that a trial answers
 MAX_MISTAKES = 100  # told of one file
@@ -80,33 +81,44 @@ class _RowRefused(Exception):
         self.row, self.error = row, error
 
 
-def attempt(ctx: Context, table: CsvTable, mapping: CsvMapping, expand: str = "_label") -> CsvResult:
+def attempt(
+    ctx: Context,
+    table: CsvTable,
+    mapping: CsvMapping,
+    expand: str = "_label",
+    told: Progress = lambda done, total: None,
+) -> CsvResult:
     """What an import would do, row by row. Nothing is kept.
 
-    expand: what the records that it answers are shown with. Rows are tried in portions: that two rows far apart clash
-    with each other, the import itself tells. Raises Forbidden, NotFound, NotOffered; Invalid for a mapping that does
-    not fit."""
+    expand: what the records that it answers are shown with. told: is told how far it is. Rows are tried in portions:
+    that two rows far apart clash with each other, the import itself tells. Raises Forbidden, NotFound, NotOffered;
+    Invalid for a mapping that does not fit."""
     result = CsvResult()
     rows = prepared(ctx, table, mapping, result)
     writing = _Rows(replace(ctx, is_dry=True), mapping)
     for start in range(0, len(rows), PORTION):
+        told(start, len(rows))
         _try(writing, rows[start : start + PORTION], result, expand)
     result.mistakes.sort(key=lambda each: each.row)
     return result
 
 
-def run(ctx: Context, upload: CsvUpload, table: CsvTable, mapping: CsvMapping) -> CsvResult:
+def run(
+    ctx: Context, upload: CsvUpload, table: CsvTable, mapping: CsvMapping, told: Progress = lambda done, total: None,
+    finish: Callable[[Transaction, CsvResult], None] | None = None,
+) -> CsvResult:  # fmt: skip
     """Import a file, once: all rows in one transaction, or none when the result has mistakes.
 
-    Raises Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a mapping
-    that does not fit."""
+    told: is told how far it is. finish: notes the result in the same transaction; without it the file goes. Raises
+    Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a mapping that
+    does not fit."""
     result = CsvResult()
     rows = prepared(ctx, table, mapping, result)
     if result.mistakes:
         return result
     writing = _Rows(ctx, mapping)
     try:
-        return ctx.service.store.write(lambda tx: _import(tx, writing, rows, upload))
+        return ctx.service.store.write(lambda tx: _import(tx, writing, rows, upload, told, finish))
     except _RowRefused as refused:
         result.add(refused.row, refused.error)
         return result
@@ -254,21 +266,29 @@ def _join(result: CsvResult, other: CsvResult) -> None:
     result.shown += other.shown
 
 
-def _import(tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload) -> CsvResult:
-    if not uploads.drop(tx, upload.code):
+def _import(
+    tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload, told: Progress,
+    finish: Callable[[Transaction, CsvResult], None] | None,
+) -> CsvResult:  # fmt: skip
+    if not uploads.take(tx, upload.code):
         raise NotFound("this file was imported already, or is kept no more")
     result = CsvResult()
-    for row in rows:
+    for place, row in enumerate(rows):
+        told(place, len(rows))
         try:
             _count(result, writing.write(tx, row)[1])
         except HelpdeskError as error:
             raise _RowRefused(row.number, error) from error
-    variables = {"file": upload.name, "what": told(writing.type, result)}
+    variables = {"file": upload.name, "what": summary(writing.type, result)}
     RecordWriter(writing.ctx, tx).log("data.imported", APP, 0, variables)
+    if finish is not None:
+        finish(tx, result)
+    else:
+        uploads.drop(tx, upload.code)
     return result
 
 
-def told(record_type: RecordType, result: CsvResult) -> str:
+def summary(record_type: RecordType, result: CsvResult) -> str:
     """What an import did, for the activity log."""
     return f"{record_type.label_names[1].lower()}, {result.created} created, {result.updated} updated"
 

@@ -29,23 +29,26 @@ CSV_UPLOAD = Table(
         Column("name", "TEXT"),
         Column("content", "BLOB", b""),
         Column("created_at"),
+        Column("task", "TEXT"),
     ],
     [
         Index(("created_at",), "those that are too old"),
         Index(("worker_id",), "those of a worker"),
         Index(("code",), "the one of an address"),
     ],
-)
+)  # task: JSON, see background.py; content is empty once the file is imported
 
 
 @dataclass(frozen=True, slots=True)
 class CsvUpload:
-    """uri: of the type that its rows become. name: of the file."""
+    """uri: of the type that its rows become. name: of the file. task: what is done with it, "" for nothing yet."""
 
     code: str
+    worker_id: int
     uri: str
     name: str
     content: bytes
+    task: str
 
     def table(self) -> CsvTable:
         """What stands in it; it could be read when it was kept."""
@@ -73,16 +76,47 @@ def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
 
 def of(ctx: Context, uri: str, code: str) -> CsvUpload:
     """A file of the caller. Raises NotFound when it is somebody else's, for another type, imported or too old."""
-    row = ctx.service.store.read(lambda tx: tx.first(CSV_UPLOAD, code=code, worker_id=ctx.actor.worker_id, uri=uri))
-    at = CSV_UPLOAD.position
-    if row is None or row[at["created_at"]] <= ctx.now - KEPT_SECONDS:
+    owner = {"worker_id": ctx.actor.worker_id, "uri": uri}
+    found = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
+    if found is None:
         raise NotFound("this file is kept no more; upload it again")
-    return CsvUpload(code, uri, row[at["name"]], bytes(row[at["content"]]))
+    return found
 
 
-def drop(tx: Transaction, code: str) -> bool:
-    """Forget a file; False when it is gone already."""
-    return bool(tx.delete(CSV_UPLOAD, code=code))
+def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> CsvUpload | None:
+    """The file with this code and these values; None when there is none, or it is older."""
+    kept = tx.first(CSV_UPLOAD, code=code, **equals)
+    if kept is None:
+        return None
+    values = dict(zip(CSV_UPLOAD.names, kept, strict=True))
+    if values["created_at"] <= created_after:
+        return None
+    return CsvUpload(code, values["worker_id"], values["uri"], values["name"], bytes(values["content"]), values["task"])
+
+
+def take(tx: Transaction, code: str) -> bool:
+    """Take the content of a file that is imported; False when somebody did before."""
+    found = row(tx, code)
+    if found is None or not found.content:
+        return False
+    tx.update(CSV_UPLOAD, _id(tx, code), {"content": b""})
+    return True
+
+
+def keep_task(tx: Transaction, code: str, task: str) -> None:
+    """Note what is done with a file, if it is still kept."""
+    if id := _id(tx, code):
+        tx.update(CSV_UPLOAD, id, {"task": task})
+
+
+def drop(tx: Transaction, code: str) -> None:
+    """Forget a file."""
+    tx.delete(CSV_UPLOAD, code=code)
+
+
+def _id(tx: Transaction, code: str) -> int:
+    found = tx.first(CSV_UPLOAD, code=code)
+    return int(found[0]) if found is not None else 0
 
 
 @periodic("old files to be imported", deletes=True)

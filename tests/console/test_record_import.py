@@ -5,9 +5,10 @@ import re
 import pytest
 import requests
 
+from server.imports.background import MAX_AT_ONCE
 from tests.console.conftest import HOSTILE, proven
 from tests.console.test_record_form import FormReader
-from tests.console.visitor import Visitor, place, text_of
+from tests.console.visitor import Visitor, loaded, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api
 
@@ -37,12 +38,12 @@ def test_a_file_is_uploaded_mapped_checked_and_imported(signed_in: Visitor, nora
     assert "1 row · separated by semicolons · UTF-8" in text_of(page) and "Zürich" in page
     form = {"c0": "name", "c1": "city", "c2": "website", "key": ""}
     checked = signed_in.send(path, {**form, "do": "try"})
-    assert checked.status_code == 200 and "1 record would be created, 0 updated." in text_of(checked.text)
+    assert checked.status_code == 200 and "1 record would be created." in text_of(checked.text)
     assert chosen(checked.text)["c1"] == "city" and "Import 1 row" in text_of(checked.text)
     assert nora.found("org", 'name:"Kite Ltd"') == []
     done = signed_in.send(path, {**form, "do": "import"})
     assert place(done) == "/search/org"
-    assert "1 record is created, 0 updated." in text_of(signed_in.get("/search/org").text)
+    assert "1 record is created." in text_of(signed_in.get("/search/org").text)
     (id,) = nora.found("org", 'name:"Kite Ltd"')
     assert nora.record("org", id)["city"] == "Zürich"
     assert signed_in.get(path).status_code == 404
@@ -59,11 +60,29 @@ def test_a_seventh_row_that_is_wrong_leaves_nothing(signed_in: Visitor, nora: Ap
     assert nora.found("org", "name:Seven*") == []
 
 
+def test_a_large_file_is_worked_on_while_a_page_tells_how_far_it_is(signed_in: Visitor, nora: Api) -> None:
+    rows = MAX_AT_ONCE + 1
+    path = place(uploaded(signed_in, "name\n" + "\n".join(f"Large {number}" for number in range(rows))))
+    form = {"c0": "name", "key": ""}
+    assert signed_in.send(path, {**form, "c0": "nope", "do": "try"}).status_code == 422
+    assert place(signed_in.send(path, {**form, "do": "try"})) == path
+    checked = loaded(signed_in, path, "Import 501 rows")
+    assert "501 records would be created." in checked and nora.found("org", "name:Large*") == []
+    assert place(signed_in.send(path, {**form, "do": "import"})) == path
+    done = loaded(signed_in, path, "Show the list")
+    assert "501 records are created." in done and 'http-equiv="refresh"' not in done
+    assert "Refresh" not in signed_in.get(path).headers
+    assert nora.search("org", "name:Large*").ok()["total"] == rows
+    token = {"_xsrf": signed_in.token(ORGS)}
+    assert place(signed_in.post(path, {**token, **form, "do": "import"})) == path  # nothing twice
+    assert nora.search("org", "name:Large*").ok()["total"] == rows
+
+
 def test_records_are_updated_by_a_key(signed_in: Visitor, nora: Api) -> None:
     id = nora.create("org", name="Keyed").ok()["id"]
     path = place(uploaded(signed_in, "name\tcity\nkeyed\tChur\nKeyed too\tBern\n"))
     signed_in.send(path, {"c0": "name", "c1": "city", "key": "name", "do": "import"})
-    assert "1 record is created, 1 updated." in text_of(signed_in.get("/search/org").text)
+    assert "1 record is created. 1 record is updated." in text_of(signed_in.get("/search/org").text)
     assert nora.record("org", id)["city"] == "Chur"
 
 

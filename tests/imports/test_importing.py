@@ -250,6 +250,13 @@ def test_columns_are_guessed_by_names_labels_and_custom_fields(desk: Desk, nora:
     assert guessed == ("first_name", "last_name", "email", "org_id", field, "dob", "", "")
 
 
+def test_secrets_and_what_the_service_keeps_are_no_targets(nora: Context) -> None:
+    found = columns.targets(nora, "worker")
+    assert "email" in found and not {"password", "image", "custom_<id>", "custom"} & set(found)
+    with pytest.raises(Invalid):
+        tried(nora, "worker", "Bo;hush", "first_name", "password")
+
+
 def test_files_are_kept_for_a_day_and_a_few_of_each_worker(desk: Desk, nora: Context) -> None:
     code = uploads.keep(nora, "org", "a.csv", b"name\nx\n")
     with pytest.raises(NotFound):

@@ -1,13 +1,13 @@
 """CSV files that become records of any type, for who may create them: a file is uploaded, its columns are mapped and
 tried, then all of it is imported or nothing. Source: ours; the rights are those of the operations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from console import controls, ui, worklist_columns
 from console.forms import Form, sentence
-from console.page_response import PageResponse, see
+from console.page_response import INVALID, PageResponse, again, see
 from console.pages.jump import place_of
 from console.rendering import render
 from console.routes import SMALL_FORM_BYTES, page
@@ -17,7 +17,8 @@ from console.worklist_columns import ListColumn
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.fields import Id
-from server.imports import columns, importing, reading, uploads
+from server.imports import background, columns, importing, reading, uploads
+from server.imports.background import CsvTask
 from server.imports.columns import ID, CsvMapping, CsvTarget
 from server.imports.importing import CsvResult, RowMistake
 from server.imports.reading import CsvTable
@@ -25,6 +26,7 @@ from server.imports.uploads import CsvUpload
 from server.records.base import RecordType
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
 
+AGAIN_SECONDS = 2  # after which a page that tells how far it is loads itself again
 SAMPLES = 3  # values of a column that tell what it is
 SAMPLE_CHARS = 60  # of each
 SEPARATORS = {",": N_("commas"), ";": N_("semicolons"), "\t": N_("tabs")}
@@ -69,6 +71,9 @@ def show_columns(visit: Visit) -> PageResponse:
     if (proof := _proof(visit, record_type)) is not None:
         return proof
     kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    task = background.task_of(kept)
+    if task is not None:
+        return _task(visit, record_type, kept, task)
     table, found = kept.table(), columns.targets(visit.ctx, record_type.uri)
     guessed = columns.guess(table.names, found, _labels(found))
     values = {f"c{place}": name for place, name in enumerate(guessed)}
@@ -82,24 +87,45 @@ def run(visit: Visit) -> PageResponse:
     if (proof := _proof(visit, record_type)) is not None:
         return proof
     kept = uploads.of(visit.ctx, record_type.uri, visit.arguments["code"])
+    if not kept.content:  # it is imported
+        return see(visit.path)
     table = kept.table()
     form = Form.sent(visit.form, (*(f"c{place}" for place in range(len(table.names))), "key"))
-    names = tuple(form.get(f"c{place}") for place in range(len(table.names)))
+    names = _names(table, form)
     mapping = CsvMapping(record_type.uri, names, form.get("key"))
     is_trial = visit.form.text("do", "try") != "import"
     try:
+        expand = _expand(visit, record_type, names)
+        if len(table.rows) > background.MAX_AT_ONCE:
+            background.start(visit.ctx, kept, mapping, expand, is_trial=is_trial)
+            return see(visit.path)
         if is_trial:
-            result = importing.attempt(visit.ctx, table, mapping, _expand(visit, record_type, names))
+            result = importing.attempt(visit.ctx, table, mapping, expand)
         else:
             result = importing.run(visit.ctx, kept, table, mapping)
     except HelpdeskError as error:
         return _columns(visit, record_type, kept, table, form.refuse(error))
-    if result.mistakes:
-        form.status = 422
     if is_trial or result.mistakes:
+        form.status = INVALID if result.mistakes else form.status
         return _columns(visit, record_type, kept, table, form, result, is_trial)
     visit.tell(_done(result))
     return see(f"/search/{record_type.uri}" if record_type.offers("search") else "/")
+
+
+def _task(visit: Visit, record_type: RecordType, kept: CsvUpload, task: CsvTask) -> PageResponse:
+    """How far the scheduler is with a large file, or what came of it."""
+    if task.is_running or not kept.content:
+        done, total = background.progress(visit.ctx, kept.code)
+        says = _done(task.result) if task.result is not None else ""
+        drawn = render(
+            visit, "record_import_progress.html", title=_title(record_type), kept=kept, task=task, done=done, says=says,
+            total=total, has_list=record_type.offers("search"),
+        )  # fmt: skip
+        return again(drawn, AGAIN_SECONDS) if task.is_running else drawn
+    form = Form({f"c{place}": name for place, name in enumerate(task.mapping.names)} | {"key": task.mapping.key})
+    if task.problem:
+        form.fail("", sentence(task.problem))
+    return _columns(visit, record_type, kept, kept.table(), form, task.result, task.is_trial)
 
 
 def _type(visit: Visit) -> RecordType:
@@ -135,7 +161,7 @@ def _columns(
     """The columns of a file, and what an import did or would do."""
     found = columns.targets(visit.ctx, record_type.uri)
     labels = _labels(found)
-    shown_columns = _shown(visit, record_type, form, found) if result is not None else []
+    shown_columns = _list_columns(visit, record_type, _names(table, form)) if result is not None else []
     return render(
         visit, "record_import_columns.html", form.status, form=form, title=_title(record_type), path=visit.path,
         base=_base(record_type), kept=kept, table=table, result=result, is_trial=is_trial, columns=_file_columns(table),
@@ -184,20 +210,27 @@ def _file_columns(table: CsvTable) -> list[FileColumn]:
     return found
 
 
+def _names(table: CsvTable, form: Form) -> tuple[str, ...]:
+    """For each column of the file what the form writes it to."""
+    return tuple(form.get(f"c{place}") for place in range(len(table.names)))
+
+
 def _where(table: CsvTable, form: Form, mistake: RowMistake) -> str:
     """The column of a mistake; "" for one of the whole row."""
     names = [name for place, name in enumerate(table.names) if form.get(f"c{place}") == mistake.target]
     return names[0] if mistake.target and names else ""
 
 
-def _done(result: CsvResult, is_trial: bool = False) -> Words:
+def _done(result: CsvResult, is_trial: bool = False) -> str:
+    """What an import did, or would do."""
+    new, changed = result.created, result.updated
     if is_trial:
-        new = ngettext("{count} record would be created", "{count} records would be created", result.created)
-        changed = ngettext("{count} updated", "{count} updated", result.updated)
+        created = ngettext("{count} record would be created.", "{count} records would be created.", new)
+        updated = ngettext("{count} record would be updated.", "{count} records would be updated.", changed)
     else:
-        new = ngettext("{count} record is created", "{count} records are created", result.created)
-        changed = ngettext("{count} updated", "{count} updated", result.updated)
-    return _("{created}, {updated}.", created=new, updated=changed)
+        created = ngettext("{count} record is created.", "{count} records are created.", new)
+        updated = ngettext("{count} record is updated.", "{count} records are updated.", changed)
+    return " ".join(told for count, told in ((new, created), (changed, updated)) if count)
 
 
 def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
@@ -207,16 +240,12 @@ def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
 # -- the records as they would be written ------------------------------------------------------------------------------
 
 
-def _shown(visit: Visit, record_type: RecordType, form: Form, found: Mapping[str, CsvTarget]) -> list[ListColumn]:
-    """The label, and what the columns of the file are written to as far as lists show it."""
-    names = tuple(name for field, name in form.values.items() if field != "key")
-    return _list_columns(visit, record_type, names)
-
-
-def _list_columns(visit: Visit, record_type: RecordType, names: tuple[str, ...]) -> list[ListColumn]:
+def _list_columns(visit: Visit, record_type: RecordType, names: Iterable[str]) -> list[ListColumn]:
+    """What the columns of the file are written to, as far as lists show it; the label first unless it is among them."""
     known = worklist_columns.available(visit.ctx, record_type, ())
-    keys = [_key(record_type, name) for name in names if name]
-    return [known["_label"], *(known[key] for key in dict.fromkeys(keys) if key in known)]
+    keys = dict.fromkeys(_key(record_type, name) for name in names if name)
+    first = [] if record_type.label_column in keys else [known["_label"]]
+    return [*first, *(known[key] for key in keys if key in known)]
 
 
 def _key(record_type: RecordType, name: str) -> str:

@@ -111,7 +111,7 @@ def _tickets(visit: Visit, found: Sheet) -> RelatedTickets | None:
     if found.type.uri not in TICKETS_OF:
         return None
     q = TICKETS_OF[found.type.uri].format(found.id)
-    asked = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label")
+    asked = SearchRequest(f"{q} sort:-updated", MAX_TICKETS, expand="_label,group_")
     answer = records.search(visit.ctx, TICKET, asked)
     return RelatedTickets(answer["results"], answer["total"], f"/search/{TICKET}?{urlencode({'q': q})}")
 

@@ -1,0 +1,117 @@
+"""Large files, whose rows the scheduler tries or imports while a page tells how far it is. Source: ours."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from server import times
+from server.access import actor as actors
+from server.context import Context, Service
+from server.desk import records
+from server.errors import Conflict, Forbidden, HelpdeskError, Unavailable
+from server.imports import columns, importing, uploads
+from server.imports.columns import CsvMapping
+from server.imports.importing import CsvResult, RowMistake
+from server.imports.uploads import CsvUpload
+from server.jobs.queue import JobQueue, job
+from server.store.store_local import StoreLocal
+from server.store.transaction import Transaction
+
+KIND = "csv.import"
+MAX_AT_ONCE = 500  # rows that a request tries or imports itself
+PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # by code: rows done, and all rows
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTask:
+    """What is done with a file. expand: what the records of a trial are shown with. result: None until it is done.
+    problem: why it could not be done, "" for none."""
+
+    mapping: CsvMapping
+    is_trial: bool
+    expand: str
+    result: CsvResult | None = None
+    problem: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        return self.result is None and not self.problem
+
+
+def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, is_trial: bool) -> None:
+    """Let the scheduler try or import the rows of a file. Raises Conflict while it does so already; Forbidden,
+    NotFound, NotOffered, and Invalid for a mapping that does not fit."""
+    records.require(ctx, mapping.uri, "create")
+    columns.require(mapping, columns.targets(ctx, mapping.uri), len(upload.table().names))
+    task = CsvTask(mapping, is_trial, expand)
+
+    def write(tx: Transaction) -> None:
+        kept = uploads.row(tx, upload.code)
+        present = task_of(kept)
+        if kept is None or not kept.content or (present is not None and present.is_running):
+            raise Conflict("this file is being worked on already")
+        uploads.keep_task(tx, upload.code, _text(task))
+        JobQueue.add(tx, KIND, ctx.now, {"code": upload.code}, f"{KIND}:{upload.code}", is_slow=True)
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(write)
+
+
+def task_of(upload: CsvUpload | None) -> CsvTask | None:
+    """What is done with a file; None for nothing yet."""
+    if upload is None or not upload.task:
+        return None
+    kept = json.loads(upload.task)
+    mapping = CsvMapping(kept["mapping"]["uri"], tuple(kept["mapping"]["names"]), kept["mapping"]["key"])
+    result = kept["result"]
+    if result is not None:
+        result = CsvResult(**result | {"mistakes": [RowMistake(**each) for each in result["mistakes"]]})
+    return CsvTask(mapping, kept["is_trial"], kept["expand"], result, kept["problem"])
+
+
+def progress(ctx: Context, code: str) -> tuple[int, int]:
+    """(rows done, all rows) of a file that is worked on; (0, 0) before that."""
+    return PROGRESS.made(ctx.service.store, dict).get(code, (0, 0))
+
+
+@job(KIND)
+def _work(service: Service, payload: dict[str, Any], now: int) -> None:
+    code = str(payload["code"])
+    upload = service.store.read(lambda tx: uploads.row(tx, code))
+    task = task_of(upload)
+    if upload is None or task is None or not task.is_running:  # it was done before the service stopped
+        return
+    told = PROGRESS.made(service.store, dict)
+    try:
+        done = _done(_context(service, upload, now), upload, task, lambda *counts: told.__setitem__(code, counts))
+    except Unavailable:
+        raise  # a later attempt may do it
+    except HelpdeskError as error:
+        done = replace(task, problem=error.message)
+    finally:
+        told.pop(code, None)
+    service.store.write(lambda tx: uploads.keep_task(tx, code, _text(done)))
+
+
+def _context(service: Service, upload: CsvUpload, now: int) -> Context:
+    """Whoever uploaded the file, with the rights that they have now. Raises Forbidden."""
+    actor = service.store.read(lambda tx: actors.worker(tx, upload.worker_id))
+    if actor is None:
+        raise Forbidden("who uploaded the file is no worker any more")
+    return Context(service, actor, now, times.zone(actor.timezone or "UTC"))
+
+
+def _done(ctx: Context, upload: CsvUpload, task: CsvTask, told: Callable[[int, int], None]) -> CsvTask:
+    table = upload.table()
+    if task.is_trial:
+        return replace(task, result=importing.attempt(ctx, table, task.mapping, task.expand, told))
+
+    def finish(tx: Transaction, result: CsvResult) -> None:
+        uploads.keep_task(tx, upload.code, _text(replace(task, result=result)))
+
+    return replace(task, result=importing.run(ctx, upload, table, task.mapping, told, finish))
+
+
+def _text(task: CsvTask) -> str:
+    return json.dumps(asdict(task), ensure_ascii=False)
