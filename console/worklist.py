@@ -13,6 +13,9 @@ from urllib.parse import urlencode
 
 from console import exports, lists, ui, worklist_columns
 from console.page_response import INVALID, PageResponse
+from console.query_help.chips import Chip
+from console.query_help.help import QueryHelp
+from console.query_help.mistakes import Mistake
 from console.rendering import render
 from console.routes import Access
 from console.ui import Option, Sample
@@ -117,7 +120,9 @@ class ListView:
         self.q = query.text("q", "")
         self.by = query.text("by", "")
         self.limit = query.integer("limit", ui.PAGE_ROWS, 1, PAGE_SIZES[-1])
+        self.help = QueryHelp(visit.ctx, self.type)
         self.wrong = ""
+        self.mistake: Mistake | None = None
         self.counted: list[dict[str, Any]] = []
         self.available = worklist_columns.available(visit.ctx, self.type, worklist.own, worklist.row)
         self.columns = self._chosen()
@@ -150,7 +155,9 @@ class ListView:
             if found["total"] and not found["results"] and page > 1:  # rows went away meanwhile: the last page
                 found = self._search(-(-found["total"] // self.limit), expand)
         except BadQuery as error:
-            self.wrong = error.message
+            # What was typed is looked at alone, or its place would be that in the search with the list's own.
+            self.mistake = self.help.mistake(self.q) if self.q else None
+            self.wrong = self.mistake.message if self.mistake is not None else error.message
             return {"results": [], "total": 0, "page": 1}
         self.counted = (found.get("subtotals") or {}).get(self.by, [])
         return found
@@ -185,6 +192,11 @@ class ListView:
     def cell(self, column: ListColumn, row: Row) -> str:
         """A value as HTML."""
         return column.cell(self.visit, row, self.more)
+
+    @cached_property
+    def chips(self) -> list[tuple[Chip, str]]:
+        """The terms of what was typed, and where the list leads without each."""
+        return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
 
     @property
     def orders(self) -> list[Option]:

@@ -210,3 +210,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
         match = difflib.get_close_matches(name.lower(), list(by_case), n=1, cutoff=0.6)
         match = [by_case[match[0]]] if match else []
     return f"; did you mean '{match[0]}'?" if match else ""
+
+
+_SUGGESTION = re.compile(r"; did you mean '([^']+)'\?\Z")
+
+
+def suggested(message: str) -> str:
+    """The name that `nearest` put at the end of a message, "" for none.
+
+    >>> suggested("'statsu' is not a filter" + nearest("statsu", ["status"]))
+    'status'
+    """
+    match = _SUGGESTION.search(message)
+    return match[1] if match else ""

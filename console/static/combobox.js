@@ -8,8 +8,9 @@ let made = 0;
 
 // find(text) answers [{label, note, ...}], for "" what there is; take(option) gets the one that was chosen, and changes
 // the line to what stands for it; isSettled() tells whether that is what stands there, so that nothing is looked for.
-// What comes late is not shown.
-function combobox(input, find, take, isSettled) {
+// What comes late is not shown. An answer with `isHelp` is help to write a text: nothing is told when there is none, Tab
+// takes an option too, and the first one is marked only if `takesFirst`.
+export function combobox(input, find, take, isSettled) {
   const list = document.createElement("ul");
   list.id = `options-${++made}`;
   list.className = "options";
@@ -28,6 +29,7 @@ function combobox(input, find, take, isSettled) {
   let options = [];
   let at = -1;
   let asked = 0;
+  let isHelp = false;
   let settled = input.value;
   isSettled ??= () => input.value === settled;
 
@@ -88,10 +90,11 @@ function combobox(input, find, take, isSettled) {
     }));
     if (found === null) tell(t("The server does not answer; type again in a moment."));
     else if (options.length) tell(t("{count} found.", { count: options.length }), false);
-    else tell(t("Nothing has that name."));
+    else tell(found.isHelp ? "" : t("Nothing has that name."));
     list.hidden = !options.length;
     set("aria-expanded", String(!list.hidden));
-    mark(text && options.length ? 0 : options.findIndex((each) => each.isNow));
+    isHelp = found?.isHelp;
+    mark((isHelp ? found.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
   }
 
   input.addEventListener("input", calmly(look, 120));
@@ -108,7 +111,7 @@ function combobox(input, find, take, isSettled) {
     if (event.key === "ArrowDown" && !isOpen) look();
     else if (event.key === "ArrowDown") mark(at < last ? at + 1 : 0);
     else if (event.key === "ArrowUp" && isOpen) mark(at > 0 ? at - 1 : last);
-    else if (event.key === "Enter" && isPlain(event) && isOpen && at >= 0) choose(at);
+    else if ((event.key === "Enter" || (isHelp && event.key === "Tab")) && isPlain(event) && isOpen && at >= 0) choose(at);
     else if (event.key === "Escape" && isOpen) close();
     else return;
     event.preventDefault();

@@ -18,13 +18,14 @@ function traces(element) {
 }
 
 // The children of what came take the place of those of the part; open details stay open. What is being typed stays, unless
-// it is settled: what came is then the answer to it.
+// it is settled: what came is then the answer to it. Other modules may change what comes, when "put" is told.
 export function put(part, fresh, isSettled = false) {
   const active = part.contains(document.activeElement) ? document.activeElement : null;
   const trace = active && traces(active);
   const typed = active?.matches("input:not([type=checkbox]):not([type=radio]), textarea") ? active : null;
   const caret = typed && typed.type !== "number" && typed.type !== "email" ? [typed.selectionStart, typed.selectionEnd] : null;
   const open = all("details[open]", part).map((each) => each.querySelector("summary")?.textContent);
+  part.dispatchEvent(new CustomEvent("put", { bubbles: true, detail: fresh }));
   for (const name of fresh.getAttributeNames()) part.setAttribute(name, fresh.getAttribute(name));
   part.replaceChildren(...fresh.childNodes);
   for (const each of all("details", part)) {

@@ -120,10 +120,11 @@ def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) 
 def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Condition:
     found = record_type.filter_named(term.field, scope)
     if found is None:
-        known = nearest(term.field, record_type.filter_names())
-        raise BadQuery(
-            f"'{term.field[:80]}' is not a filter of {record_type.uri}{known}",
-            position=term.position,
-            field=term.field,
-        )
+        raise unknown_filter(record_type, term.field, term.position)
     return found.condition(term, scope)
+
+
+def unknown_filter(record_type: "RecordType", name: str, position: int) -> BadQuery:
+    """The error for a name that is no filter of the type, with the nearest one."""
+    known = nearest(name, record_type.filter_names())
+    return BadQuery(f"'{name[:80]}' is not a filter of {record_type.uri}{known}", position=position, field=name)

@@ -37,7 +37,7 @@ def test_search_sort_and_back_change_the_list_alone(page: Page, nora: Api) -> No
     page.get_by_role("link", name=re.compile("^Task")).first.click()
     page.wait_for_url(re.compile("sort=-title"))
     expect(page.locator("tbody tr").first).to_contain_text("swapped 2")
-    search = page.get_by_label("Search", exact=True)
+    search = page.get_by_role("combobox", name="Search", exact=True)
     search.fill('title:"swapped 1"')
     search.press("Enter")
     expect(page.locator("tbody tr")).to_have_count(1)
@@ -79,7 +79,7 @@ def test_a_question_is_asked_before_what_cannot_be_undone(page: Page, nora: Api)
 
 def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nora: Api) -> None:
     opened(page, nora)
-    search = page.get_by_label("Search", exact=True)
+    search = page.get_by_role("combobox", name="Search", exact=True)
     search.fill("nope:1")
     search.press("Enter")
     expect(page.locator("#list [role=alert]")).to_contain_text("nope")
@@ -90,7 +90,7 @@ def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nor
 def test_a_server_that_does_not_answer_loses_nothing(chromium: Browser, signed_in: Visitor, nora: Api) -> None:
     with chromium.page(nora.url, cookies=signed_in.cookies, refused="net::ERR_FAILED") as page:
         opened(page, nora)
-        search = page.get_by_label("Search", exact=True)
+        search = page.get_by_role("combobox", name="Search", exact=True)
         search.fill("title:later")
         page.route("**/search/task*", lambda route: route.abort())
         search.press("Enter")

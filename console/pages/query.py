@@ -1,0 +1,47 @@
+"""What scripts ask while somebody types into the search of a list. Source: ours."""
+
+from dataclasses import asdict
+
+from console.page_response import PageResponse
+from console.pages.asides import answer
+from console.query_help.chips import Chip
+from console.query_help.help import QueryHelp
+from console.query_help.mistakes import Mistake
+from console.query_help.options import QueryOption
+from console.routes import page
+from console.visit import Visit
+from server.errors import NotOffered
+from server.search.parser import MAX_QUERY_CHARS
+from server.translation import _
+
+BASE = "/-/query"
+
+
+@page("GET", f"{BASE}/{{type}}")
+def help_while_typing(visit: Visit) -> PageResponse:
+    """For the text `q` with the caret behind `at` characters: {options: [{label, note, insert, start, end}],
+    takes_first, mistake: {message, start, end, instead} or null, chips: [{text, words, start, end, without}]}.
+
+    Positions count characters of `q` from 0. Of a text that is too long nothing is told but that. Raises NotFound,
+    NotOffered."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    if not record_type.operations["search"]:
+        raise NotOffered(_("{type} cannot be searched.", type=record_type.label_names[1]))
+    q = visit.query.text("q", "")
+    at = visit.query.integer("at", min(len(q), MAX_QUERY_CHARS), 0, MAX_QUERY_CHARS)
+    helping = QueryHelp(visit.ctx, record_type)
+    if len(q) > MAX_QUERY_CHARS:
+        return _answer([], False, helping.mistake(q), [])
+    typed = helping.typed(q, at)
+    offer = helping.offer(typed)
+    mistake = helping.mistake_while_typing(q, at, typed, offer.options)
+    return _answer(offer.options, offer.takes_first and bool(typed.text), mistake, helping.chips(q))
+
+
+def _answer(options: list[QueryOption], takes_first: bool, mistake: Mistake | None, chips: list[Chip]) -> PageResponse:
+    return answer({
+        "options": [asdict(each) for each in options],
+        "takes_first": takes_first,
+        "mistake": asdict(mistake) if mistake is not None else None,
+        "chips": [asdict(each) for each in chips],
+    })  # fmt: skip

@@ -1,0 +1,87 @@
+// The search of a list: what may come at the caret in a list below the line, what is wrong in the text, and its terms. It
+// searches nothing by itself, and a search with a mistake leaves the rows as they were.
+import { combobox } from "./combobox.js";
+import { all, enhance } from "./page.js";
+import { t } from "./say.js";
+
+function made(name, text, values = {}) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+  element.append(...[text].flat());
+  return element;
+}
+
+function leading(q) {
+  const to = new URL(location.href);
+  to.searchParams.delete("page");
+  if (q) to.searchParams.set("q", q);
+  else to.searchParams.delete("q");
+  return to.pathname + to.search;
+}
+
+function reason(q, { message, start, end, instead }) {
+  const parts = [message];
+  if (instead) parts.push(" ", made("a", t("Use “{name}”", { name: instead }), { href: leading(q.slice(0, start) + instead + q.slice(end)) }));
+  const copy = made("code", [q.slice(0, start), made("mark", q.slice(start, end)), q.slice(end)], { dir: "ltr" });
+  return made("p", [...parts, made("br", []), copy], { class: "wrong", id: "q-error", role: "status" });
+}
+
+function chip({ words, without }) {
+  const cross = made("span", "×", { "aria-hidden": "true" });
+  return made("li", made("a", [`${words} `, cross], { href: leading(without), "aria-label": t("Remove {term}", { term: words }) }));
+}
+
+enhance((root) => {
+  for (const input of all("[data-query]", root)) {
+    const part = input.closest("[data-part]");
+    const [told, chips] = ["[data-told]", "[data-chips]"].map((name) => part.querySelector(name));
+    let before = "";
+
+    function show(q, answer) {
+      const mistake = answer.mistake;
+      chips.replaceChildren(...answer.chips.map(chip));
+      chips.hidden = !answer.chips.length;
+      part.querySelector("[data-rows]").classList.toggle("stale", Boolean(mistake));
+      const now = JSON.stringify([mistake, mistake && q]);
+      if (now === before) return; // or it would be read aloud once more
+      before = now;
+      told.replaceChildren(...(mistake ? [reason(q, mistake)] : []));
+      for (const [name, value] of [["aria-invalid", "true"], ["aria-describedby", "q-error"]]) {
+        if (mistake) input.setAttribute(name, value);
+        else input.removeAttribute(name);
+      }
+    }
+
+    async function find() {
+      const q = input.value;
+      // Characters, not the halves of those that JavaScript stores as two.
+      const at = [...q.slice(0, input.selectionStart)].length;
+      const answer = await fetch(`${input.dataset.query}?${new URLSearchParams({ q, at })}`).then((each) => each.ok ? each.json() : null, () => null);
+      if (!answer || input.value !== q) return answer && [];
+      const place = (count) => [...q].slice(0, count).join("").length;
+      for (const each of [answer.mistake, ...answer.options, ...answer.chips]) {
+        if (each) Object.assign(each, { start: place(each.start), end: place(each.end), q });
+      }
+      show(q, answer);
+      return Object.assign(answer.options, { isHelp: true, takesFirst: answer.takes_first });
+    }
+
+    function take({ q, insert, start, end }) {
+      if (input.value !== q) return look(); // it was about what stood there before
+      const goesOn = /[:(]$/.test(insert);
+      const text = goesOn || /^[ ,)\]]/.test(q.slice(end)) ? insert : `${insert} `;
+      input.setRangeText(text, start, end, "end");
+      if (goesOn) look();
+    }
+
+    input.parentElement.classList.add("chooser");
+    const look = combobox(input, find, take, () => false);
+  }
+});
+
+addEventListener("put", (event) => {
+  const [now, next] = [event.target, event.detail].map((each) => each.querySelector("[data-rows]"));
+  if (!now || !next || !event.detail.querySelector("[data-query][aria-invalid]")) return;
+  now.classList.add("stale");
+  next.replaceWith(now);
+});

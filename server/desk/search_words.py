@@ -1,0 +1,67 @@
+"""What helps to write a search: whether one can be understood, and records by their names. Nothing is counted, and
+nothing is looked at beyond a fixed number of steps. Source: ours."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from server.context import Context
+from server.desk import records
+from server.desk.dictionary import Dictionaries
+from server.errors import HelpdeskError
+from server.records.base import RecordType
+from server.search.compile import SearchScope
+from server.search.parser import parse
+from server.search.select import search as compile_search
+from server.store.transaction import Transaction
+
+LOOKUP_STEPS = 400_000  # of SQLite for the names of one keystroke: some hundredths of a second
+MAX_NAME_WORDS = 6
+Result = TypeVar("Result")
+
+
+def within(ctx: Context, work: Callable[[SearchScope], Result]) -> Result:
+    """Run `work` in one snapshot with the scope that a search of the caller is compiled in."""
+    return records.reading(ctx, lambda tx: work(_scope(ctx, tx, "")))
+
+
+def check(ctx: Context, record_type: RecordType, q: str) -> None:
+    """Read a search as it would be run, without running it. Raises BadQuery as that would."""
+    parsed = parse(q)
+    records.reading(ctx, lambda tx: compile_search(record_type, parsed, records.search_scope(ctx, tx, parsed)))
+
+
+def named(ctx: Context, record_type: RecordType, text: str, limit: int) -> list[tuple[int, str]]:
+    """(id, label) of records that the caller may read and whose names have every word of a text; the first ones for no
+    words. Fewer, or none, where finding them would take long."""
+    if not record_type.offers("search"):
+        return []
+    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAME_WORDS]
+    default = record_type.default_filter
+    # An index of words finds how they begin; a column is looked through for what stands inside.
+    before = "" if default is not None and default.type == "fulltext" else "*"
+    return _labelled(ctx, record_type, " ".join(f'text:"{before}{word}*"' for word in words), limit)
+
+
+def labels(ctx: Context, record_type: RecordType, ids: Sequence[int]) -> dict[int, str]:
+    """{id: label} of those that the caller may read."""
+    listed = ",".join(str(id) for id in ids)
+    return dict(_labelled(ctx, record_type, f"id:[{listed}]", len(ids)))
+
+
+def _labelled(ctx: Context, record_type: RecordType, q: str, limit: int) -> list[tuple[int, str]]:
+    def read(tx: Transaction) -> list[tuple[int, str]]:
+        tx.store.require_thread()  # which budget was used up could not be told apart
+        wanted = compile_search(record_type, parse(q), _scope(ctx, tx, q))
+        ids = tx.store.bounded(LOOKUP_STEPS, lambda: wanted.ids(limit))
+        found = [record_type.record(row) for row in tx.get_many(record_type.table, ids)]
+        shown = record_type.labels(Dictionaries(ctx, tx), found)
+        return [(id, shown[id]) for id in ids if id in shown]
+
+    try:
+        return records.reading(ctx, read)
+    except HelpdeskError:  # too long, or words that this type cannot look for: then nothing is offered
+        return []
+
+
+def _scope(ctx: Context, tx: Transaction, q: str) -> SearchScope:
+    return records.search_scope(ctx, tx, parse(q))
