@@ -15,7 +15,7 @@ from console import exports, lists, ui, worklist_columns
 from console.page_response import INVALID, PageResponse
 from console.query_help.chips import Chip
 from console.query_help.help import QueryHelp
-from console.query_help.mistakes import Mistake
+from console.query_help.mistakes import QueryMistake
 from console.rendering import render
 from console.routes import Access
 from console.ui import Option, Sample
@@ -122,7 +122,7 @@ class ListView:
         self.limit = query.integer("limit", ui.PAGE_ROWS, 1, PAGE_SIZES[-1])
         self.help = QueryHelp(visit.ctx, self.type)
         self.wrong = ""
-        self.mistake: Mistake | None = None
+        self.mistake: QueryMistake | None = None
         self.counted: list[dict[str, Any]] = []
         self.available = worklist_columns.available(visit.ctx, self.type, worklist.own, worklist.row)
         self.columns = self._chosen()

@@ -102,6 +102,8 @@ INTERNAL = {
         console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.articles.MAX_FOUND console.articles.MAX_WORDS
+        console.query_help.chips.MAX_CHARS console.query_help.chips.MAX_CHIPS console.query_help.help.MAX_LABELS
+        console.query_help.options.MAX_NAMES console.query_help.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
         console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """

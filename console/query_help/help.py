@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from console.query_help.caret import Typed, typed_at
 from console.query_help.chips import MAX_CHIPS, Chip, chips, ids_in
-from console.query_help.mistakes import NO_FILTERS, Mistake, mistake_in
+from console.query_help.mistakes import NO_FILTERS, QueryMistake, mistake_in
 from console.query_help.options import MAX_RECORDS, Offer, QueryOption, offered, record_options
 from server.context import Context
 from server.desk import search_words
@@ -24,7 +24,7 @@ class QueryHelp:
         self.registry = ctx.service.registry
         self._known: dict[tuple[str, str], Filter | None] = {}
 
-    def mistake(self, q: str) -> Mistake | None:
+    def mistake(self, q: str) -> QueryMistake | None:
         """What is wrong with a search as a whole."""
         return mistake_in(q, self.type.uri, self.registry, self.named, self._check)
 
@@ -52,7 +52,7 @@ class QueryHelp:
         listed = search_words.named(self.ctx, offer.wanted.record_type, typed.text, MAX_RECORDS)
         return Offer([*offer.options, *record_options(typed, offer.wanted, listed)], None, offer.takes_first)
 
-    def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> Mistake | None:
+    def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> QueryMistake | None:
         """What is wrong besides that the text is not at its end yet: brackets and quotes that are open behind the caret
         count as closed, and a value that goes on as an option is none to tell."""
         is_at_end = at >= len(q.rstrip())

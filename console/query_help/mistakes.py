@@ -19,7 +19,7 @@ NO_FILTERS = frozenset((*CONTROLS, *PARTS, *LITERALS))  # names that stand befor
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class QueryMistake:
     """start, end: its place in the text. instead: what was probably meant to stand there, "" when nothing is near."""
 
     message: str
@@ -32,7 +32,7 @@ class Mistake:
         return f"{q[: self.start]}{self.instead}{q[self.end :]}"
 
 
-def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callable[[str], None]) -> Mistake | None:
+def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callable[[str], None]) -> QueryMistake | None:
     """The first mistake of a search of a type, None for a right one. check: raises BadQuery for a wrong one."""
     try:
         check(q)
@@ -52,7 +52,7 @@ def _unknown(q: str, name: re.Match[str], uri: str, registry: Registry, named: N
     return unknown_filter(registry.type(inner), name[0], name.start())
 
 
-def _told(q: str, error: BadQuery) -> Mistake:
+def _told(q: str, error: BadQuery) -> QueryMistake:
     position = min(int(str(error.details.get("position") or 0)), len(q))
     token = _TOKEN.match(q, position)
     start, end = token.span() if token else (position, position)
@@ -60,4 +60,4 @@ def _told(q: str, error: BadQuery) -> Mistake:
     word = re.compile(re.escape(quoted[1]), re.IGNORECASE).search(q, start, end) if quoted else None
     if word is not None:
         start, end = word.span()
-    return Mistake(error.message, start, end, suggested(error.message))
+    return QueryMistake(error.message, start, end, suggested(error.message))

@@ -26,7 +26,16 @@ from tests.service import Api, Server
 
 STATIC = Path(console.__file__).parent / "static"
 MAX_SCRIPT, MAX_STYLE = 40 * 1024, 30 * 1024  # bytes of a page, before compression
-PAGES = ("/", "/inbox", "/search/ticket", "/admin/people", "/automations/log", "/admin/system/settings", "/help/search", "/account")
+PAGES = (
+    "/",
+    "/inbox",
+    "/search/ticket",
+    "/admin/people",
+    "/automations/log",
+    "/admin/system/settings",
+    "/help/search",
+    "/account",
+)
 
 
 def _imported(name: str, seen: set[str]) -> set[str]:

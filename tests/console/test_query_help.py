@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from console.query_help.chips import chips
 from console.query_help.help import QueryHelp
-from console.query_help.mistakes import Mistake
+from console.query_help.mistakes import QueryMistake
 from console.query_help.options import MAX_NAMES, MAX_RECORDS, QueryOption
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
 from tests.console.browser import Browser, violations
@@ -35,7 +35,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     made.close()
 
 
-def asked(small: Desk, marked: str, uri: str = "ticket") -> tuple[list[QueryOption], Mistake | None]:
+def asked(small: Desk, marked: str, uri: str = "ticket") -> tuple[list[QueryOption], QueryMistake | None]:
     """What is told of a text whose caret is `|`."""
     at, q = marked.index("|"), marked.replace("|", "", 1)
     helping = QueryHelp(small.context(), small.registry.type(uri))

@@ -6,7 +6,7 @@ from console.page_response import PageResponse
 from console.pages.asides import answer
 from console.query_help.chips import Chip
 from console.query_help.help import QueryHelp
-from console.query_help.mistakes import Mistake
+from console.query_help.mistakes import QueryMistake
 from console.query_help.options import QueryOption
 from console.routes import page
 from console.visit import Visit
@@ -38,7 +38,9 @@ def help_while_typing(visit: Visit) -> PageResponse:
     return _answer(offer.options, offer.takes_first and bool(typed.text), mistake, helping.chips(q))
 
 
-def _answer(options: list[QueryOption], takes_first: bool, mistake: Mistake | None, chips: list[Chip]) -> PageResponse:
+def _answer(
+    options: list[QueryOption], takes_first: bool, mistake: QueryMistake | None, chips: list[Chip]
+) -> PageResponse:
     return answer({
         "options": [asdict(each) for each in options],
         "takes_first": takes_first,
