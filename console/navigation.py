@@ -107,6 +107,7 @@ PLACES = (
     NavigationItem("/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api"),
     NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
     NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
+    NavigationItem("/notifications", "Notifications", "You", words="bell unread mentions", is_part=True),
     NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
     NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
     NavigationItem("/account#sessions", "Active sessions", "You", words="sessions devices", is_part=True),

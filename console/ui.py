@@ -22,6 +22,7 @@ from server import times, translation
 from server.access.actor import Actor
 from server.desk.pictures import drawn
 from server.people import form_drafts
+from server.people import unread as unread_notifications
 from server.translation import N_, N_ngettext, Words, _, ngettext, shown, shown_mark
 from server.upkeep.finding import Finding
 
@@ -329,6 +330,16 @@ def diff(lines: Sequence[diffs.DiffLine], label: Words) -> str:
 def snippet(text: str, label: Words) -> str:
     """A text to be copied, such as a command."""
     return fragment("parts/snippet.html", text=text, label=shown(label))
+
+
+def unread(visit: Visit) -> int:
+    """How many notifications the worker has not read."""
+    return unread_notifications.count(visit.ctx)
+
+
+def bell(visit: Visit, unread: int) -> str:
+    """The way to the notifications, with how many are unread."""
+    return fragment("parts/bell.html", unread=unread, shown=number(visit, unread), icon=icon)
 
 
 def button(visit: Visit, path: str, label: Words, kind: str = "", confirm: Words = "", **fields: str) -> str:

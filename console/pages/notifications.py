@@ -1,13 +1,56 @@
-"""The address of a notification: it counts as read, and leads on to what it is about. Source: Records, `url_markread`;
-where it leads when that is elsewhere is ours."""
+"""A worker's notifications: the list of them, and the address of each, which counts as reading it and leads on to what
+it is about. Source: Records, `url_markread`; the list, and where one leads that points elsewhere, are ours."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from console import ui, worklist
 from console.page_response import PageResponse, see
 from console.routes import page
 from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
 from server.desk import records
+from server.people import unread
 from server.records.shared import paths
+from server.translation import N_, _, ngettext
 
-NOTIFICATION = "notification"
+NOTIFICATION, BASE = "notification", "/notifications"
+
+
+def _message(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    text = str(row["_label"]) or _("Notification {id}", id=row["id"])
+    new = "" if row["is_read"] else ui.badge("info", _("new"))
+    return ui.link(f"{BASE}/{row['id']}", text) + new
+
+
+LIST = declare(Worklist(
+    NOTIFICATION, BASE, N_("Notifications"), ("_label", "created"), sort="-created", changes="worker",
+    own=(ListColumn("_label", N_("Notification"), _message, "", "main", value=lambda row, more: row["_label"]),),
+    quick=((N_("Unread"), "isRead:no"),), by=("activity", "isRead"),
+    actions=(
+        BulkAction("read", N_("Mark as read"), {"is_read": "1"}, key="e", restores=("is_read",)),
+        BulkAction("unread", N_("Mark as unread"), {"is_read": "0"}, restores=("is_read",)),
+    ),
+    none=N_("No notification matches."), empty=N_("You are told here when a ticket is assigned to you, when somebody "
+    "names you with @, and when something happens on what you own or watch."), is_followed=True,
+))  # fmt: skip
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> PageResponse:
+    """The worker's own, newest first."""
+    own = replace(LIST, own_query=f"worker.id:{visit.actor.worker_id}")
+    return worklist.page(visit, own, "notifications.html", count=unread.count(visit.ctx))
+
+
+@page("POST", f"{BASE}/read")
+def read_all(visit: Visit) -> PageResponse:
+    """Mark all as read."""
+    ids = unread.read_all(visit.ctx)
+    visit.tell(ngettext("{count} notification is read.", "{count} notifications are read.", len(ids)))
+    return see(BASE)
 
 
 @page("GET", "/notifications/{id}")

@@ -31,7 +31,7 @@ EXCEPTIONS = {
     ),
     "it keeps or drops what one typed, or how the console looks to oneself": (
         "/-/draft", "/-/draft/drop", "/account/appearance", "/start/away", "/start/back", "/setup/skip",
-        "/automations/{id}/examples", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
+        "/automations/{id}/examples", "/notifications/read", "/-/columns", "/tickets/{mask}/draft", "/compose/draft",
         "/records/{type}/import",
     ),
     "each record has its own entry, by the operation that is done to it": (

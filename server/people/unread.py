@@ -1,0 +1,35 @@
+"""Notifications that a worker has not read: how many, and all of them read at once. Source: ours."""
+
+import peewee
+
+from server.context import Context
+from server.desk.writing import RecordWriter
+from server.store.statements import slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+MAX_AT_ONCE = 1000  # marked as read; the next call goes on
+
+
+def count(ctx: Context) -> int:
+    """Of the caller."""
+    table = table_named("notification")
+    mine = (ctx.actor.worker_id,)
+    return int(ctx.service.store.read(lambda tx: tx.value(
+        lambda: table.select(peewee.fn.COUNT(table.c.id)).where(table.c.worker_id == slot(0), table.c.is_read == 0),
+        mine,
+    )) or 0)  # fmt: skip
+
+
+def read_all(ctx: Context) -> list[int]:
+    """Mark the caller's notifications as read; answers the ids of those that were not."""
+
+    def write(tx: Transaction) -> list[int]:
+        writing = RecordWriter(ctx, tx)
+        table = writing.registry.type("notification").table
+        ids = [row[0] for row in tx.some(table, MAX_AT_ONCE, worker_id=ctx.actor.worker_id, is_read=0)]
+        for id in ids:
+            writing.update("notification", id, {"is_read": 1})
+        return ids
+
+    return ctx.service.store.write(write)
