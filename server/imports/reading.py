@@ -53,6 +53,9 @@ def read(raw: bytes) -> CsvTable:
     for number, cells in enumerate(_records(text, separator), 1):
         if not any(cell.strip() for cell in cells):
             continue
+        if len(cells) > MAX_COLUMNS:
+            raise TooLarge(f"a file has at most {MAX_COLUMNS} columns; row {number} has {len(cells):,}",
+                           limit=MAX_COLUMNS, field="file")  # fmt: skip
         if not names:
             names = _names(cells)
             continue
@@ -113,6 +116,4 @@ def _records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def _names(cells: list[str]) -> tuple[str, ...]:
-    if len(cells) > MAX_COLUMNS:
-        raise TooLarge(f"a file has at most {MAX_COLUMNS} columns", limit=MAX_COLUMNS, field="file")
     return tuple(cell.strip() or f"Column {place}" for place, cell in enumerate(cells, 1))

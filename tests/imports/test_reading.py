@@ -66,6 +66,8 @@ def test_rows_are_counted_as_a_spreadsheet_does() -> None:
         (b"name\n" + b"x" * 200_000, Malformed, "row 2 cannot be read"),
         (b"name\n" + b"x\n" * (MAX_ROWS + 1), TooLarge, "at most 5,000 rows"),
         (b"," * MAX_COLUMNS + b"x\n1", TooLarge, "at most 200 columns"),
+        (b"name,city\nx,y" + b"," * MAX_FILE_BYTES, TooLarge, "at most 5,242,880 bytes"),
+        (b"name,city\nx,y" + b"," * MAX_COLUMNS, TooLarge, "row 2 has 202"),
         (b"x" * (MAX_FILE_BYTES + 1), TooLarge, "at most 5,242,880 bytes"),
     ],
 )
