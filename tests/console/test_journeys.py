@@ -38,6 +38,7 @@ PICTURED = (
 )
 SPREAD = "UPDATE {table} SET created = created - (id * 7919 % 30) * (id * 31 % 24) * 3600"
 CLOSE = "UPDATE ticket SET status_id = 2, closed = min(created + (id * 17 % 90) * 3600, updated) WHERE id % 3"
+DISCUSSED = "status:open messages.count:>2 group:(name:Orders)"  # of the demo
 MOVING = """[...document.querySelectorAll('*')].map(e => getComputedStyle(e))
     .filter(s => s.animationName !== 'none' || parseFloat(s.transitionDuration) > 0).length"""
 
@@ -142,7 +143,17 @@ def test_nothing_moves_where_less_motion_is_asked_for(mine: Page) -> None:
 def test_pictures_of_what_people_see(mine: Page, lively: Lively) -> None:
     if shots.IS_ASKED:
         _spread(lively)
+        lively.visitor.send("/setup/demo", page="/setup/start")
     mine.emulate_media(color_scheme="light")
+    mine.goto("/inbox")
+    if shots.IS_ASKED:
+        mine.get_by_role("link", name="Orders").click()
+    expect(mine.locator("main")).to_contain_text("Unassigned")
+    shots.take(mine, "inbox")
+    mine.goto(f"/search/ticket?q={DISCUSSED if shots.IS_ASKED else ''}")
+    mine.locator("tbody a").first.click()
+    expect(mine.locator("#panel")).to_contain_text("Requesters")
+    shots.take(mine, "ticket")
     for name, path, words, top in PICTURED:
         mine.goto(path.format(**lively.ids))
         expect(mine.locator("main")).to_contain_text(words)
