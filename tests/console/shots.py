@@ -10,7 +10,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "resources" / "screenshots"
 # {name of the file without .png: width and height}.
 PICTURES = {
-    "inbox": (1120, 760), "ticket": (1120, 860), "start": (1120, 860), "automation": (1120, 900), "webhook": (1120, 700), "app": (1120, 700), "mail": (1120, 700),
+    "inbox": (1120, 760), "ticket": (1120, 860), "start": (1120, 860),
+    "automation": (1120, 900), "webhook": (1120, 700), "app": (1120, 700), "mail": (1120, 700),
     "phone": (390, 780),
 }  # fmt: skip
 MAX_BYTES = 160 * 1024  # of a file
