@@ -24,7 +24,7 @@ KINDS = {
     "links": N_("type"), "virtual": N_("worker"),
 }  # fmt: skip
 DATES = (
-    ("today", N_("since midnight")), ("yesterday", N_("that day")), ("-1 week to now", N_("the last seven days")),
+    ("today", ""), ("yesterday", ""), ("-1 week to now", N_("the last seven days")),
     ("-1 month to now", N_("the last month")), ("-1 day to now", N_("the last day")),
     ("-4 hours", N_("the last four hours")), ("this week", ""), ("last week", ""), ("this month", ""),
     ("last month", ""), ("this year", ""), ("never", N_("no date is set")),

@@ -94,7 +94,7 @@ def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | 
     """A full-text query for a user's words, or None when nothing is left to look for.
 
     All words must occur; `word*` finds beginnings; a word with symbols in it, such as an address, is a phrase.
-    Stop words and words under three letters are left out, but kept inside phrases.
+    Stop words and words under three letters are left out, but kept inside phrases and as beginnings, such as `be*`.
 
     >>> words_query("the pump leak*")
     '"pump" "leak"*'
@@ -111,9 +111,10 @@ def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | 
         is_start = piece.endswith("*")
         if len(parts) == 1 and not is_phrase:
             word = parts[0]
-            if len(word) > MAX_WORD or word.lower() in STOP_WORDS or (len(word) < MIN_WORD and not is_start):
+            is_passed_over = not is_start and (len(word) < MIN_WORD or word.lower() in STOP_WORDS)
+            if len(word) > MAX_WORD or is_passed_over:
                 continue
-        elif is_phrase and all(part.lower() in STOP_WORDS for part in parts):
+        elif is_phrase and not is_start and all(part.lower() in STOP_WORDS for part in parts):
             continue
         if parts:
             found.append('"{}"{}'.format(" ".join(parts), "*" if is_start else ""))

@@ -23,12 +23,12 @@ MILO = 1
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    """Two groups, one worker, an organization, and a custom field of tickets with options."""
+    """Two groups, two workers, an organization, and a custom field of tickets with options."""
     made = Desk(Path(tmp_path_factory.mktemp("small")))
     for name in ("Support", 'Sales "West"'):
         made.create("group", name=name)
     made.create("org", name="Kite Ltd")
-    assert made.worker("Milo", last_name="Hart") == MILO
+    assert made.worker("Milo", last_name="Hart") == MILO and made.worker("Bella", last_name="Ray")
     params = {"options": ["Late night", "noon"]}
     made.create("custom_field", name="Shift", uri="shift_uri", context="ticket", type="D", params=params)
     yield made
@@ -71,11 +71,12 @@ def taken(marked: str, option: QueryOption) -> str:
         ("status:[wa|,open]", ["waiting"]),
         ('status:"wa|', ["waiting"]),
         ("spam.training:n|", ["not spam", "untrained"]),
-        ("owner.id:|", ["me", "any", "none", "Milo Hart"]),
+        ("owner.id:|", ["me", "any", "none", "Milo Hart", "Bella Ray"]),
         ("owner.id:mi|", ["Milo Hart"]),
         ("owner:mi|", ["Milo Hart"]),
+        ("owner:be|", ["Bella Ray"]),  # which is a common word too
         ("watchers:m|", ["me", "Milo Hart"]),
-        ("inGroupsOf:|", ["me", "Milo Hart"]),
+        ("inGroupsOf:|", ["me", "Milo Hart", "Bella Ray"]),
         ("group:Supp|", ["Support"]),
         ("group:(na|", ["name"]),
         ("group:(name:x)| sta", []),

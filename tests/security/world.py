@@ -43,6 +43,7 @@ CRUMBS = {
 NAMED = {
     "/help/{name}": "/help/limits", "/help/{folder}/{name}": "/help/types/ticket",
     "/choose/{name}": "/choose/ticket", "/-/choose/{name}": "/-/choose/org",
+    "/-/query/{type}": "/-/query/ticket",
     "/api/{name}": "/api/records_ticket_search", "/api/{name}/write": "/api/records_ticket_delete/write",
 }  # fmt: skip
 # What a page must be asked to show anything.

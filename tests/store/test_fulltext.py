@@ -29,6 +29,7 @@ TEXTS = {
         ("   ", None),
         ("the", None),
         ("of the", None),
+        ("be* the", '"be"*'),  # Bella is found on the way to her
         ("THE pump", '"pump"'),
         ("ab", None),
         ("abc", '"abc"'),
@@ -62,6 +63,7 @@ def test_words_become_a_query(words: str, expected: str | None) -> None:
         ("", None),
         ('say "pump"', '"say pump"'),
         ("the pu*", '"the pu"*'),
+        ("be*", '"be"*'),
     ],
 )
 def test_a_phrase_keeps_its_common_words(words: str, expected: str | None) -> None:
