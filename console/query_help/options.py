@@ -142,7 +142,7 @@ def _noted(each: Filter) -> str:
     kind = (
         _("search of {types}", types=each.target.replace("_", " ")) if each.type == "deep" else KINDS.get(each.type, "")
     )
-    note = shown(each.note)
+    note = shown(each.note).replace("`", "")  # which the help makes code of
     return f"{note} ({shown(kind)})" if kind else note
 
 

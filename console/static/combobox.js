@@ -77,7 +77,9 @@ export function combobox(input, find, take, isSettled) {
       const item = document.createElement("li");
       item.id = `${list.id}-${place}`;
       item.setAttribute("role", "option");
-      item.textContent = each.label;
+      const label = document.createElement("bdi");
+      label.textContent = each.label;
+      item.append(label);
       if (each.note) {
         const note = document.createElement("span");
         note.className = "muted";

@@ -22,13 +22,13 @@ function leading(q) {
 function reason(q, { message, start, end, instead }) {
   const parts = [message];
   if (instead) parts.push(" ", made("a", t("Use “{name}”", { name: instead }), { href: leading(q.slice(0, start) + instead + q.slice(end)) }));
-  const copy = made("code", [q.slice(0, start), made("mark", q.slice(start, end)), q.slice(end)], { dir: "ltr" });
+  const copy = made("code", [q.slice(0, start), made("mark", q.slice(start, end)), q.slice(end)], { dir: "auto" });
   return made("p", [...parts, made("br", []), copy], { class: "wrong", id: "q-error", role: "status" });
 }
 
 function chip({ words, without }) {
   const cross = made("span", "×", { "aria-hidden": "true" });
-  return made("li", made("a", [`${words} `, cross], { href: leading(without), "aria-label": t("Remove {term}", { term: words }) }));
+  return made("li", made("a", [made("bdi", words), " ", cross], { href: leading(without), "aria-label": t("Remove {term}", { term: words }) }));
 }
 
 enhance((root) => {

@@ -386,3 +386,28 @@ def test_it_works_from_right_to_left(chromium: Browser, server: Server, signed_i
         assert line is not None and option is not None
         assert abs((line["x"] + line["width"]) - (option["x"] + option["width"])) < 16  # both begin at the right
         assert option["y"] >= line["y"] + line["height"]
+
+
+def test_what_is_still_being_asked_takes_no_option_of_before(page: Page, nora: Api) -> None:
+    """An option belongs to the text that it was offered for."""
+    page.goto(TICKETS)
+    field = page.get_by_role("combobox", name="Search")
+    field.focus()
+    page.keyboard.type("sta")
+    expect(page.locator("[data-query] + ul").get_by_role("option").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.evaluate("document.querySelector('[data-query]').value = 'own'")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-query] + ul").get_by_role("option").first).to_have_text(re.compile("owner"))
+    expect(field).to_have_value("own")
+
+
+def test_a_failed_answer_is_told_and_nothing_is_lost(chromium: Browser, server: Server, signed_in: Visitor) -> None:
+    with chromium.page(server.url, cookies=signed_in.cookies, refused="ERR_FAILED") as opened:
+        opened.goto(TICKETS)
+        opened.route("**/-/query/**", lambda route: route.abort())
+        field = opened.get_by_role("combobox", name="Search")
+        field.focus()
+        opened.keyboard.type("sta")
+        expect(opened.locator("main .help")).to_contain_text("The server does not answer")
+        expect(field).to_have_value("sta")
