@@ -48,7 +48,7 @@ class BulkAction:
 
     field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
     does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
-    is_time: whether what is typed is a time to come, in words."""
+    is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`."""
 
     name: str
     label: Words
@@ -62,6 +62,7 @@ class BulkAction:
     restores: tuple[str, ...] = ()
     key: str = ""
     is_time: bool = False
+    page: str = ""
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ ACTIONS = (
     BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE),
     BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
                hint=N_("mon 9am"), is_time=True),
+    BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",)),
     BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places),

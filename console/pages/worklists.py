@@ -106,6 +106,8 @@ def act(visit: Visit) -> PageResponse:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
     ids = _selected(visit)
+    if action.page:
+        return see(f"{action.page}?ids={','.join(map(str, ids))}")
     if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
     if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":

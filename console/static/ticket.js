@@ -16,11 +16,24 @@ function fit(frame) {
   const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
   if (inside) frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8, 4000)}px`;
 }
+// What is quoted in a mail was read before: it opens when somebody wants it. No script runs in there; we do it from here.
+function fold(frame) {
+  const inside = frame.contentDocument;
+  for (const quote of all("blockquote:not(blockquote blockquote)", inside)) {
+    const [folded, name] = [inside.createElement("details"), inside.createElement("summary")];
+    name.textContent = t("Quoted text");
+    quote.replaceWith(folded);
+    folded.append(name, quote);
+  }
+}
 enhance((root) => {
   for (const frame of all("[data-fit]", root)) {
     const now = () => {
+      const body = frame.contentDocument?.body;
+      if (!body) return;
+      if (frame.loading === "lazy") fold(frame);
       fit(frame);
-      for (const image of frame.contentDocument?.images ?? []) image.addEventListener("load", () => fit(frame));
+      new ResizeObserver(() => fit(frame)).observe(body);
     };
     frame.addEventListener("load", now);
     if (frame.contentDocument?.readyState === "complete" && frame.contentDocument.body?.childElementCount) now();

@@ -33,7 +33,7 @@ CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}":
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
     "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
-    "/admin/tokens/revoke": "app={app}",
+    "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1",
 }  # fmt: skip
 MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",

@@ -48,6 +48,7 @@ EXCEPTIONS = {
     "it stops a run of one's own": ("/automations/stop",),
     "tickets tell of their mail": (
         "/start/ticket", "/tickets/{mask}/answer", "/tickets/{mask}/take-back", "/compose", "/compose/take-back",
+        "/inbox/reply", "/inbox/reply/take-back",
     ),
     "the ticket tells it in its own activity: it is the day's work": (
         "/tickets/{mask}/set", "/tickets/{mask}/restore", "/tickets/{mask}/requester",

@@ -27,6 +27,8 @@ from tests.service import Api, Server
 STATIC = Path(console.__file__).parent / "static"
 MAX_SCRIPT, MAX_STYLE = 40 * 1024, 30 * 1024  # bytes of a page, before compression
 PAGES = (
+    "/inbox",
+    "/compose",
     "/",
     "/inbox",
     "/search/ticket",

@@ -238,6 +238,18 @@ def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, mi
     page.keyboard.press("Escape")
 
 
+def test_what_a_mail_quotes_is_folded_in_its_frame(page: Page, milos: DeskOfMilo) -> None:
+    html = "Content-Type: text/html\n\n<p>Thank you.</p><blockquote>What I wrote <b>before</b></blockquote>\n"
+    head = "From: ana@kite.example\nTo: support@desk.example\nSubject: Quoting\nMIME-Version: 1.0\n"
+    mask = milos.nora.parse(f"{head}{html}").ok()["mask"]
+    page.goto(f"/tickets/{mask}")
+    mail = page.frame_locator("iframe.mail").first
+    expect(mail.get_by_text("Thank you.")).to_be_visible()
+    expect(mail.get_by_text("What I wrote before")).to_be_hidden()
+    mail.locator("summary").click()
+    expect(mail.get_by_text("What I wrote before")).to_be_visible()
+
+
 def test_two_people_on_one_ticket_see_each_other_and_keep_their_words(
     chromium: Browser, page: Page, milos: DeskOfMilo
 ) -> None:

@@ -144,6 +144,29 @@ def test_mail_for_later_is_held_back_when_the_customer_is_first(
     assert told["total"] == 1
 
 
+def test_several_tickets_are_answered_at_once_and_taken_back(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    other = nora.parse("From: bo@kite.example\nTo: support@desk.example\nSubject: Valve\n\nIt sticks.\n").ok()
+    empty = nora.create("ticket", subject="Empty", group_id=nora.ids["support"]).ok()
+    ids = [str(each["id"]) for each in (ticket, other, empty)]
+    chosen = signed_in.send("/-/bulk", {"list": "/inbox", "do": "reply", "ids[]": ids}, page="/inbox")
+    assert place(chosen) == f"/inbox/reply?ids={','.join(ids)}"
+    shown = text_of(signed_in.get(place(chosen)).text)
+    assert "Valve" in shown and "Send 3 answers" in shown
+    blank = signed_in.send("/inbox/reply", {"ids[]": ids, "content": " ", "status": "1"}, page=place(chosen))
+    assert blank.status_code == 422 and "Write the answer first" in blank.text
+    form = {"ids[]": ids, "content": "All **fixed**.", "status": "2"}
+    assert place(signed_in.send("/inbox/reply", form, page=place(chosen))) == "/inbox"
+    told = signed_in.get("/inbox").text
+    assert "2 answers are sent." in told and f"{empty['mask']}: there is no message to answer" in text_of(told)
+    waiting = f"ticket.id:[{','.join(ids)}] is.queued:"
+    assert nora.search("draft", f"{waiting}yes").ok()["total"] == 2
+    drafts = re.findall(r'name="drafts\[\]" value="(\d+)"', told)
+    signed_in.send("/inbox/reply/take-back", {"drafts[]": drafts}, page="/account")
+    assert nora.search("draft", f"{waiting}no").ok()["total"] == 2
+
+
 def test_two_tabs_never_overwrite_each_other(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     path = f"{ticket['page']}/draft"
     token = {"_xsrf": signed_in.token(ticket["page"])}

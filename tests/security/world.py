@@ -48,7 +48,7 @@ NAMED = {
 }  # fmt: skip
 # What a page must be asked to show anything.
 ASKED = {
-    "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
+    "/inbox/reply": ("ids=1",), "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
     "/admin/fields/new": ("type=org", "type=org&kind=D"), "/admin/fields/sets/new": ("type=org",),
     "/admin/packages/open": ("name=starter",), "/admin/fields": ("", "type=org"), "/api": ("", "tag=ticket"),
 }  # fmt: skip

@@ -1,0 +1,111 @@
+"""One answer to several tickets: each gets its own mail, and all of them can be taken back together. Source: ours."""
+
+from typing import Any
+
+from console import lists
+from console.desk import answer_form, inbox
+from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
+from console.pages.worklists import MAX_SELECTED
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit
+from server import tickets
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError, Invalid
+from server.tickets import answer_drafts
+from server.translation import _, ngettext
+
+BASE = f"{inbox.PATH}/reply"
+NAMES = ("content", "status", "reopen_at")
+TOLD = 3  # tickets that were refused, named with the reason
+TEXT_BYTES = 1024 * 1024
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> PageResponse:
+    """The form, for the tickets that the address names. Raises Invalid."""
+    return _form(visit, _chosen(visit, visit.query.text("ids", "").split(",")), Form.of({"status": "1"}))
+
+
+@page("POST", BASE, form_bytes=TEXT_BYTES)
+def send(visit: Visit) -> PageResponse:
+    """Answer each ticket by itself, with the rights of who asks; those that cannot be answered are told. Raises
+    Invalid."""
+    found = _chosen(visit, visit.form.text_list("ids"))
+    form = Form.sent(visit.form, NAMES)
+    if not form.text("content"):
+        return _form(visit, found, form.fail("content", _("Write the answer first.")))
+    try:
+        reopen_at = answer_form.ahead(visit, "reopen_at", form.get("reopen_at"))
+    except Invalid as error:
+        return _form(visit, found, form.refuse(error))
+    values = {"content": form.get("content"), "content_format": "markdown", "status": form.get("status"),
+              "reopen_at": reopen_at}  # fmt: skip
+    sent, drafts, refused = 0, [], []
+    for each in found:
+        try:
+            own = {"message_id": str(_answered(visit, each)), "send_at": _due(visit)}
+            told = tickets.reply(visit.ctx, values | own)
+        except HelpdeskError as error:
+            refused.append(f"{each['mask']}: {error.message}")
+            continue
+        sent += 1
+        drafts += [str(told.delivery.draft_id)] if told.delivery.state in ("later", "queued") else []
+    _tell(visit, sent, drafts, refused)
+    return see(inbox.PATH)
+
+
+@page("POST", f"{BASE}/take-back")
+def take_back(visit: Visit) -> PageResponse:
+    """Let those that have not left be drafts again. The tickets stay as they are."""
+    back = 0
+    for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
+        try:
+            answer_drafts.take_back(visit.ctx, id)
+            back += 1
+        except HelpdeskError:
+            continue  # it has left
+    visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
+    return see(inbox.PATH)
+
+
+def _chosen(visit: Visit, ids: list[str]) -> list[dict[str, Any]]:
+    known = [each for each in dict.fromkeys(ids) if each.isdigit()][:MAX_SELECTED]
+    if not known:
+        raise Invalid(_("Select at least one record."), field="ids")
+    asked = SearchRequest(f"id:[{','.join(known)}] sort:-updated", MAX_SELECTED, 1, lists.LABEL)
+    results: list[dict[str, Any]] = records.search(visit.ctx, inbox.URI, asked)["results"]
+    return results
+
+
+def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
+    """The newest message of a requester, else the newest of all. Raises Invalid for a ticket without any."""
+    for more in ("isOutgoing:no ", ""):
+        asked = SearchRequest(f"ticket.id:{ticket['id']} {more}sort:-created,-id", 1)
+        found = records.search(visit.ctx, "message", asked)["results"]
+        if found:
+            return int(found[0]["id"])
+    raise Invalid(_("there is no message to answer"), field="message_id")
+
+
+def _due(visit: Visit) -> str:
+    seconds = visit.service.settings.undo_send_seconds
+    return str(visit.now + seconds) if seconds else ""
+
+
+def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
+    return render(
+        visit, "bulk_reply.html", INVALID if form.is_wrong else 200, form=form, found=found, path=BASE,
+        back=inbox.PATH, statuses=answer_form.STATUSES, label=lists.LABEL,
+    )  # fmt: skip
+
+
+def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str]) -> None:
+    told = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
+    told += [_("Refused: {reasons}", reasons="; ".join(refused[:TOLD]))] if refused else []
+    if drafts:
+        visit.tell(" ".join(told), f"{BASE}/take-back", **{"drafts[]": drafts})
+    else:
+        visit.tell(" ".join(told))
