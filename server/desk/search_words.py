@@ -10,6 +10,7 @@ from server.desk.dictionary import Dictionaries
 from server.errors import HelpdeskError
 from server.records.base import RecordType
 from server.search.compile import SearchScope
+from server.search.filters import WordsFilter
 from server.search.parser import parse
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
@@ -21,7 +22,7 @@ Result = TypeVar("Result")
 
 def within(ctx: Context, work: Callable[[SearchScope], Result]) -> Result:
     """Run `work` in one snapshot with the scope that a search of the caller is compiled in."""
-    return records.reading(ctx, lambda tx: work(_scope(ctx, tx, "")))
+    return records.reading(ctx, lambda tx: work(_scope(ctx, tx)))
 
 
 def check(ctx: Context, record_type: RecordType, q: str) -> None:
@@ -31,31 +32,18 @@ def check(ctx: Context, record_type: RecordType, q: str) -> None:
 
 
 def named(ctx: Context, record_type: RecordType, text: str, limit: int) -> list[tuple[int, str]]:
-    """(id, label) of records that the caller may read and whose names have every word of a text; the first ones for no
-    words. Fewer, or none, where finding them would take long."""
+    """(id, label) of records that the caller may read and whose names have every word of a text, the newest first; any
+    for no words. Fewer, or none, where finding them would take long."""
     if not record_type.offers("search"):
         return []
     words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAME_WORDS]
-    default = record_type.default_filter
-    # An index of words finds how they begin; a column is looked through for what stands inside.
-    before = "" if default is not None and default.type == "fulltext" else "*"
-    return _labelled(ctx, record_type, " ".join(f'text:"{before}{word}*"' for word in words), limit)
+    term = _term(record_type)
+    q = " ".join(term.format(word) for word in words) + " sort:-id"
 
-
-def labels(ctx: Context, record_type: RecordType, ids: Sequence[int]) -> dict[int, str]:
-    """{id: label} of those that the caller may read."""
-    listed = ",".join(str(id) for id in ids)
-    return dict(_labelled(ctx, record_type, f"id:[{listed}]", len(ids)))
-
-
-def _labelled(ctx: Context, record_type: RecordType, q: str, limit: int) -> list[tuple[int, str]]:
     def read(tx: Transaction) -> list[tuple[int, str]]:
         tx.store.require_thread()  # which budget was used up could not be told apart
-        wanted = compile_search(record_type, parse(q), _scope(ctx, tx, q))
-        ids = tx.store.bounded(LOOKUP_STEPS, lambda: wanted.ids(limit))
-        found = [record_type.record(row) for row in tx.get_many(record_type.table, ids)]
-        shown = record_type.labels(Dictionaries(ctx, tx), found)
-        return [(id, shown[id]) for id in ids if id in shown]
+        wanted = compile_search(record_type, parse(q), _scope(ctx, tx))
+        return _labelled(ctx, tx, record_type, tx.store.bounded(LOOKUP_STEPS, lambda: wanted.ids(limit)))
 
     try:
         return records.reading(ctx, read)
@@ -63,5 +51,35 @@ def _labelled(ctx: Context, record_type: RecordType, q: str, limit: int) -> list
         return []
 
 
-def _scope(ctx: Context, tx: Transaction, q: str) -> SearchScope:
-    return records.search_scope(ctx, tx, parse(q))
+def labels(ctx: Context, record_type: RecordType, ids: Sequence[int]) -> dict[int, str]:
+    """{id: label} of those that the caller may read."""
+    if not record_type.offers("search"):
+        return {}
+    q = f"id:[{','.join(str(id) for id in ids)}]"
+
+    def read(tx: Transaction) -> dict[int, str]:
+        found = compile_search(record_type, parse(q), _scope(ctx, tx)).ids(len(ids))
+        return dict(_labelled(ctx, tx, record_type, found))
+
+    return records.reading(ctx, read)
+
+
+def _term(record_type: RecordType) -> str:
+    """How a word of a name is looked for, with {} for it."""
+    default = record_type.default_filter
+    if not isinstance(default, WordsFilter):
+        return 'text:"*{}*"'
+    # What looks through several indexes, such as all messages of tickets, costs more than names are worth.
+    if len(default.indexes) > 1 and record_type.label_column in record_type.filter_by_name:
+        return record_type.label_column + ':"*{}*"'
+    return 'text:"{}*"'  # an index of words finds how they begin
+
+
+def _labelled(ctx: Context, tx: Transaction, record_type: RecordType, ids: list[int]) -> list[tuple[int, str]]:
+    found = [record_type.record(row) for row in tx.get_many(record_type.table, ids)]
+    shown = record_type.labels(Dictionaries(ctx, tx), found)
+    return [(id, shown[id]) for id in ids if id in shown]
+
+
+def _scope(ctx: Context, tx: Transaction) -> SearchScope:
+    return records.search_scope(ctx, tx, parse(""))
