@@ -2,10 +2,11 @@
 
 A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
 look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by
-the same table, through `rows`."""
+the same table: see row_view.py."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from console.query_help.help import QueryHelp
 from console.query_help.mistakes import QueryMistake
 from console.rendering import render
 from console.routes import Access
+from console.rows import Row, RowSource
 from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
@@ -38,7 +40,7 @@ PART = 500  # of these, read at once
 MAX_COLUMNS = 30  # chosen for one list
 _PLAIN = re.compile(r"[\w.@-]+")
 
-Row = Mapping[str, Any]
+Key = int | str  # of a row: the id of a record, or what another row is known by
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class BulkAction:
 
     field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
     does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
-    is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`."""
+    is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
+    it to a row that is no record, by its id."""
 
     name: str
     label: Words
@@ -63,6 +66,7 @@ class BulkAction:
     key: str = ""
     is_time: bool = False
     page: str = ""
+    run: Callable[[Visit, str], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ class Worklist:
     know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
     list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
     is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
-    records, "" for none."""
+    records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
+    list are called. heading: over the list, where that is another than its title. bar: buttons beside it, as HTML."""
 
     uri: str
     path: str
@@ -100,6 +105,9 @@ class Worklist:
     tabs_label: Words = ""
     own_query: str = ""
     is_followed: bool = False
+    source: RowSource | None = None
+    heading: Words = ""
+    bar: Callable[[Visit], str] | None = None
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -111,29 +119,81 @@ def declare(worklist: Worklist) -> Worklist:
     return worklist
 
 
-class ListView:
-    """A list as one visit sees it. Made by page(); templates read it."""
+def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
+    """{key: column} of those that a list may show."""
+    if worklist.source is not None:
+        return worklist_columns.by_key(worklist.own)
+    record_type = visit.service.registry.type(worklist.uri)
+    return worklist_columns.available(visit.ctx, record_type, worklist.own, worklist.row)
+
+
+class TableView(ABC):
+    """A list as one visit sees it, whatever its rows are: what templates show of it."""
 
     def __init__(self, visit: Visit, worklist: Worklist) -> None:
-        self.visit, self.of = visit, worklist
-        self.type: RecordType = visit.service.registry.type(worklist.uri)
+        self.visit, self.of, self.available = visit, worklist, available(visit, worklist)
         query = visit.query
-        self.q = query.text("q", "")
-        self.by = query.text("by", "")
         self.limit = query.integer("limit", ui.PAGE_ROWS, 1, PAGE_SIZES[-1])
-        self.help = QueryHelp(visit.ctx, self.type)
-        self.wrong = ""
-        self.mistake: QueryMistake | None = None
-        self.counted: list[dict[str, Any]] = []
-        self.available = worklist_columns.available(visit.ctx, self.type, worklist.own, worklist.row)
-        self.columns = self._chosen()
         self.sort = query.text("sort", "")
-        self.found = self._found()
-        self.rows: list[dict[str, Any]] = self.found["results"]
-        self.more = worklist.load(visit, self.rows) if worklist.load is not None and self.rows else None
-        self.followed = following.cursor(visit.ctx) if worklist.is_followed else 0
+        self.columns = self._chosen()
+        self.q = self.by = self.wrong = ""
+        self.found: dict[str, Any] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.more: Any = None
+        self.followed = 0
 
-    # -- what was asked for ----------------------------------------------------------------------------------------
+    @property
+    def groupings(self) -> list[Option]:
+        """What the list can be counted by."""
+        return []
+
+    @property
+    def shares(self) -> list[tuple[str, int, str]]:
+        """The rows of the subtotal: label, hits, and where the list is filtered by it."""
+        return []
+
+    @property
+    def filter_names(self) -> tuple[str, ...]:
+        """What else the list is narrowed down by, in the address."""
+        return ()
+
+    @property
+    @abstractmethod
+    def is_filtered(self) -> bool:
+        """Whether there may be more rows than are found."""
+
+    @property
+    @abstractmethod
+    def searched(self) -> str:
+        """What they were narrowed down by."""
+
+    @property
+    @abstractmethod
+    def cleared(self) -> str:
+        """The address of the whole list."""
+
+    @property
+    @abstractmethod
+    def sample(self) -> Sample | None:
+        """The request behind the list."""
+
+    @property
+    @abstractmethod
+    def export_name(self) -> str:
+        """What files of the list are called."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it lists, as the audit log tells it."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """All rows, PART at a time, at most MAX_EXPORTED."""
+
+    def loaded(self, rows: list[dict[str, Any]]) -> Any:
+        """What the columns of the page need to know of some rows."""
+        return self.of.load(self.visit, rows) if self.of.load is not None and rows else None
 
     def _chosen(self) -> list[ListColumn]:
         """The columns of the address, else those that the worker chose before, else those of the page."""
@@ -146,6 +206,59 @@ class ListView:
                 )
         names = asked or [name for name in kept if name in self.available] or list(self.of.columns)
         return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
+
+    def link(self, **changes: str) -> str:
+        """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
+        present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
+        asked = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
+        return f"{self.visit.path}?{urlencode(asked)}" if asked else self.visit.path
+
+    def header(self, column: ListColumn) -> tuple[str, str]:
+        """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""
+        if not column.sort:
+            return "", ""
+        now = (self.sort or self.of.sort).partition(",")[0]
+        if now == column.sort:
+            return self.link(sort=f"-{column.sort}"), "ascending"
+        return self.link(sort=column.sort), "descending" if now == f"-{column.sort}" else ""
+
+    def cell(self, column: ListColumn, row: Row) -> str:
+        """A value as HTML."""
+        return column.cell(self.visit, row, self.more)
+
+    @property
+    def orders(self) -> list[Option]:
+        """What the list can be sorted by, for those who see no header."""
+        found = [("", _("Default order"))]
+        for each in self.columns:
+            if each.sort:
+                found += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
+        return found
+
+    @property
+    def actions(self) -> list[BulkAction]:
+        """What the worker may do to what is selected; each record is asked again when it is done."""
+        is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
+        return list(self.of.actions) if is_open else []
+
+
+class ListView(TableView):
+    """A list of records. Made by page(); templates read it."""
+
+    def __init__(self, visit: Visit, worklist: Worklist) -> None:
+        self.type: RecordType = visit.service.registry.type(worklist.uri)
+        super().__init__(visit, worklist)
+        self.q = visit.query.text("q", "")
+        self.by = visit.query.text("by", "")
+        self.help = QueryHelp(visit.ctx, self.type)
+        self.mistake: QueryMistake | None = None
+        self.counted: list[dict[str, Any]] = []
+        self.found = self._found()
+        self.rows = self.found["results"]
+        self.more = self.loaded(self.rows)
+        self.followed = following.cursor(visit.ctx) if worklist.is_followed else 0
+
+    # -- what was asked for ----------------------------------------------------------------------------------------
 
     def _found(self) -> dict[str, Any]:
         """The page of the search. What is wrong with the query is told beside it."""
@@ -175,50 +288,32 @@ class ListView:
 
     # -- what templates show -----------------------------------------------------------------------------------------
 
-    def link(self, **changes: str) -> str:
-        """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
-        present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
-        asked = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
-        return f"{self.visit.path}?{urlencode(asked)}" if asked else self.visit.path
-
-    def header(self, column: ListColumn) -> tuple[str, str]:
-        """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""
-        if not column.sort:
-            return "", ""
-        now = (self.sort or self.of.sort).partition(",")[0]
-        if now == column.sort:
-            return self.link(sort=f"-{column.sort}"), "ascending"
-        return self.link(sort=column.sort), "descending" if now == f"-{column.sort}" else ""
-
-    def cell(self, column: ListColumn, row: Row) -> str:
-        """A value as HTML."""
-        return column.cell(self.visit, row, self.more)
-
-    @cached_property
-    def chips(self) -> list[tuple[Chip, str]]:
-        """The terms of what was typed, and where the list leads without each."""
-        return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.wrong)
 
     @property
-    def orders(self) -> list[Option]:
-        """What the list can be sorted by, for those who see no header."""
-        found = [("", _("Default order"))]
-        for each in self.columns:
-            if each.sort:
-                found += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
-        return found
+    def searched(self) -> str:
+        return self.q
+
+    @property
+    def cleared(self) -> str:
+        return self.link(q="", by="")
 
     @property
     def groupings(self) -> list[Option]:
-        """What the list can be counted by."""
         names = self.of.by or self.type.subtotals.search
         return [(name, name) for name in names if "<" not in name]
 
     @property
     def shares(self) -> list[tuple[str, int, str]]:
-        """The rows of the subtotal: label, hits, and where the list is filtered by it."""
         rows = self.counted[:MAX_SUBTOTAL_ROWS]
         return [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in rows]
+
+    @cached_property
+    def chips(self) -> list[tuple[Chip, str]]:
+        """The terms of what was typed, and where the list leads without each."""
+        return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
 
     def _narrowed(self, entry: dict[str, Any]) -> str:
         value = str(entry.get("key", entry["label"]))
@@ -227,18 +322,31 @@ class ListView:
         return self.q if term in self.q.split() else f"{self.q} {term}".strip()
 
     @property
-    def actions(self) -> list[BulkAction]:
-        """What the worker may do to what is selected; each record is asked again when it is done."""
-        is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
-        return list(self.of.actions) if is_open else []
-
-    @property
     def sample(self) -> Sample:
-        """The request behind the list."""
         fields = [("q", self.query), *([("expand", self.of.expand)] if self.of.expand else [])]
         fields += [("subtotals[]", self.by)] if self.by else []
         path = f"/rest/records/{self.type.uri}/search.json"
         return Sample("GET", path, [(name, text) for name, text in fields if text or name == "q"])
+
+    @property
+    def export_name(self) -> str:
+        return self.type.uri
+
+    @property
+    def title(self) -> str:
+        return self.type.label_names[1]
+
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """Raises BadQuery."""
+        if self.wrong:
+            raise BadQuery(self.wrong)
+        expand = ",".join(filter(None, (lists.LABEL, self.of.expand, *(each.expand for each in self.columns))))
+        for number in range(1, MAX_EXPORTED // PART + 1):
+            asked = SearchRequest(self.query, PART, number, expand)
+            rows = records.search(self.visit.ctx, self.of.uri, asked)["results"]
+            yield rows
+            if len(rows) < PART:
+                return
 
 
 def page(
@@ -246,11 +354,15 @@ def page(
 ) -> PageResponse:
     """The page of a list, or the file that `format` asks for. template: one that extends worklist.html."""
     view = ListView(visit, worklist)
+    return page_of(visit, view, template, INVALID if view.wrong else status, **values)
+
+
+def page_of(visit: Visit, view: TableView, template: str, status: int, **values: Any) -> PageResponse:
+    """The page of a list as it was looked at, or the file that `format` asks for."""
     if visit.query.text("format", ""):
         return exported(visit, view)
     return render(
-        visit, template, INVALID if view.wrong else status, view=view, worklist=worklist, sizes=PAGE_SIZES, shown=shown,
-        **values,
+        visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values
     )  # fmt: skip
 
 
@@ -259,7 +371,7 @@ class Outcome:
     """What became of an action. done: ids. refused: of the others, why. before: {id: {field: value}} of those done, as
     the action restores them."""
 
-    done: tuple[int, ...]
+    done: tuple[Key, ...]
     refused: tuple[str, ...]
     before: Mapping[int, Mapping[str, str]]
 
@@ -272,6 +384,19 @@ def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[in
         fields[action.field] = str(times.ahead(value, visit.now, visit.ctx.tz)) if action.is_time else value
     changes = dict.fromkeys(ids, fields)
     return _each(visit, worklist, changes, action.restores, action.deletes)
+
+
+def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -> Outcome:
+    """Do something to rows that are no records, each by itself."""
+    done: list[str] = []
+    refused: list[str] = []
+    for key in keys:
+        try:
+            do(visit, key)
+            done.append(key)
+        except HelpdeskError as error:
+            refused.append(f"{key}: {error.message}")
+    return Outcome(tuple(done), tuple(refused), {})
 
 
 def restore(visit: Visit, worklist: Worklist, before: Mapping[int, Mapping[str, str]]) -> Outcome:
@@ -297,29 +422,22 @@ def _each(
     return Outcome(tuple(done), tuple(refused), done)
 
 
-def exported(visit: Visit, view: ListView) -> PageResponse:
-    """What a list finds as a file with its columns, at most MAX_EXPORTED records. Raises NotFound, BadQuery."""
+def exported(visit: Visit, view: TableView) -> PageResponse:
+    """What a list finds as a file with its columns, at most MAX_EXPORTED rows. Raises NotFound, BadQuery, Invalid."""
     format = visit.query.text("format", "")
     if format not in exports.FORMATS:
         raise NotFound(_("There is no export as “{format}”; use csv or jsonl.", format=format[:20]))
-    if view.wrong:
-        raise BadQuery(view.wrong)
     rows: list[dict[str, Any]] = []
-    expand = ",".join(filter(None, ("_label", view.of.expand, *(each.expand for each in view.columns))))
-    while len(rows) < MAX_EXPORTED:
-        asked = SearchRequest(view.query, PART, len(rows) // PART + 1, expand)
-        results = records.search(visit.ctx, view.of.uri, asked)["results"]
-        more = view.of.load(visit, results) if view.of.load is not None and results else None
-        rows += [_line(view, row, more) for row in results]
-        if len(results) < PART:
-            break
+    for batch in view.batches():
+        more = view.loaded(batch)
+        rows += [_line(view, row, more) for row in batch]
     if visit.request.method != "HEAD":
-        log_export(visit.ctx, f"the list of {view.type.label_names[1].lower()}")
+        log_export(visit.ctx, f"the list of {view.title.lower()}")
     names = ["id", *(each.key for each in view.columns)]
-    return exports.file(format, view.type.uri, names, rows[:MAX_EXPORTED])
+    return exports.file(format, view.export_name, names, rows)
 
 
-def _line(view: ListView, row: dict[str, Any], more: Any) -> dict[str, Any]:
+def _line(view: TableView, row: dict[str, Any], more: Any) -> dict[str, Any]:
     line: dict[str, Any] = {"id": row["id"]}
     for column in view.columns:
         line[column.key] = column.value(row, more) if column.value is not None else row.get(column.key, "")

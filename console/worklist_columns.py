@@ -40,7 +40,7 @@ def available(
 ) -> dict[str, ListColumn]:
     """{key: column}: those of the page first, then the keys of the type, then its custom fields. row_path: of the page
     of a record, with {id}; "" for the one that any record has."""
-    found = {each.key: each for each in own}
+    found = by_key(own)
     for each in (_label(record_type, row_path), *_of_type(record_type)):
         found.setdefault(each.key, each)
     if "custom_" in record_type.expand_by_name:
@@ -49,6 +49,11 @@ def available(
             column = _of_custom(field)
             found.setdefault(column.key, column)
     return found
+
+
+def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
+    """{key: column} of the columns that a page declares."""
+    return {each.key: each for each in own}
 
 
 @lru_cache(256)

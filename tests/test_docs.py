@@ -92,7 +92,7 @@ INTERNAL = {
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
-        console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND console.pages.mailing.mail.MAX_LETTERS
+        console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND
         mailroom.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
         console.pages.system.MAX_EVENTS console.pages.system.MAX_LINES console.pages.system.MAX_TROUBLES

@@ -2,6 +2,7 @@
 Source: ours."""
 
 import json
+from collections.abc import Sequence
 
 from console import confirmation, resume, worklist, worklist_columns
 from console.desk import inbox
@@ -9,7 +10,7 @@ from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit, own_path
-from console.worklist import BulkAction, Outcome, Worklist
+from console.worklist import BulkAction, Key, Outcome, Worklist
 from server.context import Context
 from server.desk import changes, records
 from server.digits import id_in
@@ -89,7 +90,7 @@ def choose_columns(visit: Visit) -> PageResponse:
     """Keep which columns a list shows; none for those that it begins with. Raises Invalid, NotFound."""
     found = _list(visit)
     names = [] if visit.form.flag("usual") else visit.form.text_list("columns")
-    known = worklist.ListView(visit, found).available
+    known = worklist.available(visit, found)
     for name in names:
         if name not in known:
             raise Invalid(f"columns: there is no column '{name[:60]}'{nearest(name, known)}", field="columns")
@@ -105,7 +106,7 @@ def act(visit: Visit) -> PageResponse:
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
-    ids = _selected(visit)
+    ids = _selected(visit, found)
     if action.page:
         return see(f"{action.page}?ids={','.join(map(str, ids))}")
     if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
@@ -115,7 +116,10 @@ def act(visit: Visit) -> PageResponse:
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
-    found_out = worklist.apply(visit, found, action, ids, value)
+    if action.run is not None:
+        visit.tell(" ".join(_told(worklist.run(visit, action.run, [str(id) for id in ids]))))
+        return see(_back(visit, found))
+    found_out = worklist.apply(visit, found, action, [int(id) for id in ids], value)
     done = found_out.done
     told = _told(found_out)
     if action.restores and done:
@@ -166,7 +170,7 @@ def follow(visit: Visit) -> PageResponse:
     return PageResponse(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, (FOLLOW, uri), since, news))
 
 
-def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: list[int]) -> PageResponse:
+def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key]) -> PageResponse:
     """The question before what cannot be undone."""
     back = _back(visit, found)
     fields = [("list", found.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
@@ -196,8 +200,10 @@ def _action(visit: Visit, found: Worklist) -> BulkAction:
     return known[name]
 
 
-def _selected(visit: Visit) -> list[int]:
-    ids = list(dict.fromkeys(visit.form.id_list("ids")))
+def _selected(visit: Visit, found: Worklist) -> list[Key]:
+    """The rows that were selected; what is no record may be known by a text."""
+    sent: Sequence[Key] = visit.form.id_list("ids") if found.source is None else visit.form.text_list("ids")
+    ids = list(dict.fromkeys(sent))
     if not ids:
         raise Invalid(_("Select at least one record."), field="ids")
     if len(ids) > MAX_SELECTED:

@@ -23,6 +23,7 @@ from server.store.transaction import Transaction
 DOING = "look at the mail of others that has not left"  # what administrators alone may
 
 FILTERS = ("failed", "parked", "failing", "queued")
+SORTS = {"subject": "name", "to": "to", "fails": "queue_fails", "due_at": "queue_delivery_date", "updated": "updated"}
 # What is looked at of a mail; its text is not.
 _DRAFT = ("id", "name", "to", "is_queued", "queue_fails", "queue_delivery_date", "ticket_id", "worker_id", "updated")
 _OUTGOING = ("claimed_by", "claimed_until", "is_parked", "last_error")
@@ -57,15 +58,18 @@ class QueuedMailText:
     text: str
 
 
-def list_queue(ctx: Context, state: str = "", limit: int = 25, page: int = 1) -> tuple[list[QueuedMail], int]:
-    """A page of the mails that have not left, those given up first, then by when they are due; and how many there are.
+def list_queue(
+    ctx: Context, state: str = "", limit: int = 25, page: int = 1, sort: str = ""
+) -> tuple[list[QueuedMail], int]:
+    """A page of the mails that have not left, and how many there are.
 
-    state: one of FILTERS, where queued is every mail that will be tried; "" for all. Raises AdminOnly."""
+    state: one of FILTERS, where queued is every mail that will be tried; "" for all. sort: one of SORTS, with "-"
+    before it for the other direction; "" for those given up first, then by when they are due. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def read(tx: Transaction) -> tuple[list[QueuedMail], int]:
         found = tx.rows(
-            lambda: _page(state),
+            lambda: _page(state, sort),
             (limit, (page - 1) * limit),
         )
         total = tx.value(lambda: _in_state(state, peewee.fn.COUNT(table_named("draft").c.id)))
@@ -88,11 +92,19 @@ def _in_state(state: str, *columns: Any) -> Any:
     return query.where(conditions.get(state, (draft.c.is_queued == 1) | is_given_up))
 
 
-def _page(state: str) -> Any:
+def _page(state: str, sort: str) -> Any:
     draft, outgoing = table_named("draft"), OUTGOING.sql
     names = [*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING)]
-    query = _in_state(state, *names).order_by(draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id)
+    usual = (draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id)
+    query = _in_state(state, *names).order_by(*_order(sort), *usual)
     return query.limit(slot(0)).offset(slot(1))
+
+
+def _order(sort: str) -> list[Any]:
+    if not sort:
+        return []
+    column = getattr(table_named("draft").c, SORTS[sort.removeprefix("-")])
+    return [column.desc() if sort.startswith("-") else column]
 
 
 def letter(ctx: Context, id: int) -> QueuedMailText:

@@ -4,25 +4,23 @@ Passwords are written and never shown again. Source: Mail; ours."""
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from console import lists
 from console.controls import Control
 from console.forms import Form, sentence
-from console.page_response import PageResponse, file, see
+from console.page_response import PageResponse, see
 from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
-from console.ui import PAGE_ROWS, bytes_text
+from console.ui import bytes_text
 from console.visit import Visit
-from server.desk import records
-from server.errors import HelpdeskError, Invalid, NotFound, Unavailable, nearest
+from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail.inboxes import PROTOCOLS
 from server.mail.transports import NULL, SMTP, transport
 from server.mailroom import flood, mail_dns, mail_listening, mail_setup
 from server.mailroom.mail_setup import MailboxStatus, TestFailed
-from server.mailroom.mailboxes import dead_letters, letters
+from server.mailroom.mailboxes import letters
 from server.mailroom.routing import MAX_ROUTES
 from server.outbox import mail_queue
 from server.people import profile
@@ -82,7 +80,6 @@ MAILBOX_FORM = RecordForm(MAILBOX, (
 ))  # fmt: skip
 NEW_BOX = {"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1", "is_mail_kept": "1"}
 PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
-MAX_LETTERS = 200  # mails that nobody could take, named on the page
 LABELS = {
     "recipient": N_("Send it to"),
     "email": N_("Address"),
@@ -93,16 +90,6 @@ LABELS = {
     "lmtp_protocol": N_("Protocol"),
     "lmtp_domains": N_("Domains"),
 }
-STATES = {
-    "failed": ("err", N_("given up")),
-    "parked": ("warn", N_("no mail transport")),
-    "sending": ("info", N_("being sent")),
-    "failing": ("warn", N_("tried again")),
-    "later": ("muted", N_("for later")),
-    "queued": ("ok", "queued"),
-}
-SHOWN = [("", N_("All that have not left")), ("failed", N_("Given up")), ("parked", N_("Without a mail transport")),
-         ("failing", N_("Tried again")), ("queued", N_("To be sent"))]  # fmt: skip
 
 
 # -- the set-up --------------------------------------------------------------------------------------------------------
@@ -124,7 +111,7 @@ def show_dns(visit: Visit) -> PageResponse:
     except Unavailable as error:
         wrong = sentence(error.message)
     return render(
-        visit, "mail_dns.html", tabs=_tabs(visit), domains=mail_dns.domains(visit.ctx), hints=hints, wrong=wrong,
+        visit, "mail_dns.html", tabs=tabs(visit), domains=mail_dns.domains(visit.ctx), hints=hints, wrong=wrong,
         sentence=sentence, is_asked=is_asked,
     )  # fmt: skip
 
@@ -171,7 +158,7 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
              (("out", lists.options(transports)), ("from", senders), ("in", boxes), ("to", routes))}  # fmt: skip
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
-        visit, "mail.html", form.status, form=form, tabs=_tabs(visit), labels=LABELS,
+        visit, "mail.html", form.status, form=form, tabs=tabs(visit), labels=LABELS,
         transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
         parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
@@ -198,7 +185,8 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
     ]
 
 
-def _tabs(visit: Visit) -> list[tuple[str, str]]:
+def tabs(visit: Visit) -> list[tuple[str, str]]:
+    """The pages about mail."""
     count = len(letters.list_letters(visit.ctx))
     return [
         (BASE, _("Set-up")),
@@ -258,60 +246,6 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
         visit, "mail_listener.html", form.status, form=form, labels=LABELS, given=given, settings=settings,
         state=mail_listening.state(visit.service), protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
     )  # fmt: skip
-
-
-# -- mail that could not be taken --------------------------------------------------------------------------------------
-
-
-@page("GET", FAILED, "admin")
-def show_failed(visit: Visit) -> PageResponse:
-    """Mails that could not be taken, and why."""
-    return render(
-        visit, "failed.html", tabs=_tabs(visit), found=letters.list_letters(visit.ctx)[:MAX_LETTERS], shown=MAX_LETTERS,
-        folder=str(Path(visit.service.settings.data).absolute() / dead_letters.FOLDER),
-    )  # fmt: skip
-
-
-@page("GET", f"{FAILED}/{{name}}", "admin")
-def show_failed_mail(visit: Visit) -> PageResponse:
-    """One of them as it came."""
-    found = letters.open_letter(visit.ctx, visit.arguments["name"])
-    return render(visit, "failed_mail.html", tabs=_tabs(visit), found=found)
-
-
-@page("GET", f"{FAILED}/{{name}}/source", "admin")
-def send_failed_mail(visit: Visit) -> PageResponse:
-    """Its file."""
-    letter, path = letters.file_of(visit.ctx, visit.arguments["name"])
-    return file(path, "message/rfc822", letter.bytes)
-
-
-@page("POST", f"{FAILED}/{{name}}/take", "admin")
-def take_failed_mail(visit: Visit) -> PageResponse:
-    """Try once more to take it."""
-    name = visit.arguments["name"]
-    try:
-        received = letters.take(visit.ctx, name)
-    except NotFound as error:
-        visit.tell(error.message)
-        return see(FAILED)
-    except HelpdeskError as error:
-        visit.tell(_("It could not be processed: {message}", message=error.message))
-        return see(f"{FAILED}/{name}")
-    visit.tell(
-        _("The mail is on ticket {mask}.", mask=received.mask) if received.mask else "The mail was taken, and ignored."
-    )
-    return see(FAILED)
-
-
-@page("POST", f"{FAILED}/{{name}}/discard", "admin")
-def discard_failed_mail(visit: Visit) -> PageResponse:
-    """Forget it for good."""
-    try:
-        visit.tell(_("{name} is discarded.", name=letters.discard(visit.ctx, visit.arguments["name"])))
-    except NotFound as error:
-        visit.tell(error.message)
-    return see(FAILED)
 
 
 # -- transports --------------------------------------------------------------------------------------------------------
@@ -493,55 +427,3 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
         each={name: each[name] for name in shown} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
     )  # fmt: skip
-
-
-# -- the outbox --------------------------------------------------------------------------------------------------------
-
-
-@page("GET", OUTBOX, "admin")
-def show_outbox(visit: Visit) -> PageResponse:
-    """Mail that has not left, and why. Raises Invalid for a state that there is not."""
-    state = visit.query.text("state", "")
-    if state and state not in mail_queue.FILTERS:
-        raise Invalid(
-            _(
-                "state: '{state}' is none{FILTERS}; use one of {FILTERS2}",
-                state=state[:60],
-                FILTERS=nearest(state, mail_queue.FILTERS),
-                FILTERS2=", ".join(mail_queue.FILTERS),
-            )
-        )
-    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = mail_queue.list_queue(visit.ctx, state, PAGE_ROWS, number)
-    return render(
-        visit, "outbox.html", tabs=_tabs(visit), found=found, total=total, page=number, state=state, states=SHOWN,
-        badges=STATES,
-    )  # fmt: skip
-
-
-@page("GET", f"{OUTBOX}/{{id}}", "admin")
-def show_letter(visit: Visit) -> PageResponse:
-    """One mail that has not left."""
-    found = mail_queue.letter(visit.ctx, visit.id)
-    return render(visit, "outbox_mail.html", tabs=_tabs(visit), found=found, badges=STATES)
-
-
-@page("POST", f"{OUTBOX}/{{id}}/send", "admin")
-def send_again(visit: Visit) -> PageResponse:
-    """Let a mail be tried at once."""
-    try:
-        mail_queue.send_again(visit.ctx, visit.id)
-        visit.tell("The mail is tried now. Load this page again to see whether it left.")
-    except NotFound as error:
-        visit.tell(error.message)
-    return see(OUTBOX)
-
-
-@page("POST", f"{OUTBOX}/{{id}}/drop", "admin")
-def drop(visit: Visit) -> PageResponse:
-    """Remove a mail: it is not sent."""
-    try:
-        visit.tell(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
-    except NotFound as error:
-        visit.tell(error.message)
-    return see(OUTBOX)

@@ -1,0 +1,110 @@
+"""Mail that could not be taken: why, and taking it once more or discarding it. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from console import row_view, ui
+from console.page_response import PageResponse, file, see
+from console.pages.mailing.mail import FAILED, PARSER, tabs
+from console.rendering import render
+from console.routes import page
+from console.rows import RowPage, RowQuery, RowSource, of_all
+from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
+from server.errors import HelpdeskError, NotFound
+from server.mailroom.mailboxes import dead_letters, letters
+from server.translation import N_, _
+
+
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    found = letters.list_letters(visit.ctx)
+    return of_all([asdict(each) | {"id": each.key, "_label": each.name} for each in found], asked)
+
+
+def _why(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return f"<div>{ui.plain(row['why'] or _('not known'))}</div>"
+
+
+def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    path = f"{FAILED}/{row['id']}"
+    return ui.row(
+        ui.button(visit, f"{path}/take", N_("Take it now"), "small"),
+        ui.button(
+            visit, f"{path}/discard", N_("Discard"), "link danger", N_("Discard this mail? It is gone for good.")
+        ),
+    )
+
+
+LIST = declare(Worklist(
+    "failed-mail", FAILED, N_("Failed mail"), ("name", "why", "at", "bytes", "do"),
+    own=(
+        ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
+        ListColumn("why", N_("Why"), _why, "why"),
+        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["bytes"])), "bytes",
+                   "number"),
+        ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
+    ),
+    sort="-at",
+    actions=(
+        BulkAction("take", N_("Take now"), run=lambda visit, key: letters.take(visit.ctx, key)),
+        BulkAction("discard", N_("Discard"), deletes=True, run=lambda visit, key: letters.discard(visit.ctx, key),
+                   confirm=N_("Discard the selected mails? They are gone for good.")),
+    ),
+    heading=N_("Mail"), subtitle=N_("Failed mail"), tabs_label=N_("Mail"),
+    empty=N_("There is none: all mail that was fetched became tickets."),
+    source=RowSource(_rows, sample=ui.Sample("POST", PARSER, [("message", "From: ...")])),
+))  # fmt: skip
+
+
+@page("GET", FAILED, "admin")
+def show_failed(visit: Visit) -> PageResponse:
+    """Mails that could not be taken, and why."""
+    folder = Path(visit.service.settings.data).absolute() / dead_letters.FOLDER
+    intro = _("Mail that could not be processed is kept in {folder} until it is taken or discarded.", folder=folder)
+    return row_view.page(visit, replace(LIST, tabs=tuple(tabs(visit)), intro=intro))
+
+
+@page("GET", f"{FAILED}/{{name}}", "admin")
+def show_failed_mail(visit: Visit) -> PageResponse:
+    """One of them as it came."""
+    found = letters.open_letter(visit.ctx, visit.arguments["name"])
+    return render(visit, "failed_mail.html", tabs=tabs(visit), found=found)
+
+
+@page("GET", f"{FAILED}/{{name}}/source", "admin")
+def send_failed_mail(visit: Visit) -> PageResponse:
+    """Its file."""
+    letter, path = letters.file_of(visit.ctx, visit.arguments["name"])
+    return file(path, "message/rfc822", letter.bytes)
+
+
+@page("POST", f"{FAILED}/{{name}}/take", "admin")
+def take_failed_mail(visit: Visit) -> PageResponse:
+    """Try once more to take it."""
+    name = visit.arguments["name"]
+    try:
+        received = letters.take(visit.ctx, name)
+    except NotFound as error:
+        visit.tell(error.message)
+        return see(FAILED)
+    except HelpdeskError as error:
+        visit.tell(_("It could not be processed: {message}", message=error.message))
+        return see(f"{FAILED}/{name}")
+    visit.tell(
+        _("The mail is on ticket {mask}.", mask=received.mask) if received.mask else "The mail was taken, and ignored."
+    )
+    return see(FAILED)
+
+
+@page("POST", f"{FAILED}/{{name}}/discard", "admin")
+def discard_failed_mail(visit: Visit) -> PageResponse:
+    """Forget it for good."""
+    try:
+        visit.tell(_("{name} is discarded.", name=letters.discard(visit.ctx, visit.arguments["name"])))
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(FAILED)

@@ -1,0 +1,124 @@
+"""Mail that has not left: why, and trying it again or dropping it. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from console import row_view, ui
+from console.page_response import PageResponse, see
+from console.pages.mailing.mail import OUTBOX, tabs
+from console.rendering import render
+from console.routes import page
+from console.rows import RowFilter, RowPage, RowQuery, RowSource
+from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
+from server.errors import NotFound
+from server.outbox import mail_queue
+from server.translation import N_, _, ngettext
+
+STATES = {
+    "failed": ("err", N_("given up")),
+    "parked": ("warn", N_("no mail transport")),
+    "sending": ("info", N_("being sent")),
+    "failing": ("warn", N_("tried again")),
+    "later": ("muted", N_("for later")),
+    "queued": ("ok", N_("queued")),
+}
+SHOWN = [("", N_("All that have not left")), ("failed", N_("Given up")), ("parked", N_("Without a mail transport")),
+         ("failing", N_("Tried again")), ("queued", N_("To be sent"))]  # fmt: skip
+WITH_ATTEMPT = ("failing", "later", "queued")  # states in which it is tried again by itself
+
+
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    found, total = mail_queue.list_queue(visit.ctx, asked.filters["state"], asked.limit, asked.page, asked.sort)
+    return RowPage([asdict(each) | {"_label": each.subject or _("(no subject)")} for each in found], total)
+
+
+def _mail(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    path = f"{OUTBOX}/{row['id']}"
+    return f"<div>{ui.link(path, row['_label'])}<br>{ui.muted(row['to'])}</div>"
+
+
+def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    badge = ui.badge(*STATES[row["state"]])
+    if not row["fails"]:
+        return badge
+    fails = ngettext("{count} attempt failed", "{count} attempts failed", row["fails"])
+    return f"<div>{badge}<br>{ui.muted(fails)}</div>"
+
+
+def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Nothing while it is being sent."""
+    if row["state"] == "sending":
+        return ""
+    path = f"{OUTBOX}/{row['id']}"
+    again = N_("Send again") if row["state"] == "failed" else N_("Send now")
+    asked = _("Drop '{subject}'? It is not sent. This cannot be undone.", subject=row["subject"])
+    return ui.row(
+        ui.button(visit, f"{path}/send", again, "small"),
+        ui.button(visit, f"{path}/drop", N_("Drop"), "link danger", asked),
+    )
+
+
+LIST = declare(Worklist(
+    "outbox", OUTBOX, N_("Outbox"), ("mail", "state", "reason", "due_at", "do"),
+    own=(
+        ListColumn("mail", N_("Mail"), _mail, "subject", value=lambda row, more: row["subject"]),
+        ListColumn("to", N_("To"), lambda visit, row, more: ui.plain(row["to"]), "to"),
+        ListColumn("state", N_("State"), _state),
+        ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: ui.plain(str(row["fails"])), "fails",
+                   "number"),
+        ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: ui.plain(row["reason"])),
+        ListColumn("due_at", N_("Next attempt"),
+                   lambda visit, row, more: ui.when(visit, row["due_at"]) if row["state"] in WITH_ATTEMPT else "",
+                   "due_at"),
+        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated"),
+        ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
+    ),
+    actions=(
+        BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, int(key))),
+        BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: mail_queue.drop(visit.ctx, int(key)),
+                   confirm=N_("Drop the selected mails? They are not sent. This cannot be undone.")),
+    ),
+    heading=N_("Mail"), subtitle=N_("Mail that has not left"), empty=N_("The outbox is empty: all mail has left."),
+    none=N_("No mail is like that."), tabs_label=N_("Mail"),
+    source=RowSource(
+        _rows, (RowFilter("state", N_("Show"), lambda visit: SHOWN),),
+        ui.Sample("GET", "/rest/records/draft/search.json", [("q", "is.queued:yes")]),
+    ),
+))  # fmt: skip
+
+
+@page("GET", OUTBOX, "admin")
+def show_outbox(visit: Visit) -> PageResponse:
+    """Mail that has not left, and why. Raises Invalid for a state that there is not."""
+    return row_view.page(visit, replace(LIST, tabs=tuple(tabs(visit))))
+
+
+@page("GET", f"{OUTBOX}/{{id}}", "admin")
+def show_letter(visit: Visit) -> PageResponse:
+    """One mail that has not left."""
+    found = mail_queue.letter(visit.ctx, visit.id)
+    return render(visit, "outbox_mail.html", tabs=tabs(visit), found=found, badges=STATES)
+
+
+@page("POST", f"{OUTBOX}/{{id}}/send", "admin")
+def send_again(visit: Visit) -> PageResponse:
+    """Let a mail be tried at once."""
+    try:
+        mail_queue.send_again(visit.ctx, visit.id)
+        visit.tell("The mail is tried now. Load this page again to see whether it left.")
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(OUTBOX)
+
+
+@page("POST", f"{OUTBOX}/{{id}}/drop", "admin")
+def drop(visit: Visit) -> PageResponse:
+    """Remove a mail: it is not sent."""
+    try:
+        visit.tell(_("'{id}' is dropped and not sent.", id=mail_queue.drop(visit.ctx, visit.id)[:200]))
+    except NotFound as error:
+        visit.tell(error.message)
+    return see(OUTBOX)
