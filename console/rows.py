@@ -7,7 +7,9 @@ from typing import Any
 
 from console.ui import Option, Sample
 from console.visit import Visit
-from server.translation import Words
+from server.digits import id_in
+from server.errors import NotFound
+from server.translation import Words, _
 
 Row = Mapping[str, Any]
 
@@ -50,6 +52,14 @@ class RowSource:
     rows: Callable[[Visit, RowQuery], RowPage]
     filters: tuple[RowFilter, ...] = ()
     sample: Sample | None = None
+
+
+def id_of(key: str) -> int:
+    """The id that a row was selected by. Raises NotFound for a text that is none."""
+    id = id_in(key)
+    if id is None:
+        raise NotFound(_("There is no such entry."))
+    return id
 
 
 def of_all(rows: Sequence[Row], asked: RowQuery) -> RowPage:

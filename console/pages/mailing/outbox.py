@@ -9,7 +9,7 @@ from console.page_response import PageResponse, see
 from console.pages.mailing.mail import OUTBOX, tabs
 from console.rendering import render
 from console.routes import page
-from console.rows import RowFilter, RowPage, RowQuery, RowSource
+from console.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
@@ -77,8 +77,8 @@ LIST = declare(Worklist(
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
     actions=(
-        BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, int(key))),
-        BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: mail_queue.drop(visit.ctx, int(key)),
+        BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, id_of(key))),
+        BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: mail_queue.drop(visit.ctx, id_of(key)),
                    confirm=N_("Drop the selected mails? They are not sent. This cannot be undone.")),
     ),
     heading=N_("Mail"), subtitle=N_("Mail that has not left"), empty=N_("The outbox is empty: all mail has left."),
