@@ -2,7 +2,7 @@
 
 A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
 look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by
-the same table: see row_view.py."""
+the same table: see row_lists."""
 
 import re
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ from console.query_help.help import QueryHelp
 from console.query_help.mistakes import QueryMistake
 from console.rendering import render
 from console.routes import Access
-from console.rows import Row, RowSource
+from console.row_lists.rows import Row, RowSource
 from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn

@@ -1,9 +1,10 @@
 """The start page: what needs attention, and how the desk does. Source: ours."""
 
-from console import lists, reports
+from console import lists
 from console.desk import inbox
 from console.forms import sentence
 from console.page_response import PageResponse, fragment, see
+from console.pictures import reports
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit

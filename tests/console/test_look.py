@@ -13,8 +13,9 @@ from playwright.sync_api import Page, expect
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 import console
-from console import charts, files, icons, reports, ui
-from console.charts import Series
+from console import files, icons, ui
+from console.pictures import charts, reports
+from console.pictures.charts import Series
 from console.visit import Visit
 from server.context import Context
 from server.errors import BadDataQuery

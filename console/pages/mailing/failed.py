@@ -5,12 +5,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from console import row_view, ui
+from console import ui
 from console.page_response import PageResponse, file, see
 from console.pages.mailing.mail import FAILED, PARSER, tabs
 from console.rendering import render
 from console.routes import page
-from console.rows import RowPage, RowQuery, RowSource, of_all
+from console.row_lists import row_view
+from console.row_lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from console import row_view, ui
+from console import ui
 from console.page_response import PageResponse, see
 from console.pages.mailing.mail import OUTBOX, tabs
 from console.rendering import render
 from console.routes import page
-from console.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
+from console.row_lists import row_view
+from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn

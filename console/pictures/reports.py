@@ -2,8 +2,9 @@
 
 from datetime import date, datetime, timedelta
 
-from console import charts, lists
-from console.charts import Series
+from console import lists
+from console.pictures import charts
+from console.pictures.charts import Series
 from console.ui import duration
 from console.visit import Visit
 from server.desk import records

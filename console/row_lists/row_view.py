@@ -7,7 +7,7 @@ from typing import Any
 from console import lists, worklist
 from console.forms import Form
 from console.page_response import PageResponse
-from console.rows import RowFilter, RowPage, RowQuery, RowSource
+from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource
 from console.ui import ChooserOptions, Option, Sample
 from console.visit import Visit
 from console.worklist import MAX_EXPORTED, PART, TableView, Worklist
