@@ -133,7 +133,7 @@ def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: De
     page.keyboard.press("w")
     page.keyboard.type("mon 9am")
     expect(page.locator("#panel .understood")).to_contain_text("Mon")
-    page.get_by_role("button", name="Waiting").press("Enter")
+    page.keyboard.press("Enter")
     told(page, "Ticket waits.")
     ticket = milos.ticket(mask)
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
