@@ -137,6 +137,7 @@ def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: De
     told(page, "Ticket waits.")
     ticket = milos.ticket(mask)
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
+    page.keyboard.press("Escape")
     page.keyboard.press("n")
     page.wait_for_url("**answer=note**")
     expect(page.locator("#note")).to_be_focused()
