@@ -16,7 +16,7 @@ from server.outbox.delivery import State, state_of
 from server.outbox.due import KIND
 from server.outbox.rows import OUTGOING
 from server.records.base import Record
-from server.store.statements import slot
+from server.store.statements import ordering, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
@@ -95,16 +95,10 @@ def _in_state(state: str, *columns: Any) -> Any:
 def _page(state: str, sort: str) -> Any:
     draft, outgoing = table_named("draft"), OUTGOING.sql
     names = [*(getattr(draft.c, name) for name in _DRAFT), *(getattr(outgoing, name) for name in _OUTGOING)]
+    chosen = ordering({name: getattr(draft.c, column) for name, column in SORTS.items()}, sort)
     usual = (draft.c.is_queued, draft.c.queue_delivery_date, draft.c.id)
-    query = _in_state(state, *names).order_by(*_order(sort), *usual)
+    query = _in_state(state, *names).order_by(*chosen, *usual)
     return query.limit(slot(0)).offset(slot(1))
-
-
-def _order(sort: str) -> list[Any]:
-    if not sort:
-        return []
-    column = getattr(table_named("draft").c, SORTS[sort.removeprefix("-")])
-    return [column.desc() if sort.startswith("-") else column]
 
 
 def letter(ctx: Context, id: int) -> QueuedMailText:

@@ -4,7 +4,7 @@ Building a peewee query costs far more than running its SQL, so callers hand ove
 once for each shape: shapes.py says which. A builder marks the places of its values with `slot(0)`, `slot(1)`...
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import CodeType
 from typing import Any, Generic, TypeVar
 
@@ -36,6 +36,15 @@ def slot(index: int) -> peewee.Node:
 def in_list(column: Any, value: peewee.Node) -> peewee.Expression:
     """`column IN (values)`, where `value` is one slot that takes a JSON array: one shape for any number of values."""
     return column.in_(peewee.NodeList((peewee.SQL("(SELECT value FROM json_each("), value, peewee.SQL("))"))))
+
+
+def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
+    """What a list is sorted by that somebody chose: one of the columns by its name, with "-" before it for the other
+    direction; [] for "". Raises KeyError for a name that is none of them."""
+    if not sort:
+        return []
+    column = columns[sort.removeprefix("-")]
+    return [column.desc() if sort.startswith("-") else column]
 
 
 class Statement:

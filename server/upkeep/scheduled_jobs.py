@@ -15,7 +15,7 @@ from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, ScanRun
 from server.jobs.scheduler import scans as scheduler_scans
-from server.store.statements import slot
+from server.store.statements import ordering, slot
 from server.store.transaction import Transaction, equal_to
 
 DOING = "look at the scheduler"  # what administrators alone may
@@ -26,6 +26,9 @@ LATE_SECONDS = 60  # between due and begun
 MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
 NAMES = ("event", "name")  # of what a job is given: the event that it tells of, the backup that it reads
 MAX_NAME_CHARS, MAX_IDS = 100, 10  # of those, in the entry about a job that was dropped
+
+SORTS = ("kind", "due_at", "attempts")  # columns that jobs are sorted by
+RUN_SORTS = ("kind", "began_at", "due_at", "ms", "attempt")  # and how they went
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,12 @@ class ScheduledJob:
 
 
 def list_jobs(
-    ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1
+    ctx: Context, state: str = "", kind: str = "", limit: int = 25, page: int = 1, sort: str = ""
 ) -> tuple[list[ScheduledJob], int]:
-    """A page of the jobs, those that failed first, then by when they are due; and how many there are in all.
+    """A page of the jobs, and how many there are in all.
 
-    state: one of State, "" for every; due and waiting are one another's rest at ctx.now. Raises AdminOnly."""
+    state: one of State, "" for every; due and waiting are one another's rest at ctx.now. sort: one of SORTS, with "-"
+    before it for the other direction; "" for those that failed first, then by when they are due. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = JOB.sql
     # The instant stands first, where the conditions look for it.
@@ -56,7 +60,7 @@ def list_jobs(
     has_kind = bool(kind)
 
     def read(tx: Transaction) -> tuple[list[ScheduledJob], int]:
-        rows = tx.rows(lambda: _page(state, has_kind), (*values, limit, (page - 1) * limit))
+        rows = tx.rows(lambda: _page(state, has_kind, sort), (*values, limit, (page - 1) * limit))
         total = tx.value(lambda: _in_state(state, has_kind, peewee.fn.COUNT(table.id)), values)
         return [_listed(dict(zip(JOB.names, row, strict=True)), ctx.now) for row in rows], int(total or 0)
 
@@ -71,9 +75,11 @@ def _in_state(state: str, has_kind: bool, *columns: Any) -> Any:
     return query.where(table.kind == slot(bool(state))) if has_kind else query
 
 
-def _page(state: str, has_kind: bool) -> Any:
+def _page(state: str, has_kind: bool, sort: str) -> Any:
     table, at = JOB.sql, bool(state) + has_kind
-    query = _in_state(state, has_kind, *JOB.all_columns).order_by(table.failed_at.desc(), table.due_at, table.id)
+    chosen = ordering({name: getattr(table, name) for name in SORTS}, sort)
+    usual = (table.failed_at.desc(), table.due_at, table.id)
+    query = _in_state(state, has_kind, *JOB.all_columns).order_by(*chosen, *usual)
     return query.limit(slot(at)).offset(slot(at + 1))
 
 
@@ -139,9 +145,11 @@ class Scan:
     next_at: int
 
 
-def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0) -> tuple[list[JobRun], int]:
-    """How jobs went, the last one first, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for
-    every. Raises AdminOnly."""
+def runs(
+    ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: int = 0, sort: str = ""
+) -> tuple[list[JobRun], int]:
+    """How jobs went, and how many of that are kept. kind: "" for every. job_id: of one job, 0 for every. sort: one of
+    RUN_SORTS, with "-" before it for the other direction; "" for the last one first. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = RUN.sql
     wanted = {name: value for name, value in (("kind", kind), ("job_id", job_id)) if value}
@@ -149,7 +157,12 @@ def runs(ctx: Context, kind: str = "", limit: int = 25, page: int = 1, job_id: i
 
     def read(tx: Transaction) -> tuple[list[JobRun], int]:
         rows = tx.rows(
-            lambda: equal_to(RUN, names).order_by(table.id.desc()).limit(slot(len(names))).offset(slot(len(names) + 1)),
+            lambda: (
+                equal_to(RUN, names)
+                .order_by(*ordering({name: getattr(table, name) for name in RUN_SORTS}, sort), table.id.desc())
+                .limit(slot(len(names)))
+                .offset(slot(len(names) + 1))
+            ),
             (*values, limit, (page - 1) * limit),
         )
         total = tx.value(lambda: equal_to(RUN, names, peewee.fn.COUNT(table.id)), values)

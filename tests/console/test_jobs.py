@@ -60,7 +60,10 @@ def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk
 
 def test_a_job_that_runs_is_left_alone(signed_in: Visitor, desk: Desk) -> None:
     id = job(desk, claimed_by="another process", claimed_until=FAR)
-    assert "running" in text_of(signed_in.get(f"{BASE}?state=running").text)
+    shown = signed_in.get(f"{BASE}?state=running").text
+    assert f"nobody.does.this {id}" in text_of(shown) and ">Running</span>" in re.sub(
+        r"<span[^>]*>.</span> ?", "", shown
+    )
     for what in ("run", "drop"):
         answer = signed_in.send(f"{BASE}/{id}/{what}", {}, page="/account")
         assert answer.status_code == 409 and "runs just now" in text_of(answer.text)
@@ -109,7 +112,22 @@ def test_all_that_runs_from_time_to_time_says_what_it_does() -> None:
     assert set(SCANS_DO) == set(scans()) and set(DOES) == set(kinds()) - {"nobody.does.this"}
 
 
-@pytest.mark.parametrize("query", ["state=lost", "kind=<script>"])
+def test_jobs_are_sorted_and_dropped_several_at_once(signed_in: Visitor, desk: Desk) -> None:
+    ids = [job(desk, failed_at=NOW, attempts=attempts) for attempts in (2, 1, 3)]
+    running = job(desk, claimed_by="another process", claimed_until=FAR)
+    page = signed_in.get(BASE, params={"sort": "-attempts", "kind": "", "state": "failed"}).text
+    listed = [int(id) for id in re.findall(r"nobody\.does\.this</code> (\d+)", page) if int(id) in ids]
+    assert listed == [ids[2], ids[0], ids[1]]
+    form = {"list": BASE, "do": "drop", "back": BASE, "ids[]": [*map(str, ids[:2]), str(running)], "_sure": "1"}
+    assert place(signed_in.send("/-/bulk", form, page=BASE)) == BASE
+    assert f"2 records: done. Refused: {running}: " in text_of(signed_in.get(BASE).text)
+    assert [row(desk, id) is None for id in (*ids, running)] == [True, True, False, False]
+    for sort in ("began_at", "-ms", "attempt", "kind", "-due_at"):
+        assert signed_in.get(RUNS, params={"sort": sort}).status_code == 200
+    desk.store.write(lambda tx: [tx.delete(JOB, id=id) for id in (ids[2], running)])
+
+
+@pytest.mark.parametrize("query", ["state=lost", "kind=<script>", "sort=payload"])
 def test_what_cannot_be_asked_is_told(query: str, signed_in: Visitor) -> None:
     answer = signed_in.get(f"{BASE}?{query}")
     assert answer.status_code == 422 and "<script>" not in answer.text.replace('<script type="module"', "")

@@ -17,7 +17,7 @@ from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server import log
 from server.desk import records
-from server.errors import HelpdeskError, Invalid, NotFound, nearest
+from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs import queue, scheduler
 from server.translation import N_, _
 from server.upkeep import scheduled_jobs
@@ -87,33 +87,6 @@ SCANS_DO = {
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
 MAX_LINES = 100  # of the log, about one job
-
-
-@page("GET", BASE, "admin")
-def show(visit: Visit) -> PageResponse:
-    """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
-    kinds = queue.kinds()
-    state, kind = _choice(visit, "state", [value for value, _ in STATES if value]), _choice(visit, "kind", kinds)
-    number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, PAGE_ROWS, number)
-    return render(
-        visit, "jobs.html", found=found, total=total, page=number, state=state, kind=kind, states=STATES, tabs=TABS,
-        kinds=[("", N_("Every kind")), *((each, each) for each in kinds)],
-        counts=scheduled_jobs.counts(visit.ctx), does=DOES,
-        badges=BADGES, most=queue.MAX_ATTEMPTS,
-    )  # fmt: skip
-
-
-@page("GET", RUNS, "admin")
-def show_runs(visit: Visit) -> PageResponse:
-    """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
-    kinds = queue.kinds()
-    kind, number = _choice(visit, "kind", kinds), visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    found, total = scheduled_jobs.runs(visit.ctx, kind, PAGE_ROWS, number)
-    return render(
-        visit, "job_runs.html", found=found, total=total, page=number, kind=kind, tabs=TABS, does=DOES,
-        kinds=[("", N_("Every kind")), *((each, each) for each in kinds)], kept=queue.MAX_RUNS,
-    )  # fmt: skip
 
 
 @page("GET", SCANS, "admin")
@@ -258,18 +231,3 @@ def switch_timer(visit: Visit) -> PageResponse:
     off, on = _("{name} is off: it does not run.", name=timer["name"]), _("{name} is on.", name=timer["name"])
     visit.tell(off if is_off else on, f"{TIMERS}/{visit.id}/switch", off="0" if is_off else "1")
     return see(TIMERS)
-
-
-def _choice(visit: Visit, name: str, known: list[str]) -> str:
-    given = visit.query.text(name, "")
-    if given and given not in known:
-        raise Invalid(
-            _(
-                "{name}: '{given}' is none{known}; use one of {known2}",
-                name=name,
-                given=given[:60],
-                known=nearest(given, known),
-                known2=", ".join(known),
-            )
-        )
-    return given

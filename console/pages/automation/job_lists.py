@@ -1,0 +1,146 @@
+"""The jobs that wait, run and failed, and how they went. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from console import ui
+from console.page_response import PageResponse
+from console.pages.automation.jobs import BADGES, BASE, DOES, RUNS, STATES, TABS
+from console.routes import page
+from console.row_lists import row_view
+from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
+from console.ui import Option
+from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
+from server.jobs import queue
+from server.translation import N_, _, shown
+from server.upkeep import scheduled_jobs
+
+
+def _kinds(visit: Visit) -> list[Option]:
+    return [("", N_("Every kind")), *((each, each) for each in queue.kinds())]
+
+
+KIND = RowFilter("kind", N_("Kind"), _kinds)
+
+
+def _named(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """What it does, with the way to its page, and what it is given."""
+    id, kind = row["job_id"], row["kind"]
+    told = f'{ui.link(f"{BASE}/{id}", shown(DOES.get(kind, kind)))}<br><span class="muted">{ui.code(kind)} {id}</span>'
+    payload = row.get("payload", "{}")
+    if payload == "{}":
+        return f"<div>{told}</div>"
+    return f"<div>{told}<details><summary>{_('What it is given')}</summary>{ui.code(payload)}</details></div>"
+
+
+def _kind(row: Mapping[str, Any], more: Any) -> str:
+    return str(row["kind"])
+
+
+def _error(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.plain(row["error"])
+
+
+# -- the jobs ----------------------------------------------------------------------------------------------------------
+
+
+def _jobs(visit: Visit, asked: RowQuery) -> RowPage:
+    state, kind = asked.filters["state"], asked.filters["kind"]
+    found, total = scheduled_jobs.list_jobs(visit.ctx, state, kind, asked.limit, asked.page, asked.sort)
+    return RowPage([asdict(each) | {"job_id": each.id, "_label": f"{each.kind} {each.id}"} for each in found], total)
+
+
+def _due(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    if row["state"] == "failed":
+        return f"{ui.muted(_('gave up'))} {ui.when(visit, row['failed_at'])}"
+    return ui.when(visit, row["due_at"])
+
+
+def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Nothing while it runs."""
+    id, kind = row["id"], row["kind"]
+    if row["state"] == "running":
+        return ""
+    again = N_("Run again") if row["state"] == "failed" else N_("Run now")
+    asked = _("Drop job {id} ({kind})? What it was to do is not done. This cannot be undone.", id=id, kind=kind)
+    return ui.row(
+        ui.button(visit, f"{BASE}/{id}/run", again, "small"),
+        ui.button(visit, f"{BASE}/{id}/drop", N_("Drop"), "link danger", asked),
+    )
+
+
+JOB_LIST = declare(Worklist(
+    "jobs", BASE, N_("Jobs"), ("kind", "state", "due_at", "attempts", "error", "do"),
+    own=(
+        ListColumn("kind", N_("Job"), _named, "kind", value=_kind),
+        ListColumn("state", N_("State"),
+                   lambda visit, row, more: ui.badge(BADGES[row["state"]], dict(STATES)[row["state"]])),
+        ListColumn("due_at", N_("Due"), _due, "due_at"),
+        ListColumn("attempts", N_("Begun"), lambda visit, row, more: ui.plain(
+            _("{count} of {most}", count=row["attempts"], most=queue.MAX_ATTEMPTS)), "attempts", "number"),
+        ListColumn("error", N_("Error"), _error),
+        ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
+    ),
+    actions=(
+        BulkAction("run", N_("Run now"), run=lambda visit, key: scheduled_jobs.run_now(visit.ctx, id_of(key))),
+        BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: scheduled_jobs.drop(visit.ctx, id_of(key)),
+                   confirm=N_("Drop the selected jobs? What they were to do is not done. This cannot be undone.")),
+    ),
+    heading=N_("Scheduler"), subtitle=N_("What is done later, or again until it works"),
+    empty=N_("No job waits: everything is done."), none=N_("No job is like that."), tabs=tuple(TABS),
+    tabs_label=N_("Scheduler"),
+    source=RowSource(_jobs, (RowFilter("state", N_("State"), lambda visit: STATES), KIND)),
+))  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show(visit: Visit) -> PageResponse:
+    """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
+    return row_view.page(visit, JOB_LIST, "jobs.html", states=STATES[1:], counts=scheduled_jobs.counts(visit.ctx))
+
+
+# -- how they went -----------------------------------------------------------------------------------------------------
+
+
+def _runs(visit: Visit, asked: RowQuery) -> RowPage:
+    found, total = scheduled_jobs.runs(visit.ctx, asked.filters["kind"], asked.limit, asked.page, sort=asked.sort)
+    return RowPage([asdict(each) | {"id": each.job_id, "is_late": each.is_late} for each in found], total)
+
+
+def _begun(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """When, and that it was late."""
+    begun = ui.when(visit, row["began_at"])
+    if not row["is_late"]:
+        return begun
+    due = f'<span class="muted">{ui.plain(_("due"))} {ui.when(visit, row["due_at"])}</span>'
+    return f"<div>{begun}<br>{ui.badge('warn', _('ran late'))} {due}</div>"
+
+
+RUN_LIST = declare(Worklist(
+    "job-history", RUNS, N_("Job history"), ("kind", "result", "began_at", "ms", "attempt", "error"),
+    own=(
+        ListColumn("kind", N_("Job"), _named, "kind", value=_kind),
+        ListColumn("result", N_("Result"), lambda visit, row, more: (
+            ui.badge("err", _("failed")) if row["error"] else ui.badge("ok", _("done"))),
+            value=lambda row, more: "failed" if row["error"] else "done"),
+        ListColumn("began_at", N_("Begun"), _begun, "began_at"),
+        ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at"),
+        ListColumn("ms", N_("Duration"), lambda visit, row, more: ui.plain(f"{row['ms']} ms"), "ms", "number"),
+        ListColumn("attempt", N_("Attempt"), lambda visit, row, more: ui.plain(str(row["attempt"])), "attempt",
+                   "number"),
+        ListColumn("error", N_("Error"), _error),
+    ),
+    heading=N_("Scheduler"), empty=N_("No job has run yet."),
+    none=N_("No job of this kind has run yet."), tabs=tuple(TABS), tabs_label=N_("Scheduler"),
+    source=RowSource(_runs, (KIND,)),
+))  # fmt: skip
+
+
+@page("GET", RUNS, "admin")
+def show_runs(visit: Visit) -> PageResponse:
+    """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
+    kept = _("How jobs went: the newest {kept} of each kind", kept=queue.MAX_RUNS)
+    return row_view.page(visit, replace(RUN_LIST, subtitle=kept))
