@@ -15,7 +15,13 @@ MAX_HEAD_CHARS = 400
 LEAST_HEADERS = 3  # lines such as `From: Ana` that begin a mail that was put below
 # Lines that stand above a mail that was put below: -----Original Message-----, _______
 _SEPARATOR = re.compile(r"\s*(?:-{4,}[^-]{3,60}-{4,}|_{20,})\s*\Z")
-_HEADER = re.compile(r"\s*\*?[^\W\d_][\w -]{1,20}:\*?\s+\S")
+_HEADER = re.compile(r"\s*\*?([^\W\d_][\w -]{0,20}?)\s?(?::\*?\s+|：\*?\s*)\S")
+# What mail programs call the first of them. A list of `Name: …`, as forms of web sites send it, is no mail.
+_FROM = frozenset(
+    "from von de da van från fra od от від из kimden gönderen lähettäjä feladó expéditeur remitente mittente "
+    "avsändare avsender afsender afzender odesílatel odosielateľ nadawca отправитель από מאת 发件人 差出人".split()
+)
+_COLONS = (":", "：")  # the second of Chinese and Japanese
 _SIGNATURE = re.compile(r"-- ?\Z")
 
 
@@ -51,8 +57,9 @@ def _begins_mail(lines: list[str], place: int) -> bool:
     """Whether all from here on is a mail that was put below: a separator or not, then its headers."""
     first = place + 1 if _SEPARATOR.match(lines[place][:100]) else place
     headers = lines[first : first + LEAST_HEADERS]
-    is_whole = len(headers) == LEAST_HEADERS and all(_HEADER.match(each[:200]) for each in headers)
-    return is_whole and (first > place or any("@" in each for each in headers))
+    names = [found[1].lower() for found in map(_HEADER.match, (each[:200] for each in headers)) if found]
+    is_whole = len(names) == LEAST_HEADERS
+    return is_whole and (first > place or (names[0] in _FROM and any("@" in each for each in headers)))
 
 
 def _beginnings(kinds: list[Kind]) -> Iterator[int]:
@@ -64,7 +71,7 @@ def _mark_head(lines: list[str], kinds: list[Kind], place: int) -> None:
     last = place - 1
     while last >= 0 and not lines[last].strip():
         last -= 1
-    if last < 0 or not lines[last].rstrip().endswith(":") or kinds[last] != "said":
+    if last < 0 or not lines[last].rstrip().endswith(_COLONS) or kinds[last] != "said":
         return
     first = last
     while first > 0 and last - first < MAX_HEAD_LINES - 1 and lines[first - 1].strip() and kinds[first - 1] == "said":

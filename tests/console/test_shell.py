@@ -297,7 +297,7 @@ def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: 
     visitor.sign_in("milo@desk.example")
     hits = visitor.get("/-/jump", params={"q": "a"}).json()["hits"]
     assert hits and not [each for each in hits if each["path"].startswith("/admin")]
-    assert {each["kind"] for each in hits} <= {"Page", "List", "Help"}
+    assert {each["kind"] for each in hits} <= {"Page", "List", "Help", "Ticket", "Contact", "Address", "Organization"}
 
 
 def test_every_place_and_key_leads_to_a_page(signed_in: Visitor) -> None:

@@ -1,0 +1,139 @@
+"""Mail of strangers on a ticket's page, in a browser: it is shown, runs nothing, fetches nothing, leads nowhere by
+itself. That the frame's policy is strict, see test_hostile_pages.py; what cleaning lets through, test_markup.py."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.console.browser import PHONE, Browser, is_sideways, violations
+from tests.console.visitor import Visitor
+from tests.service import Api, Server
+
+names = pytest.mark.parametrize
+ELSEWHERE = "http://tracker.example"
+# Each would run a script, fetch something, or take the reader elsewhere. The words between are what the mail says.
+HOSTILE = f"""<html><head><base href="{ELSEWHERE}/"><meta http-equiv="refresh" content="0;url={ELSEWHERE}/refresh">
+<link rel="stylesheet" href="{ELSEWHERE}/style.css"><link rel="prefetch" href="{ELSEWHERE}/prefetch">
+<style>@import url({ELSEWHERE}/import.css); body {{ background: url({ELSEWHERE}/css.png) }}</style>
+<script>window.top.ran = 1; fetch("{ELSEWHERE}/fetch")</script></head>
+<body onload="window.top.ran = 2" background="{ELSEWHERE}/body.png"><p>The pump leaks.</p>
+<img src="x" onerror="window.top.ran = 3"><svg onload="window.top.ran = 4"><script>window.top.ran = 5</script></svg>
+<svg><image href="{ELSEWHERE}/svg.png"/><foreignObject><iframe src="{ELSEWHERE}/inner"></iframe></foreignObject></svg>
+<math><mtext><table><mglyph><style><img src=x onerror="window.top.ran = 6"></style></mglyph></table></mtext></math>
+<div style="background-image: url('{ELSEWHERE}/style.png'); position: fixed; inset: 0">A box.</div>
+<table background="{ELSEWHERE}/table.png"><tr><td>A cell.</td></tr></table>
+<form action="{ELSEWHERE}/form"><input name="password" autofocus onfocus="window.top.ran = 7">
+<button>Log in</button></form>
+<video src="{ELSEWHERE}/video" poster="{ELSEWHERE}/poster" autoplay></video><audio src="{ELSEWHERE}/audio"></audio>
+<object data="{ELSEWHERE}/object"></object><embed src="{ELSEWHERE}/embed"><iframe srcdoc="<script>top.ran=8</script>">
+</iframe><img srcset="{ELSEWHERE}/srcset.png 1x"><picture><source srcset="{ELSEWHERE}/source.png"></picture>
+<a href="javascript:window.top.ran=9">Press here</a> <a href="data:text/html,<script>top.ran=10</script>">Or here</a>
+<a href="{ELSEWHERE}/page" ping="{ELSEWHERE}/ping">A page</a> <p>Kind regards</p>
+<img src="{ELSEWHERE}/pixel.gif" width="1" height="1" alt=""></body></html>"""
+
+LET_THROUGH = """() => {
+  const inside = document.querySelector("iframe.mail").contentDocument;
+  const more = inside.createElement("div");
+  more.innerHTML = '<img src="data:," onerror="window.top.ran = 1"><a href="javascript:top.ran = 2">go</a>';
+  inside.body.append(more);
+  more.querySelector("a").click();
+}"""
+
+
+@pytest.fixture(scope="module")
+def ticket(nora: Api) -> dict[str, Any]:
+    """A ticket by hostile mail; its message as `message`."""
+    raw = (
+        "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: <script>window.ran = 11</script> Pump\n"
+        f"Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n{HOSTILE}\n"
+    )
+    made = nora.parse(raw).ok()
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    return {**made.json, "message": message, "page": f"/tickets/{made['mask']}"}
+
+
+@pytest.fixture
+def asked(page: Page) -> Iterator[list[str]]:
+    """What the page asks of other hosts. Nothing gets there."""
+    found: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.url.startswith(ELSEWHERE):
+            found.append(request.url.removeprefix(ELSEWHERE))
+
+    page.context.on("request", note)
+    page.context.route(f"{ELSEWHERE}/**", lambda route: route.fulfill(status=200, content_type="image/gif", body=b""))
+    yield found
+    page.context.unroute(f"{ELSEWHERE}/**")
+
+
+def test_hostile_mail_is_read_and_does_nothing(page: Page, ticket: dict[str, Any], asked: list[str]) -> None:
+    page.goto(ticket["page"])
+    mail = page.frame_locator("iframe.mail")
+    for words in ("The pump leaks.", "A cell.", "Kind regards", "Images from the network are not shown"):
+        expect(mail.locator("body")).to_contain_text(words)
+    expect(mail.locator("script, form, input, button, iframe, object, embed, video, audio, meta[http-equiv], base, svg")
+           ).to_have_count(0)  # fmt: skip
+    mail.get_by_text("Press here").click(force=True)
+    assert mail.locator("a[href^='javascript:'], a[href^='data:'], [ping]").count() == 0
+    assert page.evaluate("window.ran") is None
+    assert asked == [] and page.url.endswith(ticket["page"])
+    frames = [each.url for each in page.frames[1:] if each.url != "about:blank"]
+    assert frames == [f"{page.url}".replace(ticket["page"], f"/messages/{ticket['message']}/body")]
+
+
+def test_a_script_that_cleaning_let_through_would_not_run(
+    chromium: Browser, server: Server, nora_in_a_browser: Visitor, ticket: dict[str, Any]
+) -> None:
+    """The second wall: the frame has no right to scripts, whatever stands in it."""
+    refused = "Blocked script execution|Content Security Policy"
+    with chromium.page(server.url, cookies=nora_in_a_browser.cookies, refused=refused) as page:
+        page.goto(ticket["page"])
+        expect(page.frame_locator("iframe.mail").locator("body")).to_contain_text("Kind regards")
+        with page.expect_console_message(lambda message: bool(re.search(refused, message.text))):
+            page.evaluate(LET_THROUGH)
+        assert page.evaluate("window.ran") is None
+
+
+def test_images_of_the_network_come_when_they_are_wanted(
+    chromium: Browser, server: Server, nora_in_a_browser: Visitor, ticket: dict[str, Any]
+) -> None:
+    with chromium.page(server.url, cookies=nora_in_a_browser.cookies, elsewhere=ELSEWHERE) as page:
+        page.context.route(
+            f"{ELSEWHERE}/**",
+            lambda route: route.fulfill(
+                status=200, content_type="image/svg+xml", body="<svg xmlns='http://www.w3.org/2000/svg'/>"
+            ),
+        )
+        page.goto(ticket["page"])
+        with page.expect_request(f"{ELSEWHERE}/pixel.gif") as found:
+            page.frame_locator("iframe.mail").get_by_role("link", name="Show images").click()
+        assert "referer" not in found.value.headers and "cookie" not in found.value.headers
+        expect(page.frame_locator("iframe.mail").locator("body")).to_contain_text("Kind regards")
+        assert page.evaluate("window.ran") is None
+        page.reload()
+        expect(page.frame_locator("iframe.mail").get_by_role("link", name="Show images")).to_be_visible()
+
+
+def test_the_source_of_a_mail_is_a_file(signed_in: Visitor, ticket: dict[str, Any]) -> None:
+    answer = signed_in.get(f"/messages/{ticket['message']}/source")
+    assert answer.headers["Content-Type"].startswith("message/rfc822")
+    assert answer.headers["Content-Disposition"].startswith("attachment") and "tracker.example" in answer.text
+
+
+@names(("size", "scheme"), [((1280, 800), "light"), ((1280, 800), "dark"), (PHONE, "dark")])
+def test_everybody_can_use_a_ticket(
+    chromium: Browser, server: Server, nora: Api, nora_in_a_browser: Visitor, ticket: dict[str, Any],
+    size: tuple[int, int], scheme: str,
+) -> None:  # fmt: skip
+    """With mail in it, and what it may be merged with, whose name has no place to break; no error on the way."""
+    nora.parse(
+        f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: {'Pump' * 40}\n\nIt leaks.\n"
+    ).ok()
+    with chromium.page(server.url, size, nora_in_a_browser.cookies, color_scheme=scheme) as page:
+        for path in (ticket["page"], f"{ticket['page']}?answer=note", f"{ticket['page']}/merge", "/compose"):
+            page.goto(path)
+            assert violations(page) == [] and not is_sideways(page), path

@@ -1,0 +1,228 @@
+"""A ticket's page for who wants more than they may, and for words that must not get lost: numbers of other tickets in
+its forms, drafts of others, restarts, merges. What the forms do for who may, see test_tickets.py."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.console.test_tickets import answer_to, stored, undo
+from tests.console.visitor import Visitor, place
+from tests.service import PASSWORD, Api, Server, people
+
+names = pytest.mark.parametrize
+SECRET = "What she earns"
+
+
+def mailed(nora: Api, subject: str, **fields: Any) -> dict[str, Any]:
+    """A ticket by mail with an HTML part, its message as `message`."""
+    head = f"From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: {subject}\n"
+    made = nora.parse(f"{head}Content-Type: text/html\n\n<p>{subject}: see <b>here</b>.</p>\n").ok()
+    if fields:
+        nora.update("ticket", made["id"], **fields).ok()
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    return {**made.json, "message": message, "page": f"/tickets/{made['mask']}"}
+
+
+@pytest.fixture
+def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
+    return mailed(nora, f"Pump of {request.node.name[:60]}")
+
+
+@pytest.fixture(scope="module")
+def hidden(nora: Api) -> dict[str, Any]:
+    """A ticket that milo must not know of, with a draft of nora's as `draft`."""
+    made = mailed(nora, SECRET, group_id=nora.ids["private"])
+    params = {"content": SECRET, "in_reply_message_id": made["message"]}
+    draft = nora.create("draft", type="ticket.reply", name=SECRET, to="ana@kite.example", ticket_id=made["id"],
+                        params=params, worker_id=nora.ids["nora"])  # fmt: skip
+    return {**made, "draft": draft.ok()["id"]}
+
+
+@pytest.fixture
+def milo(visitor: Visitor) -> Visitor:
+    """A member of Support in a browser."""
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    return visitor
+
+
+# -- numbers of what one may not know of ------------------------------------------------------------------------------
+
+
+@names("path", ["/messages/{message}/body", "/messages/{message}/source", "/drafts/{draft}/preview"])
+def test_a_document_of_a_hidden_ticket_is_not_given(milo: Visitor, hidden: dict[str, Any], path: str) -> None:
+    answer = milo.get(path.format(**hidden))
+    assert answer.status_code in (403, 404) and SECRET not in answer.text
+
+
+@names(("path", "fields"), [
+    ("answer", {"message": "{message}"}), ("answer", {"draft": "{draft}", "revision": ""}),
+    ("answer", {"draft": "{draft}", "do": "discard"}), ("answer", {"draft": "{draft}", "do": "preview"}),
+    ("draft", {"draft": "{draft}"}), ("split", {"message": "{message}"}), ("take-back", {"draft": "{draft}"}),
+    ("merge", {"other": "{id}"}), ("merge", {"other": "{mask}"}),
+])  # fmt: skip
+def test_a_number_of_a_hidden_ticket_in_a_form_of_ones_own_does_nothing(
+    milo: Visitor, nora: Api, ticket: dict[str, Any], hidden: dict[str, Any], path: str, fields: dict[str, str]
+) -> None:
+    def all_of_it() -> list[Any]:
+        messages = nora.search("message", f"ticket.id:{hidden['id']}").ok()["results"]
+        return [stored(nora, hidden), messages, nora.record("draft", hidden["draft"], "content,params").ok().json]
+
+    before = all_of_it()
+    sent = {name: value.format(**hidden) for name, value in fields.items()}
+    answer = milo.send(f"{ticket['page']}/{path}", answer_to(ticket, **sent), page=ticket["page"])
+    assert answer.status_code < 500 and SECRET not in answer.text
+    assert all_of_it() == before
+
+
+def test_several_answers_at_once_leave_out_a_hidden_ticket(
+    milo: Visitor, nora: Api, ticket: dict[str, Any], hidden: dict[str, Any]
+) -> None:
+    before = stored(nora, hidden)
+    path = f"/inbox/reply?ids={ticket['id']},{hidden['id']}"
+    assert SECRET not in milo.get(path).text and hidden["mask"] not in milo.get(path).text
+    form = {"ids[]": [str(ticket["id"]), str(hidden["id"])], "content": "It is fixed.", "status": "2"}
+    answer = milo.send("/inbox/reply", form, page=path)
+    assert answer.status_code < 500 and SECRET not in answer.text
+    assert SECRET not in milo.get("/inbox").text
+    assert stored(nora, hidden) == before
+    assert nora.search("draft", f"ticket.id:{hidden['id']} is.queued:yes").ok()["total"] == 0
+
+
+@names(
+    "ids", ["", "x", "\u00b2", "9" * 30, "1,9223372036854775808", ",".join(map(str, range(1500))), "0", "-1", "1 OR 2"]
+)
+def test_ids_of_nothing_are_refused_in_words(signed_in: Visitor, ids: str) -> None:
+    assert signed_in.get("/inbox/reply", params={"ids": ids}).status_code in (200, 400, 422)
+
+
+def test_what_a_colleague_writes_is_read_and_not_changed_unseen(
+    milo: Visitor, signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    """Who may change the ticket sees the draft; without its revision they cannot write over it."""
+    token = {"_xsrf": signed_in.token(ticket["page"])}
+    kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket, content="Words of Nora") | token).json()
+    assert "Words of Nora" in milo.get(ticket["page"]).text
+    fields = answer_to(ticket, content="Words of Milo", draft=str(kept["draft"]), revision="")
+    told = milo.post(f"{ticket['page']}/draft", fields | {"_xsrf": milo.token(ticket["page"])}).json()
+    assert "draft" not in told and told["conflict"]
+    milo.send(f"{ticket['page']}/answer", {**fields, "do": "discard"}, page=ticket["page"])
+    assert nora.record("draft", kept["draft"], "content").ok()["content"] == "Words of Nora"
+
+
+def test_a_snippet_is_used_by_a_form_alone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    """Looking counts nothing: a link of a stranger could be followed."""
+    id = nora.create("snippet", title="Thanks", content="Thank you for {{subject}}.", context="ticket",
+                     owner__context="app", owner_id=0).ok()["id"]  # fmt: skip
+    assert signed_in.get(f"/-/snippets/{id}").status_code in (404, 405)
+    assert signed_in.post(f"/-/snippets/{id}", {"ticket": ticket["id"]}).status_code == 403
+    assert nora.record("snippet", id)["total_uses"] == 0
+    answer = signed_in.send(f"/-/snippets/{id}", {"ticket": ticket["id"]}, page=ticket["page"])
+    assert answer.json()["text"].startswith("Thank you for Pump of test_a_snippet")
+    assert nora.record("snippet", id)["total_uses"] == 1
+
+
+# -- what else is done on it ------------------------------------------------------------------------------------------
+
+
+def test_place_and_organization_are_saved_and_undone(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    org = nora.create("org", name="Kite Ltd").ok()["id"]
+    bucket = nora.create("bucket", name="Pumps", group_id=nora.ids["support"]).ok()["id"]
+    before = stored(nora, ticket)
+    for name, column, value in (("org", "org_id", org), ("place", "bucket_id", bucket)):
+        form = {"name": name, "value": str(value), f"was_{column}": str(before[column])}
+        assert signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"]).status_code == 303
+        assert stored(nora, ticket)[column] == value
+        undo(signed_in, ticket["page"])
+        assert stored(nora, ticket)[column] == before[column]
+
+
+def test_a_deleted_ticket_comes_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    form = {"name": "status", "was_status_id": "0", "was_reopen_date": "0", "value": "deleted"}
+    signed_in.send(f"{ticket['page']}/set", form, page=ticket["page"])
+    assert stored(nora, ticket)["status"] == "deleted"
+    undo(signed_in, ticket["page"])
+    assert stored(nora, ticket)["status"] == "open"
+
+
+def test_a_note_stands_on_the_ticket_and_a_blank_one_is_refused(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    page = f"{ticket['page']}?answer=note"
+    answer = signed_in.send(f"{ticket['page']}/note", {"note": "Ask the workshop <b>first</b>"}, page=page)
+    assert answer.status_code == 303
+    assert "Ask the workshop &lt;b&gt;first&lt;/b&gt;" in signed_in.get(ticket["page"]).text
+    assert signed_in.send(f"{ticket['page']}/note", {"note": "  "}, page=page).status_code == 422
+    assert len(nora.found("comment", f"on.ticket:(id:{ticket['id']})")) == 1
+
+
+# -- words are not lost -----------------------------------------------------------------------------------------------
+
+
+def test_what_was_taken_back_is_in_the_form_with_its_copies_and_files(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    form = answer_to(ticket, cc="bo@kite.example", bcc="cy@kite.example", status="2", owner="Milo Test")
+    form |= {"_xsrf": signed_in.token(ticket["page"])}
+    signed_in.post(f"{ticket['page']}/answer", form, files={"files[]": ("plan.txt", b"A plan.", "text/plain")})
+    assert nora.search("draft", f"ticket.id:{ticket['id']} is.queued:yes").ok()["total"] == 1
+    undo(signed_in, ticket["page"])
+    written = signed_in.get(ticket["page"]).text.partition('id="answer"')[2]
+    for text in ("It is on its way.", "bo@kite.example", "cy@kite.example", "plan.txt"):
+        assert text in written, text
+    kept = nora.search("draft", f"ticket.id:{ticket['id']}", expand="content").ok()
+    assert kept["total"] == 1, "one draft, not one more"
+    preview = signed_in.get(f"/drafts/{kept['results'][0]['id']}/preview")
+    assert "It is on its way." in preview.text
+
+
+def test_a_draft_stays_when_its_ticket_is_merged_into_another(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    later = mailed(nora, "Pump again")
+    token = {"_xsrf": signed_in.token(later["page"])}
+    kept = signed_in.post(f"{later['page']}/draft", answer_to(later, content="Half a sentence") | token).json()
+    answer = signed_in.send(f"{later['page']}/merge", {"other": ticket["mask"]}, page=f"{later['page']}/merge")
+    assert place(answer) == ticket["page"]
+    assert place(signed_in.get(later["page"])) == ticket["page"], "the old mask leads on"
+    assert "Half a sentence" in signed_in.get(ticket["page"]).text
+    form = answer_to(later, content="A whole sentence", draft=str(kept["draft"]), revision=kept["revision"])
+    told = signed_in.post(f"{later['page']}/draft", form | token).json()
+    assert told["draft"] == kept["draft"], "a tab that stood open goes on writing"
+
+
+def test_a_draft_that_is_gone_is_told_and_its_words_stay(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    token = {"_xsrf": signed_in.token(ticket["page"])}
+    kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket) | token).json()
+    nora.remove("draft", kept["draft"]).ok()
+    form = answer_to(ticket, content="Words of mine", draft=str(kept["draft"]), revision=kept["revision"])
+    shown = signed_in.post(f"{ticket['page']}/answer", {**form, "do": "draft"} | token)
+    assert shown.status_code in (303, 422)
+    assert "Words of mine" in (shown.text if shown.status_code == 422 else signed_in.get(ticket["page"]).text)
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The data of a service that was killed while somebody wrote, and the ticket."""
+    server = Server(tmp_path / "data")
+    nora = server.set_up()
+    people(nora)
+    nora.update("worker", nora.ids["milo"], password=PASSWORD).ok()
+    ticket = mailed(nora, "Pump")
+    milo = Visitor(server.url)
+    milo.sign_in("milo@desk.example")
+    form = answer_to(ticket, content="Not yet sent", cc="bo@kite.example") | {"_xsrf": milo.token(ticket["page"])}
+    assert milo.post(f"{ticket['page']}/draft", form).json()["draft"]
+    server.kill()
+    yield tmp_path / "data", ticket
+
+
+def test_a_draft_is_there_when_the_service_was_killed(killed: tuple[Path, dict[str, Any]]) -> None:
+    data, ticket = killed
+    server = Server(data)
+    milo = Visitor(server.url)
+    milo.sign_in("milo@desk.example")
+    page = milo.get(ticket["page"]).text
+    assert "Not yet sent" in page and "bo@kite.example" in page
+    assert server.stop() == 0
