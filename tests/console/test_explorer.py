@@ -87,7 +87,7 @@ def test_reading_answers_as_the_api_does(signed_in: Visitor, nora: Api, desk: De
 
 def test_the_start_page_leads_to_the_lists_of_what_waits(signed_in: Visitor) -> None:
     links = re.findall(r'<a href="(/search/[^"]*)"', signed_in.get("/").text)
-    assert len(links) == 9  # four counts, and five of how old open tickets are
+    assert len(links) >= 9  # four counts, and those of how old open tickets are
     for link in map(html.unescape, links):
         page = signed_in.get(link)
         q = parse_qs(urlsplit(link).query)["q"][0]

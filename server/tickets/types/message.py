@@ -241,8 +241,8 @@ class Message(RecordType):
         if change.sent and not change.is_create:
             revisions.keep(change, writing)
         if change.is_create:
-            counters.add(change, writing)
-            if not change.value("is_outgoing"):
+            is_answer = counters.add(change, writing)
+            if is_answer and not change.value("is_outgoing"):
                 hold_back(writing, change.value("ticket_id"))
         elif any(change.changes(column) for column in counters.WATCHED):
             for ticket_id in {change.was("ticket_id"), change.value("ticket_id")}:

@@ -11,11 +11,12 @@ from server.store.tables import table_named
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
 
 
-def add(change: Change, writing: Writing) -> None:
-    """Count a new message on its ticket, whose last activity is now. Source: Records, message; Mail, Effects."""
+def add(change: Change, writing: Writing) -> bool:
+    """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
+    Source: Records, message; Mail, Effects."""
     ticket = writing.record("ticket", change.value("ticket_id"))
     if ticket is None:
-        return
+        return False
     is_outgoing = change.value("is_outgoing")
     values: dict[str, Any] = {
         "num_messages": ticket["num_messages"] + 1,
@@ -30,6 +31,7 @@ def add(change: Change, writing: Writing) -> None:
     elif is_outgoing and change.value("worker_id") and not ticket["initial_response_message_id"]:
         values |= _response(ticket, change.id, change.value("created"))
     writing.set("ticket", ticket["id"], values)
+    return bool(ticket["num_messages"])
 
 
 def recount(writing: Writing, ticket_id: int) -> None:
