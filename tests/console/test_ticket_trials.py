@@ -177,6 +177,16 @@ def test_what_was_taken_back_is_in_the_form_with_its_copies_and_files(
     assert "It is on its way." in preview.text
 
 
+def test_taking_back_leaves_what_a_colleague_has_changed_since(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    signed_in.send(f"{ticket['page']}/answer", answer_to(ticket, status="2", owner="Milo Test"), page=ticket["page"])
+    assert (stored(nora, ticket)["status"], stored(nora, ticket)["owner_id"]) == ("closed", nora.ids["milo"])
+    nora.update("ticket", ticket["id"], owner_id=nora.ids["olga"]).ok()
+    undo(signed_in, ticket["page"])
+    assert (stored(nora, ticket)["status"], stored(nora, ticket)["owner_id"]) == ("open", nora.ids["olga"])
+
+
 def test_a_draft_stays_when_its_ticket_is_merged_into_another(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:

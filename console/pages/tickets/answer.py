@@ -26,7 +26,9 @@ from server.translation import _, ngettext
 FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
 MAX_ADDRESSES = 12  # offered at once
 TEXT_BYTES = 4 * 1024 * 1024
-BEFORE = ("status_id", "reopen_date", "owner_id")  # of the ticket, put back when mail is taken back
+# Of the ticket, put back when mail is taken back, unless somebody has changed them since: those of a row together.
+BEFORE = (("status_id", "reopen_date"), ("owner_id",))
+NOW = "now_"  # before the name of a column: what it became by sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
 COMPOSE = "/compose"
 
@@ -44,7 +46,6 @@ def send(visit: Visit) -> PageResponse:
         return _discard(visit, written, here)
     if do in KEPT:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
-    before = {name: str(found.keys[name] or 0) for name in BEFORE}
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
     values = _delayed(visit, values, do)
     if written.form.is_wrong:
@@ -54,7 +55,7 @@ def send(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
-    _tell(visit, done.delivery, here, bool(written.form.text("send_at")), before)
+    _tell(visit, done.delivery, here, bool(written.form.text("send_at")), _changed(visit, found))
     return see(f"{here}#answer")
 
 
@@ -71,9 +72,9 @@ def take_back(visit: Visit) -> PageResponse:
     found = of_mask(visit)
     here = paths.ticket(found.keys["mask"])
     kept = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
-    fields = {name: visit.form.text(name, "") for name in BEFORE if name in visit.form}
+    fields = _put_back(visit, found)
     if fields:
-        properties.change(visit.ctx, found.id, fields, {})
+        properties.change(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
     visit.tell("Not sent. It is a draft again.")
     return see(f"{here}?answer={kept.kind}#answer")
 
@@ -186,6 +187,21 @@ def _sent(visit: Visit, found: Sheet) -> AnswerForm:
     keys = found.keys
     way = way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id)
     return answer_form.sent(visit, kind if kind in ("reply", "forward") else "reply", way)
+
+
+def _changed(visit: Visit, found: Sheet) -> dict[str, str]:
+    """What sending has changed of a ticket: columns with what they were, and under `now_` what they are. found: as the
+    ticket was before."""
+    now = records.retrieve(visit.ctx, TICKET, found.id)
+    names = [name for row in BEFORE for name in row]
+    return {name: str(found.keys[name] or 0) for name in names} | {NOW + name: str(now[name] or 0) for name in names}
+
+
+def _put_back(visit: Visit, found: Sheet) -> dict[str, str]:
+    """What a ticket gets back of what sending has changed: nothing that somebody has changed since."""
+    form = visit.form
+    rows = [row for row in BEFORE if all(form.text(NOW + name, "") == str(found.keys[name] or 0) for name in row)]
+    return {name: form.text(name, "") for row in rows for name in row if name in form}
 
 
 def _stored(visit: Visit, written: AnswerForm, ticket_id: int) -> AnswerDraft:
