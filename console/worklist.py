@@ -79,7 +79,7 @@ class Worklist:
     list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
     is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
     records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
-    list are called. heading: over the list, where that is another than its title. bar: buttons beside it, as HTML."""
+    list are called. heading: over the list, where that is another than its title."""
 
     uri: str
     path: str
@@ -107,7 +107,6 @@ class Worklist:
     is_followed: bool = False
     source: RowSource | None = None
     heading: Words = ""
-    bar: Callable[[Visit], str] | None = None
 
 
 DECLARED: dict[str, Worklist] = {}

@@ -1,16 +1,22 @@
 """The token generator: keys to the API, made by administrators for a worker. Source: Authentication."""
 
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
 from urllib.parse import quote
 
-from console import lists
+from console import lists, ui
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
 from console.rendering import render
 from console.routes import page
-from console.ui import PAGE_ROWS
+from console.row_lists import row_view
+from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
 from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
 from server import times
-from server.desk import records
+from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.people import app_tokens, token_lists
 from server.people.app_tokens import TokenPair
@@ -25,6 +31,7 @@ BASE = "/admin/tokens"
 NEW = f"{BASE}/new"
 FIELDS = ("app_id", "worker_id", "expires", "label")
 WANTED = {"app": "oauth_app", "worker": "worker"}  # what the list can be narrowed down to
+STATES = [("", N_("Active")), ("over", N_("Expired or revoked"))]
 WANTED_LABELS = {"app": N_("Of app"), "worker": N_("Of worker")}
 LONG = "1 year"  # what lasts longer is asked about once
 PRESETS = ("1 hour", "8 hours", "1 day", "7 days", "30 days", "90 days", "1 year")
@@ -38,20 +45,98 @@ LABELS = {
 REFRESH_VARIABLE = "HELPDESK_REFRESH_TOKEN"
 
 
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    app_id, worker_id = (id_in(asked.filters[name]) or 0 for name in WANTED)
+    wanted = TokenSelection(app_id, worker_id, asked.filters["state"] == "over")
+    found = token_lists.all(visit.ctx, wanted, asked.limit, asked.page, asked.sort)
+    rows = [asdict(each) | {"_label": f"{each.prefix}…{each.ending}", "is_over": wanted.is_over} for each in found]
+    return RowPage(rows, token_lists.count(visit.ctx, wanted))
+
+
+def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """How its text begins and ends, and what it is for."""
+    refresh = f" {ui.badge('muted', _('refresh'))}" if row["kind"] == "refresh" else ""
+    label = f"<br>{ui.plain(row['label'])}" if row["label"] else ""
+    return f"<div>{ui.code(row['_label'])}{refresh}{label}</div>"
+
+
+def _created(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    by_login = "" if row["label"] else _("by a login")
+    by = _("by {name}", name=row["created_by"]) if row["created_by"] else by_login
+    return f"<div>{ui.when(visit, row['created_at'])}<br>{ui.muted(by)}</div>"
+
+
+def _ends(visit: Visit, row: Mapping[str, Any], soon: Any) -> str:
+    """When, or what it ended by. soon: tokens that end before this are marked."""
+    if row["revoked_at"]:
+        return f"<div>{ui.badge('err', _('revoked'))} {ui.when(visit, row['revoked_at'])}</div>"
+    ends = ui.when(visit, row["expires_at"])
+    if row["is_over"]:
+        return f"<div>{ui.badge('muted', _('expired'))} {ends}</div>"
+    is_soon = row["kind"] == "access" and row["expires_at"] < soon
+    return f"<div>{ends} {ui.badge('warn', _('soon'))}</div>" if is_soon else ends
+
+
+def _used(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    used, by = ui.when(visit, row["last_used_at"]), row["last_used_from"]
+    return f"<div>{used}<br>{ui.muted(_('from {address}', address=by))}</div>" if by else used
+
+
+def _button(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Nothing for one that is over."""
+    if row["is_over"]:
+        return ""
+    asked = _(
+        "The token of {worker} ends now. Programs that use it are refused from the next request on.",
+        worker=row["worker"],
+    )
+    return ui.button(visit, f"{BASE}/{row['id']}/revoke", N_("Revoke"), "link danger", asked)
+
+
+SOURCE = RowSource(
+    _rows,
+    (
+        *(RowFilter(name, WANTED_LABELS[name], uri=uri) for name, uri in WANTED.items()),
+        RowFilter("state", N_("Which"), lambda visit: STATES),
+    ),
+)
+LIST = declare(Worklist(
+    "tokens", BASE, N_("Tokens"),
+    ("token", "app", "worker", "scopes", "created_at", "expires_at", "last_used_at", "do"),
+    own=(
+        ListColumn("token", N_("Token"), _token, "label", value=lambda row, more: row["_label"]),
+        ListColumn("label", N_("What for"), lambda visit, row, more: ui.plain(row["label"])),
+        ListColumn("app", N_("App"), lambda visit, row, more: ui.plain(row["app"])),
+        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.plain(row["worker"])),
+        ListColumn("scopes", N_("Scopes"), lambda visit, row, more: ui.code(" ".join(row["scopes"])),
+                   value=lambda row, more: " ".join(row["scopes"])),
+        ListColumn("created_at", N_("Created"), _created, "created_at"),
+        ListColumn("expires_at", N_("Expires"), _ends, "expires_at"),
+        ListColumn("last_used_at", N_("Last used"), _used, "last_used_at"),
+        ListColumn("do", N_("Action"), _button, value=lambda row, more: ""),
+    ),
+    load=lambda visit, rows: times.after("7 days", visit.now, visit.ctx.tz),
+    actions=(
+        BulkAction("revoke", N_("Revoke"), deletes=True,
+                   run=lambda visit, key: token_lists.revoke(visit.ctx, id_of(key)),
+                   confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on.")),
+    ),
+    changes="proven admin", subtitle=N_("Keys to the API for scripts of yours"), none=N_("No token fits."),
+    empty=N_("There are no tokens yet."), new=(NEW, N_("New token")),
+    source=SOURCE,
+))  # fmt: skip
+
+
 @page("GET", BASE, "proven admin")
 def show(visit: Visit) -> PageResponse:
     """All tokens that are good now, or those that are over."""
-    filters = Form()
-    wanted = _wanted(visit, filters)
-    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    tokens = [] if filters.is_wrong else token_lists.all(visit.ctx, wanted, PAGE_ROWS, page)
-    return render(
-        visit, "tokens.html", filters.status, filters=filters, wanted=wanted, tokens=tokens, page=page,
-        total=token_lists.count(visit.ctx, wanted), soon=_soon(visit), labels=WANTED_LABELS,
-        apps=lists.choosable(visit, "oauth_app", chosen=filters.get("app")),
-        workers=lists.choosable(visit, "worker", chosen=filters.get("worker")),
-        states=[("", N_("Active")), ("over", N_("Expired or revoked"))],
-    )  # fmt: skip
+    app_id = id_in(visit.query.text("app", ""))
+    path = f"{NEW}?app_id={app_id}" if app_id else NEW
+    asked = [("worker_id", str(visit.actor.worker_id)), ("scopes", "api"), ("expires", "1 hour")]
+    source = replace(SOURCE, sample=ui.Sample("POST", "/rest/oauth/tokens/create.json", asked))
+    actions = () if visit.query.text("state", "") == "over" else LIST.actions
+    listed = replace(LIST, new=(path, N_("New token")), source=source, actions=actions)
+    return row_view.page(visit, listed, "tokens.html")
 
 
 @page("GET", NEW, "proven admin")
@@ -173,8 +258,3 @@ def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
         workers=lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
         presets=PRESETS, is_long=is_long,
     )  # fmt: skip
-
-
-def _soon(visit: Visit) -> int:
-    """Tokens that end before this are marked."""
-    return times.after("7 days", visit.now, visit.ctx.tz)

@@ -14,12 +14,13 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.people.app_tokens import APP
-from server.store.statements import slot
+from server.store.statements import ordering, slot
 from server.store.transaction import Transaction
 
 DOING = "see the tokens of others"  # what administrators alone may
 
 MAX_LISTED = 500  # tokens on one page
+SORTS = ("label", "created_at", "expires_at", "last_used_at")  # columns that they are sorted by
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,13 @@ class TokenGroup:
 EVERY = TokenSelection()
 
 
-def all(ctx: Context, wanted: TokenSelection = EVERY, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry]:
-    """A page of everybody's tokens, those that are good now unless others are wanted, the newest first. page: from 1.
-    Raises AdminOnly."""
+def all(
+    ctx: Context, wanted: TokenSelection = EVERY, limit: int = MAX_LISTED, page: int = 1, sort: str = ""
+) -> list[TokenEntry]:
+    """A page of everybody's tokens, those that are good now unless others are wanted. page: from 1. sort: one of SORTS,
+    with "-" before it for the other direction; "" for the newest first. Raises AdminOnly."""
     ctx.require_admin(DOING)
-    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page))
+    return ctx.service.store.read(lambda tx: _listed(ctx, tx, wanted, limit, page, sort))
 
 
 def count(ctx: Context, wanted: TokenSelection = EVERY) -> int:
@@ -230,14 +233,17 @@ def _count(tx: Transaction, wanted: TokenSelection, now: int) -> int:
     return int(tx.value(lambda: _wanted(shape, peewee.fn.COUNT(table.id)), values) or 0)
 
 
-def _listed(ctx: Context, tx: Transaction, wanted: TokenSelection, limit: int, page: int) -> list[TokenEntry]:
+def _listed(
+    ctx: Context, tx: Transaction, wanted: TokenSelection, limit: int, page: int, sort: str = ""
+) -> list[TokenEntry]:
     table: Any = TOKEN.sql
     ids = [id for id in (wanted.app_id, wanted.worker_id) if id]
     shape = _shape(wanted)
 
     def build() -> Any:
         place = 1 + shape[1] + shape[2]
-        query = _wanted(shape, *TOKEN.all_columns).order_by(table.id.desc())
+        chosen = ordering({name: getattr(table, name) for name in SORTS}, sort)
+        query = _wanted(shape, *TOKEN.all_columns).order_by(*chosen, table.id.desc())
         return query.limit(slot(place)).offset(slot(place + 1))
 
     rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(

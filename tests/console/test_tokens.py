@@ -8,9 +8,11 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
+from server import clock
 from server.access.tokens import TOKEN
 from server.store.statements import slot
 from tests.console.browser import Browser, is_sideways, violations
+from tests.console.conftest import proven
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import READING, App, register
 from tests.records.desk import Desk
@@ -101,6 +103,27 @@ def test_the_tokens_of_an_app_end_together(signed_in: Visitor, nora: Api) -> Non
     assert signed_in.get("/admin/tokens/revoke").status_code == 422
     assert signed_in.send("/admin/tokens/revoke", {"app": "", "worker": ""}, page).status_code == 422
     assert signed_in.get("/admin/tokens/revoke?app=999999").status_code == 404
+
+
+def test_selected_tokens_end_once_who_asks_has_proven_who_they_are(
+    signed_in: Visitor, nora: Api, app: App, desk: Desk
+) -> None:
+    page = f"/admin/tokens?app={app.id}"
+    clients = [Api(nora.url, made(signed_in, form(nora, app, label=f"chosen {name}"))) for name in "ba"]
+    listed = signed_in.get(f"{page}&sort=label&columns=label,token").text
+    letters = re.findall(r">chosen (.)<", listed)
+    assert letters == sorted(letters) and set(letters) == {"a", "b"} and 'aria-sort="ascending"' in listed
+    ids = [re.findall(r'name="ids\[\]" value="(\d+)"', row(listed, each.token))[0] for each in clients]
+    sent = {"list": "/admin/tokens", "do": "revoke", "back": page, "ids[]": ids, "_sure": "1"}
+    proven(desk, signed_in, 0)
+    assert signed_in.send("/-/bulk", sent, page="/account").status_code != 303
+    assert [each.get(ME).status for each in clients] == [200, 200]
+    proven(desk, signed_in, clock.now())
+    assert place(signed_in.send("/-/bulk", sent, page=page)) == page
+    assert [each.get(ME).status for each in clients] == [401, 401]
+    assert 'id="bulk"' not in signed_in.get(f"{page}&state=over").text
+    told = signed_in.get(f"{page}&state=over&format=csv").text
+    assert clients[0].token not in told and clients[0].token[:13] in told
 
 
 def test_many_tokens_are_counted_and_shown_page_by_page(signed_in: Visitor, nora: Api, desk: Desk) -> None:
