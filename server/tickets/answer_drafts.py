@@ -81,9 +81,16 @@ def keep(
     return ctx.service.store.write(write)
 
 
-def drop(ctx: Context, id: int) -> None:
-    """Forget a draft. Raises NotFound, Forbidden."""
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).delete_sent(ctx.service.registry.type("draft"), id))
+def drop(ctx: Context, id: int, revision: str) -> None:
+    """Forget a draft that has this revision. Raises Conflict when it has another one by now, or is about to leave,
+    Invalid for one that is gone, Forbidden."""
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        _require_same(writing.record("draft", id), revision)
+        writing.delete_sent(writing.registry.type("draft"), id)
+
+    ctx.service.store.write(write)
 
 
 def take_back(ctx: Context, id: int) -> AnswerDraft:

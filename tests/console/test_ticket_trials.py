@@ -202,6 +202,32 @@ def test_a_draft_stays_when_its_ticket_is_merged_into_another(
     assert told["draft"] == kept["draft"], "a tab that stood open goes on writing"
 
 
+@names(("do", "status"), [("send", 303), ("discard", 422)])
+def test_words_of_another_tab_stay_whatever_this_one_does(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any], do: str, status: int
+) -> None:
+    token = {"_xsrf": signed_in.token(ticket["page"])}
+    path = f"{ticket['page']}/draft"
+    first = signed_in.post(path, answer_to(ticket, content="One") | token).json()
+    known = {"draft": str(first["draft"]), "revision": first["revision"]}
+    signed_in.post(path, answer_to(ticket, content="Words of the other tab", **known) | token)
+    answer = signed_in.post(f"{ticket['page']}/answer", answer_to(ticket, content="One", do=do, **known) | token)
+    assert answer.status_code == status
+    assert "Words of the other tab" in signed_in.get(ticket["page"]).text.partition('id="answer"')[2]
+    newest = nora.record("draft", first["draft"], "content").ok()
+    assert newest["content"] == "Words of the other tab"
+
+
+def test_a_draft_is_forgotten_with_the_revision_that_one_has_seen(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    token = {"_xsrf": signed_in.token(ticket["page"])}
+    kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket) | token).json()
+    form = answer_to(ticket, do="discard", draft=str(kept["draft"]), revision=kept["revision"])
+    assert signed_in.post(f"{ticket['page']}/answer", form | token).status_code == 303
+    assert nora.search("draft", f"id:{kept['draft']}").ok()["total"] == 0
+
+
 def test_a_draft_that_is_gone_is_told_and_its_words_stay(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
     token = {"_xsrf": signed_in.token(ticket["page"])}
     kept = signed_in.post(f"{ticket['page']}/draft", answer_to(ticket) | token).json()

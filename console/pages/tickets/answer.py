@@ -1,6 +1,7 @@
 """Writing an answer: kept while it is typed, looked at, sent, taken back. Source: ours; the rights are those of the
 operations."""
 
+from contextlib import suppress
 from typing import Any
 
 from console import lists
@@ -43,7 +44,7 @@ def send(visit: Visit) -> PageResponse:
     written = _sent(visit, found)
     do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
     if do == "discard":
-        return _discard(visit, written, here)
+        return _discard(visit, written, here) or shown(visit, found, written)
     if do in KEPT:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
@@ -133,7 +134,7 @@ def compose(visit: Visit) -> PageResponse:
     written = answer_form.sent(visit, "compose", way_out.of(visit.ctx, 0, 0))
     do = visit.form.text("do", "send")
     if do == "discard":
-        return _discard(visit, written, "/inbox")
+        return _discard(visit, written, "/inbox") or _compose(visit, written)
     if do in KEPT:
         return _keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
@@ -234,16 +235,26 @@ def _keep(visit: Visit, written: AnswerForm, ticket_id: int, here: str, do: str)
     return see(f"{here}{query}{'&preview=1' if do == 'preview' else ''}#answer")
 
 
-def _discard(visit: Visit, written: AnswerForm, here: str) -> PageResponse:
-    _forget(visit, written.draft)
+def _discard(visit: Visit, written: AnswerForm, here: str) -> PageResponse | None:
+    """Forget the draft; None with what is wrong in the form."""
+    try:
+        _drop(visit, written.draft)
+    except (Conflict, Invalid) as error:
+        written.form.fail("", error.message)
+        return None
     visit.tell("Draft discarded.")
     return see(here)
 
 
 def _forget(visit: Visit, draft: AnswerDraft | None) -> None:
-    """The draft of what is on its way now, or is not wanted."""
+    """The draft of what is on its way now. What another tab has kept there meanwhile was not sent: it stays."""
+    with suppress(Conflict, Invalid):
+        _drop(visit, draft)
+
+
+def _drop(visit: Visit, draft: AnswerDraft | None) -> None:
     if draft is not None and draft.worker_id == visit.actor.worker_id:
-        answer_drafts.drop(visit.ctx, draft.id)
+        answer_drafts.drop(visit.ctx, draft.id, draft.revision)
 
 
 def _delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
