@@ -2,7 +2,7 @@
 new, and they ask for the page. Source: ours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from console.page_response import PageResponse
 from console.visit import Visit
@@ -12,11 +12,12 @@ from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 
-def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> PageResponse:
+def latest(visit: Visit, channel: str, newest: Callable[[Context], int], about: Hashable = "") -> PageResponse:
     """{id} of the newest of something, 0 for none; for who asks for a stream, that each time when there is a newer one.
 
     newest: of those that a caller may see; raises HelpdeskError. channel: what tells that there may be one; `since`, or
-    what a stream was told before: the last that the page knows."""
+    what a stream was told before: the last that the page knows. about: of the address, what else the newest depends
+    on."""
     id = newest(visit.ctx)
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):
@@ -27,5 +28,5 @@ def latest(visit: Visit, channel: str, newest: Callable[[Context], int]) -> Page
         found = newest(ctx)
         return News([(found, {"id": found})] if found > cursor else [], max(found, cursor))
 
-    feed = Feed(channel, visit.path, id if since is None else since, news)
+    feed = Feed(channel, (visit.path, about), id if since is None else since, news)
     return PageResponse(content_type=MEDIA_TYPE, feed=feed)

@@ -111,6 +111,10 @@ def _standard_error() -> TextIO:
         return sys.stderr
 
 
+# Told after each line; called on any thread, while the line's lock is held: it must be quick and log nothing.
+followers: list[Callable[[], None]] = []
+
+
 class LineHandler(logging.Handler):
     """Writes each record as one line: warnings and worse at once, others at most FLUSH_SECONDS later."""
 
@@ -134,6 +138,8 @@ class LineHandler(logging.Handler):
             if is_bad or record.created - self._flushed_at > FLUSH_SECONDS:
                 self._stream.flush()
                 self._flushed_at = record.created
+            for told in tuple(followers):
+                told()
         except Exception:
             self.handleError(record)
 

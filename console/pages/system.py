@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import apsw
 import tornado
 
-from console import ui, worklist
-from console.page_response import PageResponse, again, see
+from console import live, ui, worklist
+from console.page_response import PageResponse, see
 from console.rendering import render
 from console.routes import page
 from console.ui import bytes_text, duration, quoted
@@ -21,6 +21,7 @@ from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server import log
 from server import settings as table
+from server.context import Context
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
@@ -28,6 +29,7 @@ from server.translation import N_, _
 from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
+from server.web.streams import LOG_CHANNEL
 
 BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
     "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
@@ -50,7 +52,7 @@ WAITING = (
     ("queue_messages", N_("Messages in queues"), ""),
 )
 MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
-FOLLOW_SECONDS = 5  # after which a log that is followed loads itself again
+SEES_LOG = "look at the log"  # what administrators alone may
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from
 
@@ -109,32 +111,49 @@ def show_checkup(visit: Visit) -> PageResponse:
 @page("GET", LOG, "admin")
 def show_log(visit: Visit) -> PageResponse:
     """The last lines of the log. Raises Invalid for a level that there is not."""
-    level, q = visit.query.text("level", ""), visit.query.text("q", "").strip()
+    level, q = _asked_of_log(visit)
+    found = _lines(level, q)
+    return render(
+        visit, "system_log.html", tabs=TABS, found=found[:MAX_LINES], total=len(found), level=level, q=q,
+        levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
+        badges=LINE_BADGES, is_live=visit.query.flag("live"), shown_level=visit.service.settings.log_level,
+        last=_newest(level, q), latest=f"{LOG}/latest?{urlencode({'level': level, 'q': q})}",
+    )  # fmt: skip
+
+
+@page("GET", f"{LOG}/latest", "admin")
+def show_latest(visit: Visit) -> PageResponse:
+    """For the list that stays live: when the newest line was logged. Raises Invalid."""
+    level, q = _asked_of_log(visit)
+
+    def newest(ctx: Context) -> int:
+        ctx.require_admin(SEES_LOG)
+        return _newest(level, q)
+
+    return live.latest(visit, LOG_CHANNEL, newest, (level, q))
+
+
+def _asked_of_log(visit: Visit) -> tuple[str, str]:
+    """Level and text that the lines are narrowed down to."""
+    level = visit.query.text("level", "")
     if level and level not in log.LEVELS:
         raise Invalid(
             _(
                 "level: '{level}' is none{LEVELS}; use one of {LEVELS2}",
-                level=level[:60],
-                LEVELS=nearest(level, log.LEVELS),
-                LEVELS2=", ".join(log.LEVELS),
+                level=level[:60], LEVELS=nearest(level, log.LEVELS), LEVELS2=", ".join(log.LEVELS),
             )
-        )
-    found, is_followed = _lines(level, q), visit.query.flag("follow")
-    shown = render(
-        visit,
-        "system_log.html",
-        tabs=TABS,
-        found=found[:MAX_LINES],
-        total=len(found),
-        level=level,
-        q=q,
-        levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
-        badges=LINE_BADGES,
-        is_followed=is_followed,
-        seconds=FOLLOW_SECONDS,
-        shown_level=visit.service.settings.log_level,
-    )
-    return again(shown, FOLLOW_SECONDS) if is_followed else shown
+        )  # fmt: skip
+    return level, visit.query.text("q", "").strip()
+
+
+def _newest(level: str, q: str) -> int:
+    """When the newest line was logged that fits, in microseconds; 0 for none. Lines about this page do not count: it
+    would be news to itself, each time it was told."""
+    least, wanted = log.LEVELS.get(level, 0), q.lower()
+    return max((
+        int(each.at * 1_000_000) for each in log.recent_lines()
+        if each.level >= least and wanted in each.text.lower() and LOG not in each.text
+    ), default=0)  # fmt: skip
 
 
 @page("GET", SETTINGS, "admin")

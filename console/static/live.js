@@ -65,7 +65,9 @@ for (const part of all("[data-live]")) {
     clearTimeout(retry);
     stream = null;
     if (!isOn()) return;
-    stream = new EventSource(`${part.dataset.live}?since=${part.dataset.last}`);
+    const address = new URL(part.dataset.live, location.href);
+    address.searchParams.set("since", part.dataset.last);
+    stream = new EventSource(address);
     stream.addEventListener("open", () => {
       wait = AGAIN;
       if (!isNew) tell(t("Live."));

@@ -28,6 +28,7 @@ from server.web.meter import Meter
 
 LOG = log.get("web")
 MEDIA_TYPE, LAST_ID = "text/event-stream", "Last-Event-ID"
+LOG_CHANNEL = "log"  # told after each line that is logged
 RETRY_MS = 3000  # that clients wait before they connect again
 BEAT_SECONDS = 20  # between two rounds for all streams: proxies close what is silent, and logins end
 PAUSE_SECONDS = 0.05  # before a round: what is written in the meantime is told with it
@@ -111,6 +112,7 @@ class Streams:
         self._is_closed = False
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="streams")
         service.followers.append(self._tell)
+        log.followers.append(self._tell_of_log)
         meter.gauges["streams"] = ("Streams of events that are open.", lambda: len(self._open))
 
     # -- opening and closing ----------------------------------------------------------------------------------------
@@ -149,6 +151,7 @@ class Streams:
         """End all streams: the service stops."""
         self._is_closed = True
         self._service.followers.remove(self._tell)
+        log.followers.remove(self._tell_of_log)
         for timer in (self._timer, self._beat_timer):
             if timer is not None:
                 timer.cancel()
@@ -188,6 +191,9 @@ class Streams:
             if not self._is_called:
                 self._is_called = True
                 self._loop.call_soon_threadsafe(self._take)
+
+    def _tell_of_log(self) -> None:
+        self._tell(LOG_CHANNEL)
 
     def _take(self) -> None:
         self._is_called = False  # first: what is told from here on calls again

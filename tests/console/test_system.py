@@ -24,6 +24,7 @@ from server.web.site import Request
 from tests.console.browser import Browser, violations
 from tests.console.conftest import HOSTILE
 from tests.console.visitor import MOST_LOADS, Visitor, loaded, place, text_of
+from tests.following import Following
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
@@ -101,8 +102,37 @@ def test_the_log_is_filtered_and_followed(signed_in: Visitor, server: Server) ->
     empty = signed_in.get(f"{LOG}?q={HOSTILE}")
     assert "No line is like that." in empty.text and "<script>alert" not in empty.text
     assert signed_in.get(f"{LOG}?level=loud").status_code == 422
-    assert signed_in.get(f"{LOG}?follow=1").headers["Refresh"] and "Refresh" not in signed_in.get(LOG).headers
+    assert "Refresh" not in signed_in.get(f"{LOG}?live=1").headers
     assert signed_in.cookies["sid"] not in signed_in.get(LOG).text
+
+
+def test_a_stream_tells_of_new_lines_that_fit_the_filter_and_never_of_itself(
+    signed_in: Visitor, visitor: Visitor
+) -> None:
+    signed_in.get("/rest/nothing-like-this-1.json")
+    latest = f"{LOG}/latest"
+    before = signed_in.get(latest, params={"q": "nothing-like-this"}).json()["id"]
+    assert before > 0 and signed_in.get(latest, params={"q": "nothing-like-this"}).json()["id"] == before
+    assert signed_in.get(latest, params={"q": "system/log"}).json()["id"] == 0
+    assert signed_in.get(latest, params={"level": "loud"}).status_code == 422
+    client = Api(signed_in.url, "", is_checked=False)
+    client.session = signed_in.session
+    with Following(client, latest, q="nothing-like-this", since=before) as stream:
+        signed_in.get("/rest/records/task/search.json")
+        signed_in.get("/rest/nothing-like-this-2.json")
+        told = stream.next()
+        assert told.data == {"id": int(told.id)} and int(told.id) > before
+    assert signed_in.get(latest, params={"q": "nothing-like-this"}).json()["id"] == int(told.id)
+    visitor.sign_in("milo@desk.example")
+    assert visitor.get(latest).status_code == 403
+
+
+def test_lines_appear_while_the_log_is_looked_at(page: Page, signed_in: Visitor) -> None:
+    page.goto(f"{LOG}?q=seen-while-looking&live=1")
+    expect(page.locator("[data-live-told]")).to_have_text("Live.")
+    expect(page.locator("#lines")).to_contain_text("No line is like that.")
+    signed_in.get("/rest/seen-while-looking.json")
+    expect(page.locator("#lines table")).to_contain_text("seen-while-looking.json")
 
 
 def test_the_whole_database_is_read_when_asked(signed_in: Visitor, desk: Desk) -> None:
