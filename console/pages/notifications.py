@@ -1,6 +1,7 @@
 """A worker's notifications: the list of them, and the address of each, which counts as reading it and leads on to what
 it is about. Source: Records, `url_markread`; the list, and where one leads that points elsewhere, are ours."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,10 +12,15 @@ from console.routes import page
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
+from server.context import Context
 from server.desk import records
+from server.digits import id_in
 from server.people import unread
+from server.records.notification import CHANNEL
 from server.records.shared import paths
 from server.translation import N_, _, ngettext
+from server.web.call import Feed, News
+from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 NOTIFICATION, BASE = "notification", "/notifications"
 
@@ -43,6 +49,23 @@ def show(visit: Visit) -> PageResponse:
     """The worker's own, newest first."""
     own = replace(LIST, own_query=f"worker.id:{visit.actor.worker_id}")
     return worklist.page(visit, own, "notifications.html", count=unread.count(visit.ctx))
+
+
+@page("GET", f"{BASE}/unread")
+def show_unread(visit: Visit) -> PageResponse:
+    """{html} of the bell as it would be if the page was loaded again; for who asks for a stream, {count} each time that
+    another number is unread. `since`, or what a stream was told before: the number that the page shows."""
+    count, headers = unread.count(visit.ctx), visit.request.headers
+    if not wants_events(headers.get("Accept", "")):
+        return PageResponse(json.dumps({"html": ui.bell(visit, count)}), content_type="application/json")
+    since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
+    feed = Feed(CHANNEL, visit.path, count if since is None else since, _another_count)
+    return PageResponse(content_type=MEDIA_TYPE, feed=feed)
+
+
+def _another_count(ctx: Context, known: int) -> News:
+    count = unread.count(ctx)
+    return News([(count, {"count": count})] if count != known else [], count)
 
 
 @page("POST", f"{BASE}/read")

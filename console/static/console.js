@@ -1,4 +1,5 @@
 // What scripts add to pages that work without them. Every part finds its own marks in the page and touches nothing else.
+import "./bell.js";
 import "./checking.js";
 import "./combobox.js";
 import "./copy.js";

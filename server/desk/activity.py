@@ -7,6 +7,7 @@ from server.access import actor as actors
 from server.access.actor import WORKER
 from server.access.rules import Rules
 from server.records.base import RecordType
+from server.records.notification import CHANNEL
 from server.records.shared.points import POINTS
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def notify(
             }
         ),
     )
+    writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
 
 def tell(

@@ -9,6 +9,8 @@ from server.records.shared import entries
 from server.search.filters import AllWords
 from server.store.tables import Index
 
+CHANNEL = "notifications"  # of the streams that tell workers how many they have not read
+
 
 def where_it_leads(record: Record, shown: DictionaryContext) -> str:
     """The page of the record that it is about, else the entry's own address, "" when there is neither."""
@@ -97,6 +99,13 @@ class Notification(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.value("target_id") and not change.value("target__context"):
             raise Required("target__context is required: the type of the record target_id", field="target__context")
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """Who follows what is unread is told."""
+        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
     def privileged(self, change: Change, writing: Writing) -> None:
         actor = writing.actor

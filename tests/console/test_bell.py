@@ -1,0 +1,125 @@
+"""The bell: what is unread, on every page that a worker has open, as it changes."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from server.access.sessions import SESSION
+from server.store.transaction import Transaction
+from tests.console.browser import Browser
+from tests.console.visitor import Visitor, place
+from tests.following import EVENTS, Following
+from tests.records.desk import Desk
+from tests.service import PASSWORD, Api, Server
+
+UNREAD = "/notifications/unread"
+
+
+@pytest.fixture
+def bella(server: Server, nora: Api) -> Iterator[Visitor]:
+    """Signed in as a worker of one test alone, whom nothing else tells of anything."""
+    email = "bella.bell@desk.example"
+    made = nora.create(
+        "worker", first_name="Bella", email=email, language="en_US", timezone="UTC", password=PASSWORD,
+        at_mention_name="bella.bell",
+    ).ok()  # fmt: skip
+    nora.ids["bella"] = made["id"]
+    found = Visitor(server.url)
+    assert found.sign_in(email).status_code == 303
+    yield found
+    nora.remove("worker", made["id"]).ok()
+
+
+def follow(visitor: Visitor, **params: int | str) -> Following:
+    client = Api(visitor.url, "", is_checked=False)
+    client.session = visitor.session
+    return Following(client, UNREAD, **params)
+
+
+def tell(nora: Api, worker: str = "bella") -> int:
+    """One more notification of a worker."""
+    fields = {"activity_point": "custom.other", "params": {"message": "Look"}, "worker_id": nora.ids[worker]}
+    return int(nora.create("notification", **fields).ok()["id"])
+
+
+def count(stream: Following) -> int:
+    data = stream.next().data
+    assert data is not None
+    return int(data["count"])
+
+
+def test_each_way_to_another_number_is_told(bella: Visitor, nora: Api) -> None:
+    task = nora.create("task", title="Look at the pump").ok()["id"]
+    with follow(bella) as stream:
+        nora.create("comment", target__context="task", target_id=task, comment="@bella.bell see this").ok()
+        assert count(stream) == 1
+        id = tell(nora)
+        assert count(stream) == 2
+        nora.update("notification", id, is_read=1).ok()
+        assert count(stream) == 1
+        bella.send("/notifications/read", page="/notifications")
+        assert count(stream) == 0
+
+
+def test_it_goes_on_with_what_the_page_shows(bella: Visitor, nora: Api) -> None:
+    tell(nora)
+    with follow(bella, since=0) as stream:
+        assert count(stream) == 1
+    with follow(bella, last="7", since=1) as stream:
+        assert count(stream) == 1, "what it was told counts, and not what the address says"
+
+
+def test_nobody_is_told_how_many_others_have_not_read(bella: Visitor, nora: Api) -> None:
+    with follow(bella) as stream:
+        tell(nora, "milo")
+        tell(nora)
+        assert count(stream) == 1
+
+
+def test_the_bell_alone_is_what_the_page_would_have(bella: Visitor, nora: Api) -> None:
+    tell(nora)
+    bell = bella.get(UNREAD).json()["html"]
+    assert 'aria-label="1 unread notification"' in bell and bell.strip() in bella.get("/account").text
+    assert "<html" not in bell
+
+
+def test_who_is_not_signed_in_follows_nothing(server: Server) -> None:
+    for headers in ({}, EVENTS):
+        assert place(Visitor(server.url).get(UNREAD, headers=headers)).startswith("/login")
+
+
+def test_it_keeps_no_login_alive(bella: Visitor, nora: Api, desk: Desk) -> None:
+    def write(tx: Transaction) -> int:
+        table = SESSION.sql
+        found = tx.row(lambda: table.select(table.id).order_by(table.id.desc()).limit(1))
+        assert found is not None
+        tx.update(SESSION, found[0], {"seen_at": 1})
+        return int(found[0])
+
+    desk.store.write(write)
+    assert place(bella.get(UNREAD, headers={"X-Live": "1"})).startswith("/login")
+
+
+def shows(page: Page, number: str, title: str) -> None:
+    expect(page.locator(".bell .number")).to_have_text(number)
+    expect(page).to_have_title(title)
+
+
+def test_all_pages_that_are_open_show_it(chromium: Browser, bella: Visitor, nora: Api) -> None:
+    with chromium.page(bella.url, cookies=bella.cookies) as page:
+        page.goto("/account")
+        other = page.context.new_page()
+        other.goto("/notifications")
+        expect(other).to_have_title("Notifications · Helpdesk")
+        tell(nora)
+        shows(page, "1", "(1) Account · Helpdesk")
+        shows(other, "1", "(1) Notifications · Helpdesk")
+        tell(nora)
+        shows(page, "2", "(2) Account · Helpdesk")
+        page.close()  # the other one asks from now on
+        tell(nora)
+        shows(other, "3", "(3) Notifications · Helpdesk")
+        bella.send("/notifications/read", page="/notifications")
+        expect(other).to_have_title("Notifications · Helpdesk")
+        expect(other.get_by_role("link", name="0 unread notifications")).to_have_count(1)
