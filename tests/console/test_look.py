@@ -243,6 +243,9 @@ def test_response_times_are_told_by_their_middle_and_by_nine_of_ten(signed_in: V
         for number in range(10)
     ]
     tickets = desk.registry.type("ticket").table
+    desk.store.write(lambda tx: [  # tickets of other tests were answered, too
+        tx.update(tickets, each[tickets.names.index("id")], {"elapsed_response_first": 0}) for each in tx.find(tickets)
+    ])  # fmt: skip
     for number, id in enumerate(ids, 1):
         desk.store.write(
             lambda tx, id=id, number=number: tx.update(tickets, id, {"elapsed_response_first": number * 3600})
