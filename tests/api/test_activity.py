@@ -166,7 +166,7 @@ CAUSES = [
 ]  # fmt: skip
 # Points that the service writes and other files test, or that only callers write.
 ELSEWHERE = {
-    "ticket.message.relay", "ticket.split.from", "record.merge",
+    "ticket.message.relay", "ticket.message.held", "ticket.split.from", "record.merge",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
     "worker.impersonated", "worker.seat_expired", "address.email.changed",

@@ -26,7 +26,7 @@ ENGLISH = ("/help", "/api", "/-/", "/setup", "/admin/system", "/automations/webh
 # Names and values that are the same in every language, or that the service reads as it writes them.
 NEUTRAL = re.compile(
     r"svc[.:]|(Group|Role|Worker|Everybody): |[\w.-]+@|https?:|/|[A-Z, ]+$|POP3|IMAP|LMTP|\(\w+\)$|[a-z]+\.[a-z.]+$|"
-    r"[\d.]+ [KMG]iB$|\w+ (\w+ )?[(]?[\d.]+[)]?$|[a-z_]+$|[a-z]+[A-Z]\w*$|plugin |version |Do everything that|"
+    r"[\d.]+ [KMG]iB$|\w+ (\w+ )?[(]?[\d.]+[)]?$|[a-z_]+$|[a-z]+[A-Z]\w*$|plugin |version |Do everything that|\d+ ms$|"
     r"Integration of|on the "
 )
 # Data of the desk that the API does not tell as it is shown; what packages, mail servers and the service itself say.
