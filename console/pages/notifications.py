@@ -53,11 +53,13 @@ def show(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/unread")
 def show_unread(visit: Visit) -> PageResponse:
-    """{html} of the bell as it would be if the page was loaded again; for who asks for a stream, {count} each time that
-    another number is unread. `since`, or what a stream was told before: the number that the page shows."""
+    """{html, newest}: the bell as it would be if the page was loaded again, and the newest that is unread, as {id,
+    text, age in seconds}, null for none. For who asks for a stream, {count} each time that another number is unread.
+    `since`, or what a stream was told before: the number that the page shows."""
     count, headers = unread.count(visit.ctx), visit.request.headers
     if not wants_events(headers.get("Accept", "")):
-        return PageResponse(json.dumps({"html": ui.bell(visit, count)}), content_type="application/json")
+        found = {"html": ui.bell(visit, count), "newest": unread.newest(visit.ctx) if count else None}
+        return PageResponse(json.dumps(found), content_type="application/json")
     since = id_in(headers.get(LAST_ID, "") or visit.query.text("since", ""))
     feed = Feed(CHANNEL, visit.path, count if since is None else since, _another_count)
     return PageResponse(content_type=MEDIA_TYPE, feed=feed)

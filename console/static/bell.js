@@ -5,7 +5,7 @@ const bell = document.querySelector(".bell");
 const name = `bell ${document.documentElement.dataset.worker}`;
 const MARK = /^\([\p{Nd}\p{P}\s]+?\) /u; // before the title, from here or from the page
 
-function put(html) {
+function put({ html }) {
   const fresh = new DOMParser().parseFromString(html, "text/html").querySelector(".bell");
   bell.replaceChildren(...fresh.childNodes);
   bell.ariaLabel = fresh.ariaLabel;
@@ -15,25 +15,26 @@ function put(html) {
 }
 
 if (bell) {
-  const others = new BroadcastChannel(name);
-  let stream = null;
+  const tabs = new BroadcastChannel(name);
+  let feed;
   async function look() {
     const answer = await fetch(PATH, { redirect: "error", headers: { "X-Live": "1" } }).catch(() => null);
     if (!answer?.ok) return;
-    const { html } = await answer.json();
-    put(html);
-    others.postMessage(html);
+    const news = await answer.json();
+    put(news);
+    tabs.postMessage(news);
   }
   function follow() {
-    stream = new EventSource(`${PATH}?since=${bell.dataset.unread}`);
-    stream.addEventListener("message", look);
-    stream.addEventListener("end", ({ data }) => /UNAUTH|PERM/.test(data) && stream.close()); // of the login
+    feed = new EventSource(`${PATH}?since=${bell.dataset.unread}`);
+    feed.addEventListener("message", look);
+    feed.addEventListener("end", ({ data }) => /UNAUTH|PERM/.test(data) && feed.close()); // of the login
   }
-  others.addEventListener("message", ({ data }) => put(data));
+  tabs.addEventListener("message", ({ data }) => put(data));
   if (navigator.locks) navigator.locks.request(name, () => new Promise(follow));
   else {
-    const seen = () => (stream?.close(), document.hidden || follow());
+    const seen = () => (feed?.close(), document.hidden || follow());
     document.addEventListener("visibilitychange", seen);
     seen();
   }
+  if (self.Notification?.permission === "granted") import("./alerts.js");
 }

@@ -30,12 +30,14 @@ LOG = log.get("mail")
 @dataclass(frozen=True, slots=True)
 class FilteredMail:
     """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
-    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing."""
+    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. is_taken_over:
+    whether it came from elsewhere, where it was answered."""
 
     incoming: IncomingMail
     org_id: int | None = None
     customs: dict[str, Any] = field(default_factory=dict)
     place: Mapping[str, Any] = field(default_factory=dict)
+    is_taken_over: bool = False
 
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:

@@ -194,7 +194,7 @@ def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[T
     take: Callable[[Transaction], Receipt] | None = None
     refused = ""
     try:
-        take = mailroom.ready(ctx, raw)
+        take = mailroom.ready(ctx, raw, is_taken_over=True)
     except Exception as error:
         refused = _refusal(error)
 

@@ -9,30 +9,36 @@ from server.contexts import MESSAGE, TICKET
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mailroom import bounces, flood, mail_filter, repeats, routing, storing, threading
+from server.mailroom import bounces, flood, mail_filter, repeats, routing, storing, threading, worker_answers
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses
 from server.mailroom.threading import ReferencedMessage, Thread
+from server.mailroom.worker_answers import WorkerAnswer
 from server.records.base import Record
 from server.store.transaction import Transaction
-from server.tickets import requesters
+from server.tickets import acknowledging, requesters
 
+Outcome = Literal["stored", "duplicate", "ignored"]
+ACKNOWLEDGED_SECONDS = (
+    3 * 86400
+)  # older mail, such as that of a mailbox read for the first time, gets no acknowledgement
 NAMED = 3  # messages with the same id that are named
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
-    ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none."""
+    ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none. A
+    worker's answer by mail is stored without a message that came in: message_id is the newest before it."""
 
     ticket_id: int
     mask: str
     message_id: int
     is_new_ticket: bool
-    outcome: Literal["stored", "duplicate", "ignored"]
+    outcome: Outcome
 
 
 def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Receipt:
@@ -54,13 +60,16 @@ def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | Non
     return ctx.service.store.write(write)
 
 
-def ready(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt]:
-    """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this."""
+def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[[Transaction], Receipt]:
+    """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
+
+    is_taken_over: from elsewhere, where it was answered; no group acknowledges it."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
     by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
     found, sender = mail_filter.apply_filters(by, incoming), incoming.mail.sender
+    found = replace(found, is_taken_over=is_taken_over)
     return lambda tx: _take(by, tx, found, sender)
 
 
@@ -71,6 +80,9 @@ def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Rec
     if _is_own_mail(ctx, incoming, thread, known):
         return _ignored(writing, thread)
     senders.refuse_banned(known.get(email))
+    answer = worker_answers.find(writing, incoming, known)
+    if answer is not None:
+        return _answered(writing, incoming, answer)
     again = _again(ctx, writing, incoming, _same(writing, incoming, thread, known.get(email)))
     if again is not None:
         return again
@@ -81,6 +93,13 @@ def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Rec
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
     return _store(senders.as_author(writing, sender), asked, thread, sender, known)
+
+
+def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> Receipt:
+    """No message came in: the worker's own goes out as soon as it is made."""
+    ticket, is_done = worker_answers.take(writing, incoming, answer)
+    outcome: Outcome = "stored" if is_done else "ignored" if answer.is_automatic else "duplicate"
+    return Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
 
 
 def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> Receipt:
@@ -97,6 +116,8 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
         writing, incoming, ticket["id"], sender, [*forged, *_notes(thread)], is_stranger=is_stranger or bool(forged)
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
+    if thread.ticket is None and not forged and _gets_acknowledged(writing, asked, sender):
+        acknowledging.begin(writing, ticket["id"], message_id, sender["id"])
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
     mail_filter.write_customs(writing, asked.customs, ticket["id"], message_id)
@@ -114,6 +135,14 @@ def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, know
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
     return ticket
+
+
+def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail, sender: Record) -> bool:
+    """Whether a group may answer the first mail of a ticket by itself: somebody of outside wrote it, lately. What its
+    headers ask for is looked at when it is given."""
+    mail = asked.incoming.mail
+    is_past = asked.is_taken_over or mail.date < writing.now - ACKNOWLEDGED_SECONDS
+    return not (is_past or mail.is_automatic or sender["worker_id"] or writing.ctx.is_untold)
 
 
 def _reply(writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record, known: Addresses) -> bool:

@@ -79,14 +79,20 @@ def message(
     return id
 
 
+def files(writing: RecordWriter, incoming: IncomingMail, uploader_id: int = 0) -> list[int]:
+    """The ids of the files of a mail, in order; made, and not yet attached to anything. uploader_id: the worker whose
+    files they are."""
+    return [
+        _attachment(writing, file.name, file.mime_type, file.content, file.size, file.dropped, uploader_id)
+        for file in incoming.mail.files
+    ]
+
+
 def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], int]:
     """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
 
     Source: Mail, Bodies, Attachments."""
-    made = [
-        _attachment(writing, file.name, file.mime_type, file.content, file.size, file.dropped)
-        for file in incoming.mail.files
-    ]
+    made = files(writing, incoming)
     if not incoming.html:
         return made, 0
     html = incoming.html_bytes([paths.file(id) for id in made])
@@ -94,12 +100,19 @@ def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], in
 
 
 def _attachment(
-    writing: RecordWriter, name: str, mime_type: str, content: bytes, size: int = 0, dropped: str = ""
+    writing: RecordWriter,
+    name: str,
+    mime_type: str,
+    content: bytes,
+    size: int = 0,
+    dropped: str = "",
+    uploader_id: int = 0,
 ) -> int:
     # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
     return writing.create("attachment", {
         "name": charsets.fit(name),
         "mime_type": OCTETS if mime_type == COPIED else mime_type,
         "blob_id": blobs.keep(writing.tx, content),
+        "uploader_id": uploader_id,
         **({"size": size, "dropped": dropped} if dropped else {}),
     })  # fmt: skip

@@ -67,7 +67,7 @@ class Placeholders:
     and so on, a worker's names also without prefix, and plain values. Unknown ones are empty.
 
     own: the type among `records` whose keys need no prefix and come first. as_caller: only what the caller may read is
-    filled in, for texts that any worker writes."""
+    filled in, for texts that any worker writes. shown: what stands for a value."""
 
     def __init__(
         self,
@@ -78,6 +78,7 @@ class Placeholders:
         *,
         own: str = "",
         as_caller: bool = False,
+        shown: Callable[[str], str] = str,
     ) -> None:
         # Whoever writes a mail template is an administrator; what it shows goes to the recipient, not to the caller.
         self._ctx = ctx if as_caller else ctx.as_actor(system(), ctx.tz)
@@ -85,6 +86,7 @@ class Placeholders:
         self._records = records
         self._plain = dict(plain or {})
         self._own = own
+        self._shown = shown
 
     def fill(self, template: str, body_html: str | None = None) -> str:
         """The text of a template. body_html: given for HTML templates, where every other value is escaped."""
@@ -97,7 +99,7 @@ class Placeholders:
         def value(match: re.Match[str]) -> str:
             if is_html and match[1] == BODY:
                 return body_html or ""
-            text = values.get(match[1], "")
+            text = self._shown(values.get(match[1], ""))
             return html.escape(text) if is_html else text
 
         return PLACEHOLDER.sub(value, template)

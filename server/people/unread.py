@@ -1,4 +1,6 @@
-"""Notifications that a worker has not read: how many, and all of them read at once. Source: ours."""
+"""Notifications that a worker has not read: how many, the newest, and all of them read at once. Source: ours."""
+
+from typing import Any
 
 import peewee
 
@@ -19,6 +21,21 @@ def count(ctx: Context) -> int:
         lambda: table.select(peewee.fn.COUNT(table.c.id)).where(table.c.worker_id == slot(0), table.c.is_read == 0),
         mine,
     )) or 0)  # fmt: skip
+
+
+def newest(ctx: Context) -> dict[str, Any] | None:
+    """{id, text, age} of the caller's newest, age in seconds; None for none."""
+    record_type = ctx.service.registry.type("notification")
+    table = record_type.table
+    row = ctx.service.store.read(lambda tx: tx.row(
+        lambda: table.sql.select(*table.all_columns)
+        .where(table.sql.worker_id == slot(0), table.sql.is_read == 0).order_by(table.sql.id.desc()).limit(1),
+        (ctx.actor.worker_id,),
+    ))  # fmt: skip
+    if row is None:
+        return None
+    found = record_type.record(row)
+    return {"id": found["id"], "text": record_type.label(found), "age": max(ctx.now - found["created"], 0)}
 
 
 def read_all(ctx: Context) -> list[int]:

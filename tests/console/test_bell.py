@@ -123,3 +123,45 @@ def test_all_pages_that_are_open_show_it(chromium: Browser, bella: Visitor, nora
         bella.send("/notifications/read", page="/notifications")
         expect(other).to_have_title("Notifications · Helpdesk")
         expect(other.get_by_role("link", name="0 unread notifications")).to_have_count(1)
+
+
+STANDS_IN = """
+window.shown = [];
+window.Notification = class extends EventTarget {
+  static permission = "default";
+  static async requestPermission() { return (this.permission = "granted"); }
+  constructor(title, options) { super(); window.shown.push([title, options.body]); }
+  close() {}
+};
+"""  # headless browsers show none
+ALLOWED = STANDS_IN.replace('"default"', '"granted"')
+BEHIND = "Object.defineProperty(document, 'hidden', { get: () => true });"
+SHOWN = "() => window.shown"
+
+
+def test_the_browser_tells_of_what_is_new_where_that_is_on(chromium: Browser, bella: Visitor, nora: Api) -> None:
+    with chromium.page(bella.url, cookies=bella.cookies) as page:
+        page.add_init_script(STANDS_IN)
+        page.goto("/account")
+        page.get_by_role("button", name="Turn on in this browser").click()
+        expect(page.get_by_role("button", name="Turn off in this browser")).to_be_visible()
+        behind = page.context.new_page()
+        behind.add_init_script(ALLOWED + BEHIND)
+        behind.goto("/notifications")
+        tell(nora)
+        shows(behind, "1", "(1) Notifications · Helpdesk")
+        shows(page, "1", "(1) Account · Helpdesk")
+        page.close()
+        tell(nora)
+        behind.wait_for_function("() => window.shown.length")
+        assert behind.evaluate(SHOWN) == [["Helpdesk", "Look"]], "what a page showed that was seen is not told again"
+
+
+def test_the_newest_that_is_unread_comes_with_the_bell(bella: Visitor, nora: Api) -> None:
+    assert bella.get(UNREAD).json()["newest"] is None
+    tell(nora)
+    id = tell(nora)
+    newest = bella.get(UNREAD).json()["newest"]
+    assert (newest["id"], newest["text"]) == (id, "Look") and newest["age"] >= 0
+    nora.update("notification", id, is_read=1).ok()
+    assert bella.get(UNREAD).json()["newest"]["id"] < id

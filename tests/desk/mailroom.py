@@ -10,9 +10,10 @@ from typing import Any
 from server import mailroom
 from server.access.actor import system
 from server.context import Context, Service
-from server.desk import service_settings
+from server.desk import notification_mail, service_settings
 from server.desk.writing import RecordWriter
 from server.first_start import setup
+from server.jobs.queue import JOB
 from server.mailroom import Receipt, flood, mail_import, repeats
 from server.records.base import Record
 from server.records.registry import Registry
@@ -43,7 +44,8 @@ def multipart(*parts: str, kind: str = "mixed", **headers: str) -> bytes:
 
 def tables(registry: Registry) -> list[Table]:
     own = (service_settings.SERVICE_SETTING, mail_import.IMPORTED, flood.AUTOMATIC_MAIL, repeats.MAIL_WITHOUT_ID)
-    return [*registry.tables(), *own, *spam.TABLES]
+    told = (notification_mail.CHOICE, notification_mail.TO_MAIL, JOB)
+    return [*registry.tables(), *own, *told, *spam.TABLES]
 
 
 class Desk:

@@ -6,8 +6,8 @@ from server.context import Context
 from server.contexts import MAILBOX
 from server.desk.writing import RecordWriter
 from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE
+from server.people.administrators import administrators
 from server.store.statements import slot
-from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by itself
@@ -72,12 +72,3 @@ def _note_look(tx: Transaction, id: int, **changes: int) -> None:
     known = dict(zip(MAILBOX_LOOK.names, row, strict=True)) if row else {"arrived_at": 0, "failing_since": 0}
     if row is None or known != known | changes:
         tx.put(MAILBOX_LOOK, known | changes | {"mailbox_id": id})
-
-
-def administrators(tx: Transaction) -> tuple[int, ...]:
-    """The ids of the workers who are told of what goes wrong with the service."""
-    worker = table_named("worker")
-    rows = tx.rows(
-        lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0),
-    )
-    return tuple(row[0] for row in rows)

@@ -1,0 +1,216 @@
+"""Workers who answer mail about a ticket from their mail program: their words become a reply or a note on it.
+
+By the signed name that the mail carries, and only from the worker's own address; never by From alone. A reply is a
+queued draft, made and sent like any that its worker wrote, so that nothing slow runs here and a failure is told to
+them. A command that is not understood loses nothing: the words become a draft, or the note that they were to be.
+Source: Mail, Workers answering by mail; that an answer to a note is a note, and the draft, are ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from server import times
+from server.access import actor as actors
+from server.context import Service
+from server.contexts import COMMENT, TICKET, WORKER
+from server.desk.reading import RecordReader
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, HelpdeskError, Invalid, Rejected
+from server.jobs.scheduler import periodic
+from server.mail import automatic
+from server.mail.headers import Head
+from server.mailroom import sender as senders
+from server.mailroom import storing, threading
+from server.mailroom.incoming import IncomingMail
+from server.mailroom.sender import Addresses
+from server.notifying import answer_ids, commands
+from server.notifying.answer_ids import AnswerId
+from server.notifying.commands import MailedAnswer
+from server.records.base import Record
+from server.records.shared.sending import REPLY
+from server.records.shared.tables import ATTACHED
+from server.records.traits import links
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.tickets import drafts
+from server.tickets.parameters import ReplyRequest
+from server.tickets.types.ticket_parts.status import OPEN, WAITING
+
+REFUSED = "ticket.answer.refused"
+REMEMBERED_DAYS = 60  # in which the same mail does nothing a second time
+DAY_SECONDS = 86400
+
+WORKER_ANSWER = Table(
+    "worker_answer",
+    [Column("digest", "TEXT"), Column("ticket_id"), Column("came_at")],
+    [Index(("came_at",), "those that are too old")],
+    key=("digest",),
+)  # of the mail's id, or of its bytes where it had none
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAnswer:
+    """A mail that answers one of ours to a worker. email: where it came from. is_automatic: a program wrote it, such as
+    a notice that they are away, or it is our mail that came back: nothing follows from it."""
+
+    id: AnswerId
+    email: str
+    is_automatic: bool
+
+
+def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> WorkerAnswer | None:
+    """None for ordinary mail. Raises Rejected for a worker's mail with a name that was not made here, or is too old."""
+    mail = incoming.mail
+    named = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.recipients(mail)]
+    if not reading.ctx.service.settings.answer_by_mail:
+        return None
+    found = answer_ids.find(reading.tx, named)
+    if found is None:
+        return None
+    email = mail.sender or ""
+    if found.is_genuine and (mail.bounce is not None or automatic.wants_no_answer(Head(mail.headers, 0))):
+        return WorkerAnswer(found.id, email, True)
+    writer = known.get(email)
+    worker_id = writer["worker_id"] if writer is not None else 0
+    if writer is None or actors.worker(reading.tx, worker_id) is None or senders.forgery_note(incoming, writer, known):
+        return None
+    if not found.is_genuine:
+        raise Rejected("the signature of the mail that this answers is wrong; answer in the console", field="message")
+    if found.id.worker_id != worker_id:
+        return None
+    if found.id.is_over(reading.now):
+        raise Rejected(
+            f"the mail that this answers is older than {answer_ids.VALID_DAYS} days; answer in the console",
+            field="message",
+        )
+    return WorkerAnswer(found.id, email, False)
+
+
+def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> tuple[Record, bool]:
+    """Do what a worker's answer says; the ticket, and whether anything was done: not for a mail that a program wrote,
+    nor for one that came before. Raises Rejected for a ticket that is gone or not theirs to answer."""
+    actor = actors.worker(writing.tx, answer.id.worker_id)
+    ticket = threading.survivor(writing, answer.id.ticket_id)
+    if ticket is None:
+        raise Rejected("the ticket that this answers is gone", field="message")
+    if answer.is_automatic or not _is_first(writing, incoming, ticket["id"]):
+        return ticket, False
+    assert actor is not None
+    own = RecordWriter(writing.ctx.as_actor(actor, times.zone(actor.timezone or "UTC")), writing.tx)
+    try:
+        own.require("read" if answer.id.is_note else "update", "ticket", ticket["id"])
+    except HelpdeskError as error:
+        raise Rejected(error.message, field="message") from error
+    _Answering(own, incoming, ticket, answer).take()
+    return ticket, True
+
+
+class _Answering:
+    """writing: in the worker's name."""
+
+    def __init__(self, writing: RecordWriter, incoming: IncomingMail, ticket: Record, answer: WorkerAnswer) -> None:
+        self._writing, self._incoming, self._ticket, self._answer = writing, incoming, ticket, answer
+
+    def take(self) -> None:
+        """Do it. Raises nothing for what the worker wrote."""
+        file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
+        try:
+            said, reopen_at = self._read(file_ids)
+        except Invalid as error:
+            self._keep(commands.said(self._incoming.text), file_ids, error.message)
+            return
+        if said.is_watched is not None:
+            me = (WORKER, self._writing.actor.id)
+            links.link(self._writing, TICKET, self._ticket["id"], *me, said.is_watched)
+        for text in said.comments:
+            self._note(text, ())
+        self._say(said, reopen_at, file_ids)
+
+    def _read(self, file_ids: list[int]) -> tuple[MailedAnswer, int]:
+        """What they wrote, and when the ticket opens again, Unix seconds, 0 for never. Raises Invalid."""
+        said, writing = commands.read(self._incoming.text), self._writing
+        if said == MailedAnswer("") and not file_ids:
+            raise Invalid("nothing stands above the line or the quoted text")
+        if said.status is not None or said.reopen:
+            self._require_change()
+        return said, times.ahead(said.reopen, writing.now, writing.ctx.tz) if said.reopen else 0
+
+    def _require_change(self) -> None:
+        """Who may read a ticket may add a note, and no more."""
+        try:
+            self._writing.require("update", "ticket", self._ticket["id"])
+        except Forbidden as error:
+            raise Invalid(error.message) from error
+
+    def _say(self, said: MailedAnswer, reopen_at: int, file_ids: list[int]) -> None:
+        is_said = bool(said.text or file_ids) and not said.is_silent
+        if is_said and not self._answer.id.is_note:
+            self._reply(said, reopen_at, file_ids)
+            return
+        if is_said:
+            self._note(said.text or self._incoming.subject, file_ids)
+        self._set_status(said, reopen_at)
+
+    def _note(self, text: str, file_ids: list[int] | tuple[int, ...]) -> None:
+        writing = self._writing
+        id = writing.create("comment", {
+            "target__context": TICKET, "target_id": self._ticket["id"], "comment": text,
+            "author__context": WORKER, "author_id": writing.actor.id,
+        })  # fmt: skip
+        for file_id in file_ids:
+            writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": COMMENT, "record_id": id})
+
+    def _set_status(self, said: MailedAnswer, reopen_at: int) -> None:
+        """What the commands say, where no reply does it."""
+        values: dict[str, Any] = {} if said.status is None else {"status_id": said.status}
+        if reopen_at:
+            status = self._ticket["status_id"] if said.status is None else said.status
+            values |= {"status_id": WAITING if status == OPEN else status, "reopen_date": reopen_at}
+        if values:
+            self._writing.update("ticket", self._ticket["id"], values)
+
+    def _reply(self, said: MailedAnswer, reopen_at: int, file_ids: list[int]) -> None:
+        """It waits for the customer then, unless the worker says otherwise."""
+        status = WAITING if said.status is None else said.status
+        draft_id = self._draft(said.text or self._incoming.subject, status, reopen_at, file_ids)
+        self._writing.update("draft", draft_id, {"is_queued": 1, "queue_delivery_date": self._writing.now})
+        self._writing.wake()
+
+    def _draft(self, text: str, status: int, reopen_at: int, file_ids: list[int]) -> int:
+        writing, ticket = self._writing, self._ticket
+        request = ReplyRequest(
+            content=text, message_id=ticket["latest_message_id"], status=status, reopen_at=reopen_at,
+            file_ids=tuple(file_ids), worker_id=writing.actor.id,
+        )  # fmt: skip
+        return writing.create("draft", {
+            "type": REPLY, "name": ticket["subject"], "to": "", "ticket_id": ticket["id"],
+            "worker_id": writing.actor.id, "params": drafts.params_of(request, {}, writing.actor.id, ticket),
+        })  # fmt: skip
+
+    def _keep(self, text: str, file_ids: list[int], reason: str) -> None:
+        """The words wait on the ticket as a draft, or are the note that they were to be; the worker is told why."""
+        if self._answer.id.is_note and (text or file_ids):
+            self._note(text or self._incoming.subject, file_ids)
+        elif text or file_ids:
+            self._draft(text or self._incoming.subject, WAITING, 0, file_ids)
+            reason = f"{reason}; it is a draft on the ticket"
+        writing, id = self._writing, self._ticket["id"]
+        told = {"target": writing.label("ticket", id), "worker": writing.actor.name, "reason": reason}
+        writing.as_service().log(REFUSED, TICKET, id, told, also_notify=(writing.actor.id,))
+
+
+def _is_first(writing: RecordWriter, incoming: IncomingMail, ticket_id: int) -> bool:
+    digest = incoming.bytes_digest or incoming.digest
+    return writing.tx.add(WORKER_ANSWER, {"digest": digest, "ticket_id": ticket_id, "came_at": writing.now})
+
+
+@periodic("answers of workers", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Forget those that came too long ago to come again."""
+    table, before = WORKER_ANSWER.sql, now - REMEMBERED_DAYS * DAY_SECONDS
+    is_any = service.store.read(lambda tx: tx.value(
+        lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1), (before,),
+    ))  # fmt: skip
+    if is_any is not None:
+        service.store.write(lambda tx: tx.run(
+            lambda: table.delete().where(table.came_at <= slot(0)), (before,)
+        ))  # fmt: skip

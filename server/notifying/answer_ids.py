@@ -1,0 +1,98 @@
+"""The signed name of a mail to a worker about a ticket, by which their answer says who answers what.
+
+It stands in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To where the setting
+`answer_address` has a place for it. The key never leaves the database; nobody can make a name, and one that somebody
+else came to know does nothing without mail from the worker's own address. Source: Mail, Workers answering by mail; that
+an address may carry it, and the days, are ours."""
+
+import base64
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from server.context import Service
+from server.desk import service_settings
+from server.store.transaction import Transaction
+
+KEY = "answer_key"
+KEY_BYTES = 32
+SIGNATURE_BYTES = 15  # 24 letters
+DAY_SECONDS = 86400
+VALID_DAYS = 180  # after that, an answer is refused
+MAX_NAMES = 50  # of one mail that are looked at
+_NAME = re.compile(r"(?<![a-z0-9])([nr])-(\d{1,15})-(\d{1,15})-(\d{1,6})-([a-z2-7]{24})(?![a-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerId:
+    """Which ticket and worker, whether the answer is a note, and the day, in days since 1970, that it was made."""
+
+    ticket_id: int
+    worker_id: int
+    is_note: bool
+    day: int
+
+    def is_over(self, now: int) -> bool:
+        """now: Unix seconds."""
+        return now // DAY_SECONDS - self.day > VALID_DAYS
+
+    def name(self, key: bytes) -> str:
+        """With its signature: letters, digits and hyphens, in lower case, as any local part may be."""
+        text = f"{'n' if self.is_note else 'r'}-{self.ticket_id}-{self.worker_id}-{self.day}"
+        return f"{text}-{_signature(key, text)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAnswerId:
+    """As it stands in a mail. is_genuine: whether it was made here."""
+
+    id: AnswerId
+    is_genuine: bool
+
+
+def key(service: Service) -> bytes:
+    """That of this service, made when there is none."""
+    stored = service.store.read(stored_key)
+    if stored is not None:
+        return stored
+    return service.store.write(_make_key)
+
+
+def stored_key(tx: Transaction) -> bytes | None:
+    """None before the first mail to a worker."""
+    text = service_settings.get(tx, KEY)
+    return bytes.fromhex(text) if text else None
+
+
+def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
+    """The first genuine one in these ids and addresses, else the first that is none, else None. Nothing is read where
+    there is none at all."""
+    matches = [match for text in list(texts)[:MAX_NAMES] for match in _NAME.finditer(text.lower())]
+    if not matches:
+        return None
+    key = stored_key(tx)
+    found = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
+    return next((each for each in found if each.is_genuine), found[0])
+
+
+def _id_of(match: re.Match[str]) -> AnswerId:
+    return AnswerId(int(match[2]), int(match[3]), match[1] == "n", int(match[4]))
+
+
+def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
+    return key is not None and hmac.compare_digest(id.name(key), name)
+
+
+def _make_key(tx: Transaction) -> bytes:
+    stored = stored_key(tx)
+    if stored is None:
+        stored = secrets.token_bytes(KEY_BYTES)
+        service_settings.put(tx, KEY, stored.hex())
+    return stored
+
+
+def _signature(key: bytes, text: str) -> str:
+    digest = hmac.digest(key, text.encode(), "sha256")[:SIGNATURE_BYTES]
+    return base64.b32encode(digest).decode().lower()

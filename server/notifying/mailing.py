@@ -1,0 +1,61 @@
+"""The job that mails a worker what they have not read by then: all that waits at once, so that ten events on a ticket
+are one mail. Source: ours."""
+
+from typing import Any
+
+from server.access.service_actor import own_context
+from server.context import Service
+from server.desk import speech
+from server.desk.notification_mail import JOB, TO_MAIL
+from server.desk.writing import RecordWriter
+from server.jobs.queue import JobQueue, job
+from server.notifying import answer_ids, letters
+from server.notifying.letters import Batch, Letter
+from server.outbox.sending import send_soon
+from server.people import login_changes
+from server.records.base import Record
+from server.records.shared.sending import TRANSACTIONAL
+from server.store.transaction import Transaction
+from server.tickets import letter as mails
+
+
+@job(JOB)
+def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
+    """Put what waits for a worker on its way."""
+    ctx, worker_id = own_context(service, now), int(payload["worker_id"])
+    language, key = speech.of_worker(service, worker_id), answer_ids.key(service)
+    batch = service.store.read(lambda tx: letters.batch_for(ctx, tx, worker_id, language, key))
+
+    def write(tx: Transaction) -> list[tuple[int, str]]:
+        return _queue(RecordWriter(ctx, tx), worker_id, batch)
+
+    for draft_id, claim in service.store.write(write):
+        if claim:
+            send_soon(service, draft_id, claim, now)
+
+
+def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[int, str]]:
+    """The ids of the drafts, and the claims to send them by. What was noted to be mailed is done with."""
+    for id in batch.notification_ids:
+        writing.tx.delete(TO_MAIL, notification_id=id)
+    if batch.has_more:
+        JobQueue.add(writing.tx, JOB, writing.now, {"worker_id": worker_id})
+        writing.wake()
+    worker = writing.record("worker", worker_id)
+    if worker is None or worker["is_disabled"]:
+        return []
+    email = login_changes.counting(writing, worker)
+    return [_put(writing, email, each) for each in batch.letters] if _is_elsewhere(writing, email) else []
+
+
+def _is_elsewhere(writing: RecordWriter, email: str) -> bool:
+    """Whether mail to it leaves the helpdesk: an address that it sends from is most likely one that it reads, too."""
+    address: Record | None = writing.find("address", email=email) if email else None
+    return address is not None and not address["mail_transport_id"]
+
+
+def _put(writing: RecordWriter, email: str, letter: Letter) -> tuple[int, str]:
+    mail = letter.mail
+    params = {"to": email, "subject": mail.subject, "content": mail.text}
+    draft = {"type": TRANSACTIONAL, "name": mail.subject, "to": email, "params": params}
+    return mails.queue(writing, mail, letter.way, draft, 0)

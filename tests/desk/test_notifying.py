@@ -1,0 +1,424 @@
+"""Mail that tells workers what happened, and their answers to it: which ticket, who, and what becomes of the words."""
+
+import re
+from collections.abc import Mapping
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
+from typing import Any
+
+import pytest
+
+from server import mailroom, tickets
+from server.desk import notification_mail
+from server.errors import Rejected
+from server.mailroom import Receipt
+from server.notifying import answer_ids, mailing
+from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from tests.desk.conftest import Post
+from tests.smtp_server import SmtpServer
+
+JOBS = (mailing.mail_waiting,)  # registered by being imported
+names = pytest.mark.parametrize
+CUSTOMER = "ann@kite.example"
+FAILED = """Reporting-MTA: dns; mx.desk.example
+
+Final-Recipient: rfc822; milo@desk.example
+Action: failed
+Status: 5.1.1"""
+EVERYTHING = frozenset(notification_mail.KINDS)
+
+
+class Team:
+    """A desk whose workers get everything by mail. milo is told; his mail program answers as any does."""
+
+    def __init__(self, desk: Post, smtp: SmtpServer) -> None:
+        self.desk, self.smtp, self._taken = desk, smtp, 0
+        for worker in (desk.nora, desk.milo):
+            notification_mail.choose(desk.context(worker), EVERYTHING)
+        self.ticket = desk.create("ticket", subject="Boat", group_id=desk.support, owner_id=desk.milo)
+        desk.add_requester(self.ticket, CUSTOMER)
+        self.settle()
+
+    def settle(self) -> list[EmailMessage]:
+        """What is mailed once nobody has read it in time."""
+        self.desk.run_due(60)
+        self.desk.run_due()
+        return self.take()
+
+    def take(self) -> list[EmailMessage]:
+        found = self.smtp.messages[self._taken :]
+        self._taken += len(found)
+        return [parsed(raw.replace(b"\r\n", b"\n")) for _, _, raw in found]
+
+    def receive(self, raw: bytes) -> Receipt:
+        return mailroom.receive(self.desk.context(), raw)
+
+    def customer_writes(self, text: str = "It leaks.") -> EmailMessage:
+        """Answers the mail that milo gets."""
+        mask = self.desk.ticket(self.ticket)["mask"]
+        self.receive(mail(text, sender=CUSTOMER, Subject=f"Boat [#{mask}]", Message_ID=f"<{hash(text)}@kite.example>"))
+        [told] = self.settle()
+        return told
+
+    def answer(self, told: Mapping[str, Any], text: str, sender: str = "milo@desk.example", **headers: str) -> Receipt:
+        """Milo's answer, as mail programs write it."""
+        quoted = "".join(f"> {line}\n" for line in told.get_content().splitlines())  # type: ignore[attr-defined]
+        named = {"Subject": f"Re: {told['Subject']}", "In_Reply_To": str(told["Message-ID"])} | headers
+        return self.receive(mail(f"{text}\n\nOn Friday Helpdesk wrote:\n{quoted}", sender=sender, **named))
+
+
+def parsed(raw: bytes) -> EmailMessage:
+    found = message_from_bytes(raw, policy=default)
+    assert isinstance(found, EmailMessage)
+    return found
+
+
+def is_signed(team: Team, told: EmailMessage) -> bool:
+    return team.desk.read(lambda tx: answer_ids.find(tx, [told["Message-ID"]])) is not None
+
+
+def mail(text: str, sender: str, **headers: str) -> bytes:
+    named = {"From": sender, "To": "support@desk.example"} | {
+        name.replace("_", "-"): value for name, value in headers.items() if value
+    }
+    return ("".join(f"{name}: {value}\n" for name, value in named.items()) + f"\n{text}\n").encode()
+
+
+@pytest.fixture
+def team(desk: Post, smtp: SmtpServer) -> Team:
+    return Team(desk, smtp)
+
+
+# -- what is mailed ----------------------------------------------------------------------------------------------------
+
+
+def test_a_customers_message_reaches_the_owner_with_its_words(team: Team) -> None:
+    told = team.customer_writes("It leaks again.\n\nOn Monday Nora wrote:\n> Does it leak?")
+    text, mask = told.get_content(), team.desk.ticket(team.ticket)["mask"]
+    assert told["To"] == "milo@desk.example" and told["Subject"] == f"[#{mask}] Boat"
+    assert text.startswith("##- Write above this line to answer ann@kite.example. -##")
+    assert "It leaks again." in text and "Does it leak?" not in text
+    assert f"/records/ticket/{team.ticket}" in text and "Owner: Milo Test" in text
+    assert told["Auto-Submitted"] == "auto-generated"
+
+
+def test_what_was_read_in_time_is_not_mailed(team: Team) -> None:
+    team.desk.update("ticket", team.ticket, owner_id=0)
+    team.settle()
+    team.desk.update("ticket", team.ticket, owner_id=team.desk.milo)
+    for each in team.desk.all("notification", worker_id=team.desk.milo):
+        team.desk.update("notification", each["id"], is_read=1)
+    assert team.settle() == []
+
+
+@names("kinds", [frozenset(), EVERYTHING - {"message", "reopened"}])
+def test_what_a_worker_did_not_choose_is_not_mailed(team: Team, kinds: frozenset[str]) -> None:
+    notification_mail.choose(team.desk.context(team.desk.milo), kinds)
+    mask = team.desk.ticket(team.ticket)["mask"]
+    team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
+    assert team.settle() == []
+
+
+def test_a_setting_says_what_those_get_who_have_not_chosen(desk: Post, smtp: SmtpServer) -> None:
+    desk.set(notification_mail=("assigned",))
+    ticket = desk.create("ticket", subject="Boat", group_id=desk.support)
+    desk.update("ticket", ticket, owner_id=desk.milo)
+    desk.set(notification_mail=("message",))
+    desk.update("ticket", ticket, owner_id=desk.nora)
+    desk.run_due(60)
+    desk.run_due()
+    assert [taken[1] for taken in smtp.messages] == [("milo@desk.example",)]
+
+
+def test_ten_events_on_a_ticket_are_one_mail_and_notes_another(team: Team) -> None:
+    desk, mask = team.desk, team.desk.ticket(team.ticket)["mask"]
+    for number in range(10):
+        text = f"Message {number}."
+        team.receive(mail(text, sender=CUSTOMER, Subject=f"[#{mask}]", Message_ID=f"<{number}@kite.example>"))
+    desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Ours, @milo.")
+    messages, note = sorted((each.get_content() for each in team.settle()), key=lambda text: "add a note" in text)
+    assert [f"Message {number}." in messages for number in range(10)] == [False] * 5 + [True] * 5
+    assert "Ours" not in messages and "Ours, @milo." in note and "Message 9" not in note
+
+
+def test_many_tickets_are_one_mail_that_cannot_be_answered(team: Team) -> None:
+    for number in range(12):
+        id = team.desk.create("ticket", subject=f"Boat {number}", group_id=team.desk.support)
+        team.desk.update("ticket", id, owner_id=team.desk.milo)
+    [told] = team.settle()
+    assert told["Subject"] == "12 notifications" and told.get_content().count("/notifications/") == 12
+    assert not is_signed(team, told)
+
+
+def test_who_may_not_read_a_ticket_any_more_is_not_mailed(team: Team) -> None:
+    desk = team.desk
+    private = desk.create("group", name="Private", is_private=1)
+    mask = desk.ticket(team.ticket)["mask"]
+    team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
+    desk.write(lambda writing: writing.set("ticket", team.ticket, {"group_id": private, "bucket_id": 0}))
+    assert team.settle() == []
+
+
+def test_a_disabled_worker_is_not_mailed_and_nothing_waits_on(team: Team) -> None:
+    mask = team.desk.ticket(team.ticket)["mask"]
+    team.receive(mail("It leaks.", sender=CUSTOMER, Subject=f"[#{mask}]"))
+    team.desk.update("worker", team.desk.milo, is_disabled=1)
+    assert team.settle() == []
+    team.desk.update("worker", team.desk.milo, is_disabled=0)
+    assert team.settle() == []
+
+
+def test_an_address_that_the_desk_sends_from_is_not_mailed(team: Team) -> None:
+    own = team.desk.one("mail_transport")["id"]
+    team.desk.update("address", team.desk.address("milo@desk.example"), mail_transport_id=own)
+    team.desk.update("ticket", team.ticket, owner_id=0)
+    team.desk.update("ticket", team.ticket, owner_id=team.desk.milo)
+    assert team.settle() == []
+
+
+def test_mail_speaks_the_workers_language(team: Team) -> None:
+    folder = team.desk.service.settings.data / "languages"
+    folder.mkdir()
+    header = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    said = 'msgid "Write above this line to answer {address}."\nmsgstr "Skriv til {address}."\n'
+    (folder / "da.po").write_text(header + said, "utf-8")
+    team.desk.update("worker", team.desk.milo, language="da_DK")
+    assert team.customer_writes().get_content().startswith("##- Skriv til ann@kite.example. -##")
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_the_workers_reply_to_the_requesters(team: Team) -> None:
+    receipt = team.answer(team.customer_writes(), "We come on Monday.\n\n-- \nMilo, by phone")
+    team.desk.run_due()
+    [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
+    assert sent.get_content().strip() == "We come on Monday."
+    message = team.desk.message(team.ticket)
+    assert (receipt.ticket_id, receipt.outcome) == (team.ticket, "stored")
+    assert (message["worker_id"], message["is_outgoing"], message["content"]) == (
+        team.desk.milo, 1, "We come on Monday.",
+    )  # fmt: skip
+    assert team.desk.ticket(team.ticket)["status_id"] == 1
+
+
+def test_files_go_along(team: Team) -> None:
+    told = team.customer_writes()
+    answer = EmailMessage(policy=default)
+    answer["From"], answer["To"], answer["In-Reply-To"] = "milo@desk.example", "x@desk.example", told["Message-ID"]
+    answer.set_content("See the plan.")
+    answer.add_attachment(b"plan", maintype="application", subtype="pdf", filename="plan.pdf")
+    team.receive(answer.as_bytes())
+    team.desk.run_due()
+    [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
+    assert [(part.get_filename(), part.get_content()) for part in sent.iter_attachments()] == [("plan.pdf", b"plan")]
+
+
+def test_an_answer_to_a_note_is_a_note(team: Team) -> None:
+    desk = team.desk
+    desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @milo?")
+    [told] = team.settle()
+    team.answer(told, "No, theirs.")
+    team.desk.run_due()
+    [note] = [each for each in desk.all("comment") if each["comment"] == "No, theirs."]
+    assert note["author_id"] == desk.milo and desk.all("message", ticket_id=team.ticket) == []
+    assert CUSTOMER not in [each["To"] for each in team.take()]
+
+
+def test_the_same_answer_does_nothing_a_second_time(team: Team) -> None:
+    told = team.customer_writes()
+    first, second = (team.answer(told, "On Monday.", Message_ID="<1@desk.example>") for _ in range(2))
+    team.desk.run_due()
+    assert (first.outcome, second.outcome) == ("stored", "duplicate")
+    assert [each["To"] for each in team.take()] == [CUSTOMER]
+
+
+COMMANDS: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
+    ("Done.\n#status closed", {"status_id": 2}, ["Done."], []),
+    ("#status c\nDone.", {"status_id": 2}, ["Done."], []),
+    ("Done.\n#status open", {"status_id": 0}, ["Done."], []),
+    ("#status closed", {"status_id": 2}, [], []),
+    ("Later.\n#reopen +2 days", {"status_id": 1, "reopen_date": 172800}, ["Later."], []),
+    ("Yes.\n#comment Call them on Monday", {"status_id": 1}, ["Yes."], ["Call them on Monday"]),
+    ("Yes.\n#start note\nOne.\nTwo.\n#end\nSure.", {"status_id": 1}, ["Yes.\nSure."], ["One.\nTwo."]),
+    ("#noreply\n#comment Just us\nNot sent.", {"status_id": 0}, [], ["Just us"]),
+    ("#noreply\n#status waiting", {"status_id": 1}, [], []),
+    ("Yes.\n#cut\nNo.", {"status_id": 1}, ["Yes."], []),
+    ("# A heading\nWith #hash in it", {"status_id": 1}, ["# A heading\nWith #hash in it"], []),
+    ("#tags are words", {"status_id": 1}, ["#tags are words"], []),
+]
+
+
+@names("text, ticket, sent, notes", COMMANDS)
+def test_lines_that_do_something(
+    team: Team, text: str, ticket: dict[str, Any], sent: list[str], notes: list[str]
+) -> None:
+    told = team.customer_writes()
+    now = team.desk.now
+    team.answer(told, text)
+    team.desk.run_due()
+    found = team.desk.ticket(team.ticket)
+    wanted = {name: value + now if name == "reopen_date" else value for name, value in ticket.items()}
+    assert {name: found[name] for name in ticket} == wanted
+    assert [each.get_content().strip() for each in team.take() if each["To"] == CUSTOMER] == sent
+    assert team.desk.comments("ticket", team.ticket) == notes
+
+
+@names(("word", "watches"), [("watch", True), ("unwatch", False)])
+def test_watching_by_mail(team: Team, word: str, watches: bool) -> None:
+    team.answer(team.customer_writes(), f"#{word}\n#noreply")
+    shown = team.desk.shown("ticket", team.ticket, team.desk.nora)
+    found = team.desk.read(lambda tx: len(tx.connection.execute(
+        "SELECT 1 FROM link WHERE from_context = 'svc.contexts.ticket' AND to_id = ?", (team.desk.milo,)
+    ).fetchall()))  # fmt: skip
+    assert shown["id"] == team.ticket and bool(found) is watches
+
+
+@names(("text", "reason"), [
+    ("#status done\nIt is.", "open, waiting or closed"), ("#reopen never ever\nWell.", "never ever"),
+])  # fmt: skip
+def test_a_command_that_is_not_understood_loses_no_word(team: Team, text: str, reason: str) -> None:
+    told = team.customer_writes()
+    team.answer(told, text)
+    team.desk.run_due()
+    [draft] = team.desk.all("draft", ticket_id=team.ticket)
+    assert draft["params"]["content"] == text and draft["worker_id"] == team.desk.milo and not draft["is_queued"]
+    newest = team.desk.all("notification", worker_id=team.desk.milo)[-1]
+    assert reason in newest["params"]["variables"]["reason"]
+    assert [each for each in team.take() if each["To"] == CUSTOMER] == []
+
+
+def test_an_empty_answer_is_told_and_nothing_more(team: Team) -> None:
+    team.answer(team.customer_writes(), "")
+    team.desk.run_due()
+    assert team.desk.all("draft", ticket_id=team.ticket) == []
+    assert team.desk.all("notification", worker_id=team.desk.milo)[-1]["activity_point"] == "ticket.answer.refused"
+
+
+# -- who, and never by From alone --------------------------------------------------------------------------------------
+
+
+def outgoing(team: Team) -> list[str]:
+    team.desk.run_due()
+    return [each.get_content() for each in team.take() if each["To"] == CUSTOMER]
+
+
+def test_from_alone_does_nothing(team: Team) -> None:
+    team.customer_writes()
+    mask = team.desk.ticket(team.ticket)["mask"]
+    team.receive(mail("Send them the money.", sender="milo@desk.example", Subject=f"Re: [#{mask}] Boat"))
+    assert outgoing(team) == [] and not team.desk.message(team.ticket)["is_outgoing"]
+
+
+@names("sender", [CUSTOMER, "nora@desk.example", "olga@desk.example", "eve@evil.example"])
+def test_the_mail_of_another_is_ordinary(team: Team, sender: str) -> None:
+    receipt = team.answer(team.customer_writes(), "Send them the money.", sender=sender)
+    assert outgoing(team) == [] and not team.desk.message(receipt.ticket_id)["is_outgoing"]
+
+
+def test_a_worker_who_only_stands_in_reply_to_is_not_believed(team: Team) -> None:
+    told = team.customer_writes()
+    team.answer(told, "Send them the money.", sender="eve@evil.example", Reply_To="milo@desk.example")
+    assert outgoing(team) == []
+
+
+def test_a_mail_that_fails_dmarc_is_not_believed(team: Team) -> None:
+    team.desk.set(mail_authserv_ids=("mx.desk.example",))
+    told = team.customer_writes()
+    failed = "mx.desk.example; dmarc=fail header.from=desk.example"
+    team.answer(told, "Send them the money.", Authentication_Results=failed)
+    assert outgoing(team) == []
+
+
+def test_a_name_that_was_not_made_here_is_refused(team: Team) -> None:
+    told = team.customer_writes()
+    forged = re.sub(r"r-\d+-", f"r-{team.ticket + 1}-", str(told["Message-ID"]))
+    with pytest.raises(Rejected, match="signature"):
+        team.answer(told, "On Monday.", In_Reply_To=forged)
+
+
+def test_a_name_of_another_helpdesk_is_ordinary_mail_of_its_customers(team: Team) -> None:
+    told = team.customer_writes()
+    strange = AnswerId(5, team.desk.milo, False, team.desk.now // DAY_SECONDS).name(b"theirs")
+    receipt = team.answer(told, "We use it, too.", sender=CUSTOMER, In_Reply_To=f"<{strange}@them.example>")
+    assert receipt.outcome == "stored" and team.desk.message(receipt.ticket_id)["content"].startswith("We use it, too.")
+
+
+def test_a_name_holds_for_half_a_year(team: Team) -> None:
+    told = team.customer_writes()
+    team.desk.now += (answer_ids.VALID_DAYS + 1) * DAY_SECONDS
+    with pytest.raises(Rejected, match="180 days"):
+        team.answer(told, "On Monday.")
+
+
+@names("headers", [
+    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Auto_Response_Suppress": "All"},
+    {"X_Autoreply": "yes"}, {"Subject": "Automatic reply: Boat"},
+])  # fmt: skip
+def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]) -> None:
+    receipt = team.answer(team.customer_writes(), "I am away until Monday.", **headers)
+    assert receipt.outcome == "ignored" and outgoing(team) == []
+
+
+def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:
+    told, tickets_before = team.customer_writes(), len(team.desk.all("ticket"))
+    parts = (
+        "Content-Type: text/plain\n\nNo such mailbox.",
+        f"Content-Type: message/delivery-status\n\n{FAILED}",
+        f"Content-Type: text/rfc822-headers\n\nMessage-ID: {told['Message-ID']}\nSubject: Boat",
+    )
+    body = "".join(f"--b0\n{part}\n" for part in parts) + "--b0--"
+    kind = "multipart/report; report-type=delivery-status; boundary=b0"
+    head = {"Return_Path": "<>", "MIME_Version": "1.0", "Content_Type": kind, "Subject": "Undelivered"}
+    receipt = team.receive(mail(body, sender="MAILER-DAEMON@mx.desk.example", **head))
+    assert receipt.outcome == "ignored" and len(team.desk.all("ticket")) == tickets_before
+
+
+def test_who_may_not_change_the_ticket_is_refused(team: Team) -> None:
+    told = team.customer_writes()
+    private = team.desk.create("group", name="Private", is_private=1)
+    team.desk.write(lambda writing: writing.set("ticket", team.ticket, {"group_id": private, "bucket_id": 0}))
+    with pytest.raises(Rejected, match="you may not"):
+        team.answer(told, "On Monday.")
+
+
+@names(("text", "status"), [("Theirs.", 0), ("Theirs.\n#status closed", 0)])
+def test_who_may_only_read_a_ticket_adds_a_note_by_mail(team: Team, text: str, status: int) -> None:
+    desk = team.desk
+    notification_mail.choose(desk.context(desk.olga), frozenset({"mentioned"}))
+    desk.update("worker", desk.olga, at_mention_name="olga")
+    desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @olga?")
+    [told] = [each for each in team.settle() if each["To"] == "olga@desk.example"]
+    team.answer(told, text, sender="olga@desk.example")
+    assert desk.comments("ticket", team.ticket)[-1] == text and desk.ticket(team.ticket)["status_id"] == status
+
+
+def test_a_disabled_workers_mail_is_ordinary(team: Team) -> None:
+    told = team.customer_writes()
+    team.desk.update("worker", team.desk.milo, is_disabled=1)
+    team.answer(told, "On Monday.")
+    assert outgoing(team) == []
+
+
+def test_an_answer_follows_the_ticket_into_another(desk: Post, smtp: SmtpServer) -> None:
+    older = desk.create("ticket", subject="Pump", group_id=desk.support)
+    team = Team(desk, smtp)
+    told = team.customer_writes()
+    tickets.merge(team.desk.context(team.desk.nora), [team.ticket, older])
+    assert team.answer(told, "On Monday.").ticket_id == older != team.ticket
+
+
+def test_answering_by_mail_can_be_off(team: Team) -> None:
+    team.desk.set(answer_by_mail=False)
+    told = team.customer_writes()
+    assert not told.get_content().startswith("##-") and not is_signed(team, told)
+
+
+def test_the_address_carries_the_name_where_it_may(team: Team) -> None:
+    team.desk.set(answer_address="help+{token}@desk.example")
+    told = team.customer_writes()
+    to = str(told["Reply-To"])
+    assert re.fullmatch(rf"help\+r-{team.ticket}-{team.desk.milo}-\d+-[a-z2-7]{{24}}@desk\.example", to)
+    team.receive(mail("On Monday.", sender="milo@desk.example", To=to.upper(), Subject="Re: Boat"))
+    assert outgoing(team) == ["On Monday.\n"]
