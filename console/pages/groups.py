@@ -8,8 +8,9 @@ from typing import Any
 from console import lists, ui, worklist
 from console.controls import Control
 from console.forms import Form
-from console.page_response import PageResponse, see
+from console.page_response import PageResponse, fragment, see
 from console.pages.people import TABS
+from console.pages.tickets.frames import framed
 from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
@@ -24,11 +25,17 @@ from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
+from server.tickets import preview
 from server.translation import N_, _, ngettext
 
 URI = "group"
 BASE = "/admin/people/groups"
 ROSTERS = "/admin/people/rosters"
+HOURS = (
+    ("always", N_("Always")),
+    ("inside", N_("Inside the hours of a calendar")),
+    ("outside", N_("Outside the hours of a calendar")),
+)
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
     Control("is_private", N_("Only members read its tickets"),
@@ -44,7 +51,17 @@ FORM = RecordForm(URI, (
     Control("list_headers", N_("Header fields of a list"),
             N_("For mail to many, one a line: List-Id: <news.desk.example>. Usually blank."), "area",
             attributes={"rows": 2}),
+    Control("ack_enabled", N_("Answer the first mail of a ticket"),
+            N_("Its sender gets the text below, once. Automatic mail, lists, spam and workers get none.")),
+    Control("ack_subject", N_("Subject"), N_("Blank for that of the ticket. Placeholders as in the text.")),
+    Control("ack_text", N_("Text"),
+            N_("Markdown. Placeholders are those of tickets: {{mask}}, {{subject}}, {{group_name}}, {{bucket_name}}."),
+            "area", attributes={"rows": 8}),
+    Control("ack_hours", N_("When"), "", "choice", options=HOURS),
+    Control("ack_calendar_id", N_("Calendar"), N_("Its available time is inside, everything else outside."),
+            none=N_("None")),
 ))  # fmt: skip
+ACKNOWLEDGEMENT = tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name[:4] == "ack_")
 BUCKET = RecordForm("bucket", (
     Control("name", N_("Name"), hint=""),
     Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
@@ -148,6 +165,16 @@ def save(visit: Visit) -> PageResponse:
         return _form(visit, fields)
     fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
     return see(BASE)
+
+
+@page("GET", "/admin/people/acknowledgements/{id}", "admin")
+def show_acknowledgement(visit: Visit) -> PageResponse:
+    """What a group answers by itself, as it would be mailed to the sender of its newest ticket, for a frame."""
+    try:
+        html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
+    except HelpdeskError as error:
+        html, wrong = "", error.message
+    return framed(fragment("message_body.html", html=html, more="", wrong=wrong))
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
@@ -308,7 +335,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
         groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
-        columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
+        away=lists.away, columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
         choices=lists.choosable(visit, URI, f"{mine} sort:name", chosen_group),
     )  # fmt: skip
 
@@ -348,6 +375,7 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
     return render(
         visit, "group.html", max(fields.status, shown.status), form=fields.values, bucket_form=shown,
         fields=fields.change(_sender(visit, fields)), group=fields.stored, buckets=buckets, people=people,
+        acknowledgement=ACKNOWLEDGEMENT,
     )  # fmt: skip
 
 

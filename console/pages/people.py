@@ -16,7 +16,7 @@ from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
-from server.people import accounts, login_address, security, sign_in
+from server.people import accounts, login_address, nicknames, security, sign_in
 from server.people.accounts import SignInMethods
 from server.translation import N_, _, ngettext
 
@@ -52,6 +52,11 @@ FORM = RecordForm(
                 N_("They are asked to set one up before anything else.")),
         Control("is_password_disabled", N_("May not sign in by password"),
                 N_("For workers who are only programs with a token.")),
+        Control("away_from", N_("Away from"), N_("A day or a time in words: monday, 24 dec.")),
+        Control("away_until", N_("Away until"), N_("Blank until further notice. Customers are mailed nothing of it.")),
+        Control("away_stand_in_id", N_("Stand-in"),
+                N_("Told of customers' messages on their tickets meanwhile, besides them."),
+                query="isDisabled:no", none=N_("Nobody")),
         Control("title", N_("Job title"), ""),
         Control("phone", N_("Phone"), hint="", kind="tel"),
         Control("mobile", N_("Mobile"), hint="", kind="tel"),
@@ -74,6 +79,8 @@ def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods])
     if row["is_disabled"]:
         return ui.badge("err", _("deactivated"))
     told = ui.badge("info", _("administrator")) if row["is_superuser"] else ui.plain(_("worker"))
+    if row["is_away"]:
+        told = f"{told} {ui.badge('muted', lists.away(visit, row))}"
     has_password = more.get(row["id"], SignInMethods()).has_password
     return told if has_password else f"{told} {ui.badge('warn', _('no password yet'))}"
 
@@ -118,7 +125,11 @@ LIST = declare(
         sort="isDisabled,firstName",
         expand="address_",
         placeholder=N_("name, or isAdmin:yes, group:(name:Support)"),
-        quick=((N_("Administrators"), "isAdmin:yes"), (N_("Deactivated"), "isDisabled:yes")),
+        quick=(
+            (N_("Administrators"), "isAdmin:yes"),
+            (N_("Away"), "isAway:yes"),
+            (N_("Deactivated"), "isDisabled:yes"),
+        ),
         none=N_("No matches."),
         empty=N_("There are no workers yet."),
         new=(f"{BASE}/new", N_("New worker")),
@@ -145,7 +156,7 @@ def show_new(visit: Visit) -> PageResponse:
 def create(visit: Visit) -> PageResponse:
     """Make a worker, and invite them if that was asked for."""
     fields = _open_new(visit)
-    made = fields.create(_way)
+    made = fields.create(lambda form: _more(visit, form))
     if made is None:
         return _new(visit, fields)
     return _invited(visit, made["id"], fields.values.get("invite"), _("{name} is added.", name=made["_label"]))
@@ -275,11 +286,15 @@ def _open_new(visit: Visit) -> OpenForm:
     return NEW.open(visit).fill(timezone=own["timezone"], language=own["language"], invite=way)
 
 
-def _way(form: Form) -> dict[str, Any]:
-    """Nothing more is stored of a new worker. Raises Invalid for a way of inviting them that there is not."""
+def _more(visit: Visit, form: Form) -> dict[str, Any]:
+    """A nickname for who has none, so that everybody can be mentioned. Raises Invalid for a way of inviting them that
+    there is not."""
     if form.get("invite") not in dict(INVITE):
         raise Invalid(_("choose one of the list"), field="invite")
-    return {}
+    if form.text("at_mention_name"):
+        return {}
+    names = form.text("first_name"), form.text("last_name")
+    return {"at_mention_name": records.reading(visit.ctx, lambda tx: nicknames.free(tx, *names))}
 
 
 def _open(visit: Visit) -> OpenForm:
@@ -329,6 +344,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     devices = security.sessions_of(visit.ctx, id)
     return render(
         visit, "person.html", fields.status, form=fields.values, fields=fields, person=worker, path=_path(id),
+        away=lists.away(visit, worker),
         devices=devices, change=login_address.waiting(visit.ctx, id),
         state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()), device=sign_in.shown_device,
     )  # fmt: skip

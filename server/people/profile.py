@@ -1,11 +1,14 @@
 """What workers may change of themselves, who may change no worker otherwise. Source: ours."""
 
+from dataclasses import dataclass
+
 from server.access.actor import lent
 from server.context import Context
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.records.base import Record
+from server.records.shared import absence
 from server.records.shared.resolve import workers_named
 from server.records.shared.tables import ROLE_WORKER
 from server.store.transaction import Transaction
@@ -25,14 +28,37 @@ def of(ctx: Context) -> Record:
     return ctx.service.store.read(read)
 
 
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Of a worker who is away. until: Unix seconds, 0 until further notice. stand_in: who is told of messages on their
+    tickets just now, by name; "" for nobody."""
+
+    until: int
+    stand_in: str
+
+
+def absence_of(ctx: Context, worker_id: int) -> Absence | None:
+    """The absence of a worker; None for one who is here, or not there at all. Any worker may know."""
+
+    def read(tx: Transaction) -> Absence | None:
+        reading = RecordReader(ctx, tx)
+        worker = reading.record("worker", worker_id)
+        if worker is None or not absence.is_away(worker, ctx.now):
+            return None
+        id = absence.stand_in(lambda each: reading.record("worker", each), worker_id, ctx.now)
+        return Absence(worker["away_until"], reading.label("worker", id) if id else "")
+
+    return ctx.service.store.read(read)
+
+
 def change(ctx: Context, fields: dict[str, str]) -> None:
-    """Change some of FIELDS of the worker who asks; others are left out.
+    """Change some of FIELDS, or of those of an absence, of the worker who asks; others are left out.
 
     Raises Invalid, and Conflict for the name of another worker, and for a change that would give them a role: the
     queries of roles may look at names, but nobody chooses who they are, or their own privileges."""
     own = ctx.as_actor(lent(ctx.actor), ctx.tz)
     worker_id, record_type = ctx.actor.worker_id, ctx.service.registry.type("worker")
-    known = {name: text for name, text in fields.items() if name in FIELDS}
+    known = {name: text for name, text in fields.items() if name in (*FIELDS, *absence.FIELDS)}
     if not known:
         return
 

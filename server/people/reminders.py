@@ -9,10 +9,11 @@ import peewee
 from server import contexts
 from server.access.service_actor import own_context
 from server.context import Context, Service
-from server.desk import activity, events
+from server.desk import activity, events, notification_mail
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.records.shared import points
+from server.records.shared.tables import LINK
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -40,8 +41,17 @@ def _remind(ctx: Context, tx: Transaction) -> None:
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
         events.tell(writing, "reminder.remind", events.record_values("reminder", CONTEXT, id))
-        params = points.body(POINT, {"message": name}, {"message": f"ctx://{CONTEXT}:{id}"})
-        activity.notify(writing, worker_id, POINT, CONTEXT, id, params)
+        about = _about(writing, worker_id, id)
+        params = points.body(POINT, {"message": name}, {"message": f"ctx://{about[0]}:{about[1]}"})
+        activity.notify(writing, worker_id, POINT, *about, params, notification_mail.DUE)
+
+
+def _about(writing: RecordWriter, worker_id: int, id: int) -> tuple[str, int]:
+    """The one record that a reminder is linked to, when its worker may read it; else the reminder itself."""
+    linked = [(row[2], row[3]) for row in writing.tx.find(LINK, from_context=CONTEXT, from_id=id)]
+    others = [each for each in linked if each[0] != contexts.WORKER]  # those watch it
+    is_one = len(others) == 1 and activity.may_read_all(writing, worker_id, others[0])
+    return others[0] if is_one else (CONTEXT, id)
 
 
 def _due(tx: Transaction, now: int, limit: int) -> list[tuple[Any, ...]]:

@@ -31,6 +31,7 @@ class Calendar(RecordType):
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="owner", write=("privilege", "owner"))
+    bumps = {"service_targets": ()}  # whose hours they may be
     fields = {
         "name": Name(),
         **owners.fields(required=False),

@@ -19,6 +19,7 @@ class CalendarEvent(RecordType):
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="calendar", write=("privilege", "calendar"))
+    bumps = {"service_targets": ()}  # whose hours they may be
     fields = {
         "calendar_id": Id(
             "Calendar it is on.",

@@ -185,6 +185,51 @@ def test_a_group_with_buckets_is_made_changed_and_deleted(signed_in: Visitor, no
     assert signed_in.send(support, {"name": "Support"}).status_code == 422
 
 
+def test_who_is_away_is_seen_wherever_workers_are_chosen(signed_in: Visitor, nora: Api) -> None:
+    vera, gil = made(nora, "Vera"), made(nora, "Gil")
+    person = f"{BASE}/{vera}"
+    page = signed_in.get(person).text
+    own = {name: value(page, name) for name in ("first_name", "email", "timezone", "language")}
+    answer = signed_in.send(person, own | {"away_until": "yesterday", "away_from": "tomorrow"})
+    assert answer.status_code == 422 and 'id="away_until-error"' in answer.text
+    away = {"away_from": "2020-01-01 08:00", "away_until": "2090-01-02 08:00", "away_stand_in_id": str(gil)}
+    assert place(signed_in.send(person, own | away)) == BASE
+    nora.update("group", nora.ids["support"], members=f'{{"member": "{vera}"}}').ok()
+    ticket = nora.create("ticket", subject="Boat", group_id=nora.ids["support"], owner_id=vera).ok()
+    shown = [person, BASE, f"{BASE}/rosters?q=id:{vera}", f"/tickets/{ticket['mask']}"]
+    for path in shown:
+        assert "away until Mon, Jan 2, 2090" in text_of(signed_in.get(path).text), path
+    assert "Gil stands in." in text_of(signed_in.get(shown[-1]).text)
+    chosen = signed_in.get("/-/choose/worker", params={"q": "vera"}).json()["results"]
+    assert chosen[0]["label"].startswith("Vera (away until ")
+    assert nora.found("worker", "isAway:yes") == [vera]
+    assert nora.found("ticket", "owner:(isAway:yes)") == [ticket["id"]]
+    nora.update("worker", vera, away_until=0).ok()
+    assert "Away until further notice" in text_of(signed_in.get(person).text).replace("away until", "Away until")
+    for id in (vera, gil):
+        nora.remove("worker", id).ok()
+
+
+def test_a_group_answers_the_first_mail_by_itself(signed_in: Visitor, nora: Api) -> None:
+    made = nora.create("group", name="Echo").ok()["id"]
+    group, preview = f"{BASE}/groups/{made}", f"{BASE}/acknowledgements/{made}"
+    answer = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{maks}}."})
+    assert answer.status_code == 422 and "There is no placeholder {{maks}}" in text_of(answer.text)
+    assert "We have {{maks}}." in answer.text
+    answer = signed_in.send(group, {"name": "Echo", "ack_enabled": "1", "ack_text": "x", "ack_hours": "inside"})
+    assert answer.status_code == 422 and "choose a calendar" in text_of(answer.text)
+    sent = {"name": "Echo", "ack_enabled": "1", "ack_text": "We have {{mask}}.", "ack_hours": "always"}
+    assert place(signed_in.send(group, sent)) == f"{BASE}/groups"
+    page = signed_in.get(group).text
+    assert "Placeholders are those of tickets: {{mask}}, {{subject}}" in text_of(page)
+    assert f'src="{preview}"' in page and "We have {{mask}}." in page
+    shown = signed_in.get(preview)
+    assert "no ticket came into group" in shown.text and "sandbox" in shown.headers["Content-Security-Policy"]
+    id = nora.create("ticket", subject="Boat", group_id=made).ok()["id"]
+    nora.create("message", ticket_id=id, sender="ana@kite.example", content="It leaks", headers="X-A: b").ok()
+    assert nora.record("ticket", id)["mask"] in signed_in.get(preview).text
+
+
 def test_the_matrix_changes_what_was_changed_on_it_and_nothing_else(signed_in: Visitor, nora: Api) -> None:
     group = nora.create("group", name="Matrix").ok()["id"]
     milo, olga = nora.ids["milo"], nora.ids["olga"]

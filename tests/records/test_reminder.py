@@ -111,3 +111,14 @@ def test_reminders_go_with_their_worker(desk, ids):
     own, other = reminder(desk, ids["milo"]), reminder(desk, ids["olga"])
     desk.delete("worker", ids["milo"])
     assert desk.found("reminder", "") == [other] and own != other
+
+
+def test_one_about_a_ticket_leads_to_it(desk, ids):
+    group = desk.own("group", name="Support")
+    ticket = desk.create("ticket", subject="Pump", group_id=group["id"] if isinstance(group, dict) else group)["id"]
+    reminder(desk, ids["milo"], links=[f"ticket:{ticket}", f"worker:{ids['olga']}"])
+    remind_due(desk.service, LATER)
+    (notification,) = desk.found("notification", f"worker.id:{ids['milo']}")
+    row = desk.record("notification", notification)
+    assert (row["target__context"], row["target_id"]) == ("svc.contexts.ticket", ticket)
+    assert row["message"] == "Oil the pump" and row["url"].endswith(f"/records/ticket/{ticket}")

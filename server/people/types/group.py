@@ -8,12 +8,14 @@ from server.errors import Conflict, Invalid
 from server.fields import Bit, CreatedAt, Id, Intake, Name, Structure, Text, UpdatedAt
 from server.fields.base import as_text
 from server.mail import list_headers
-from server.people import rosters
+from server.people import acknowledgement_text, rosters
 from server.records.base import (
     Access,
     Change,
     DictionaryContext,
+    Event,
     Expand,
+    Key,
     NestedRecord,
     Record,
     RecordType,
@@ -134,6 +136,28 @@ class Group(RecordType):
     access = Access(read="any worker", write=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
     fields = {
+        "ack_calendar_id": Id(
+            "Calendar whose available time `ack_hours` is about.", "calendar", zero_ok=True, nested=None, filter=None
+        ),
+        "ack_enabled": Bit(
+            "1: who writes a new ticket into the group by mail gets `ack_text` in answer.",
+            filter="acknowledges",
+            filter_note="Answers the first mail of a ticket by itself.",
+        ),
+        "ack_hours": Text(
+            "When: always, or inside or outside the available time of a calendar.",
+            default=acknowledgement_text.ALWAYS,
+            allowed=acknowledgement_text.HOURS,
+            filter=None,
+        ),
+        "ack_subject": Text(
+            "Subject of that answer, with placeholders; blank for that of the ticket.", one_line=True, filter=None
+        ),
+        "ack_text": Text(
+            "Text of that answer in Markdown, with placeholders such as {{mask}} and {{group_name}}.",
+            acknowledgement_text.MAX_CHARACTERS,
+            filter=None,
+        ),
         "created": CreatedAt(),
         "is_default": Bit(
             "Takes the mail that nothing else claims. Setting it here takes it from the other group.", filter="default"
@@ -192,9 +216,14 @@ class Group(RecordType):
         ),
         "updated": UpdatedAt(),
     }
-    columns = (Column("default_bucket_id"),)  # kept by the buckets
+    columns = (Column("default_bucket_id"), Column("ack_error", "TEXT"))  # the first is kept by the buckets
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
     bumps = {"access": ("is_private",)}
+    keys = (
+        Key("ack_error", "text", "Why the newest acknowledgement could not be made; blank once it is changed.",
+            column="ack_error"),
+    )  # fmt: skip
+    events = (Event("group.acknowledgement.error", "an acknowledgement could not be made"),)
     nested = (NestedRecord("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
     expands = (
         Expand("buckets", "object", "{results_meta, results}: the buckets as a list.", load_buckets, "bucket"),
@@ -231,6 +260,7 @@ class Group(RecordType):
             change.new["reply_address_id"] = int(writing.setting("default_sender_id") or 0)
         elif change.changes("reply_address_id"):
             check_sender(writing, change.new["reply_address_id"])
+        acknowledgement_text.check(change, writing, self.registry)
         default = writing.find("group", is_default=1)
         if default is None:
             change.new["is_default"] = 1  # one group must take what nothing else claims

@@ -8,7 +8,7 @@ from server import passwords
 from server.access import provider, sessions
 from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Required
-from server.fields import Bit, Id, IdList, Intake, Number, Text, UpdatedAt
+from server.fields import Bit, Id, IdList, Intake, Number, Text, Timestamp, UpdatedAt
 from server.fields.base import as_text
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
@@ -25,7 +25,7 @@ from server.records.base import (
     Writing,
 )
 from server.records.calendars.worker_filter import AvailabilityFilter
-from server.records.shared import maps, owners
+from server.records.shared import absence, maps, owners
 from server.records.shared.references import redirect
 from server.records.shared.resolve import address_of
 from server.records.shared.tables import GROUP_MEMBER, ROLE_WORKER, SNIPPET_USE
@@ -45,7 +45,7 @@ WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 # Where a worker's id stands in other records, and becomes 0 when the worker is removed.
 REFERENCES = (
     ("address", "worker_id"), ("ticket", "owner_id"), ("task", "owner_id"), ("message", "worker_id"),
-    ("draft", "worker_id"), ("time_entry", "worker_id"),
+    ("draft", "worker_id"), ("time_entry", "worker_id"), ("worker", "away_stand_in_id"),
 )  # fmt: skip
 
 
@@ -114,6 +114,17 @@ class Worker(RecordType):
         "at_mention_name": Text(
             "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None
         ),
+        "away_from": Timestamp("When they go away; 0 for all along.", filter=None),
+        "away_stand_in_id": Id(
+            "Worker who is told of customers' messages on their tickets while they are away; 0 for nobody.",
+            "worker",
+            zero_ok=True,
+            nested=None,
+            filter=None,
+        ),
+        "away_until": Timestamp(
+            "When they are back; 0 until further notice. With `away_from` 0 as well they are not away.", filter=None
+        ),
         "calendar_id": Id(
             "Availability calendar; 0 for none.",
             "calendar",
@@ -180,7 +191,11 @@ class Worker(RecordType):
     }
     text = WORKER_TEXT
     tables = (WORKER_LOGIN, LOGIN_CHANGE)
-    keys = (Key("full_name", "text", "First and last name.", value=lambda record, shown: full_name(record)),)
+    keys = (
+        Key("full_name", "text", "First and last name.", value=lambda record, shown: full_name(record)),
+        Key("is_away", "bit", "Whether they are away just now.",
+            value=lambda record, shown: int(absence.is_away(record, shown.now))),
+    )  # fmt: skip
     expands = (
         Expand("emails", "records", "Addresses of the worker, keyed by id.", load_emails, "address"),
         Expand("groups", "records", "Groups that the worker belongs to, keyed by id.", load_groups, "group"),
@@ -201,6 +216,7 @@ class Worker(RecordType):
             "group",
             HasManyThrough("group_member", "worker_id", "group_id", (("is_manager", 1),)),
         ),
+        absence.AwayFilter("isAway", "Is away just now."),
         AvailabilityFilter("isAvailable", "The calendar says available at the time, or over all of the range.", True),
         AvailabilityFilter("isBusy", "There is a calendar, and it does not say so.", False),
         DateFilter("lastActivity", "Last used a session or token in the range.", "last_activity_at", sortable=False),
@@ -273,6 +289,7 @@ class Worker(RecordType):
             self._check_address(writing, "email_id", change.value("email_id"), change.id)
         for address_id in change.extras.get("email_ids", ()):
             self._check_address(writing, "email_ids", address_id, change.id)
+        absence.check(change, writing)
         if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
             self._check_another_administrator(writing, change.id)
 

@@ -46,6 +46,21 @@ def seconds(ranges: Ranges, start: int, end: int) -> int:
     return found
 
 
+def end_of(ranges: Ranges, start: int, lasts: int) -> int | None:
+    """The instant at which that many seconds, at least one, of the ranges have passed since `start`; None where the
+    ranges end before.
+
+    >>> end_of([(100, 110), (200, 210)], 105, 5), end_of([(100, 110), (200, 210)], 105, 6)
+    (110, 201)
+    """
+    for first, last in ranges[max(bisect_right(ranges, (start, LATEST)) - 1, 0) :]:
+        begins = max(first, start)
+        if last - begins >= lasts:
+            return begins + lasts
+        lasts -= max(last - begins, 0)
+    return None
+
+
 def hours(start: int, end: int, tz: tzinfo) -> Iterator[tuple[int, int]]:
     """The hours of the clock that begin or go on between two instants, each cut to them."""
     while start < end:

@@ -31,6 +31,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "queue": ("queue", ALL),
     "resource": ("resource", ALL),
     "role": ("role", ALL),
+    "service_target": ("service target", ALL),
     "toolbar": ("toolbar", ("update",)),
     "webhook_listener": ("webhook", ALL),
     "worker": ("worker", ALL),

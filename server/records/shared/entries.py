@@ -11,6 +11,7 @@ from server.errors import NotFound
 from server.records.parts import DictionaryContext
 from server.records.shared import paths
 from server.records.shared.points import PLACEHOLDER
+from server.translation import shown as spoken
 
 MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
 _RECORD = re.compile(r"ctx://([A-Za-z0-9_.]+):([0-9]{1,19})(?:/.*)?\Z", re.S)
@@ -27,6 +28,11 @@ def plain_text(params: Any) -> str:
 def one_line(params: Any) -> str:
     """The entry as text without line ends, for labels."""
     return " ".join(plain_text(params).split())
+
+
+def variable(params: Any, name: str) -> str:
+    """What stands for a placeholder of the entry; "" for none."""
+    return _text(_parts(params)[1].get(name))
 
 
 def html(params: Any, page_of: PageOf) -> str:
@@ -78,11 +84,12 @@ def pages(shown: DictionaryContext) -> PageOf:
 
 
 def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
-    """message, variables, urls of a stored body; what has another form counts as absent."""
+    """message, in the language that is spoken, variables, urls of a stored body; what has another form counts as
+    absent."""
     body = params if isinstance(params, Mapping) else {}
     variables, urls = body.get("variables"), body.get("urls")
     return (
-        _text(body.get("message"))[:MAX_MESSAGE_CHARS],
+        spoken(_text(body.get("message")))[:MAX_MESSAGE_CHARS],
         variables if isinstance(variables, Mapping) else {},
         urls if isinstance(urls, Mapping) else {},
     )

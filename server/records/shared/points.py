@@ -66,6 +66,10 @@ WORK = _points(
     ),
     ("custom.other", "Other", "{{message}}"),
     (
+        "group.acknowledgement.error", "Acknowledgement could not be made",
+        "Mail to group {{target}} was not acknowledged: {{error}}",
+    ),
+    (
         "mailbox.check.error", "Mailbox could not be read",
         "Mailbox {{target}} could not be read, {{count}} times in a row: {{error}}",
     ),
@@ -80,6 +84,11 @@ WORK = _points(
     ("task.created", "Task created", "{{actor}} created task {{target}}"),
     ("task.status.completed", "Task completed", "{{actor}} completed task {{target}}"),
     ("task.status.open", "Task reopened", "{{actor}} reopened task {{target}}"),
+    ("ticket.macro", "Macro run", "{{actor}} ran the macro {{macro}} on ticket {{target}}"),
+    (
+        "ticket.answer.refused", "Answer by mail not understood",
+        "The answer of {{worker}} by mail was not sent ({{reason}}) on ticket {{target}}",
+    ),
     ("ticket.merge", "Tickets merged", "{{actor}} merged ticket {{source}} into {{target}}"),
     (
         "ticket.message.changed", "Message changed",
@@ -113,6 +122,11 @@ WORK = _points(
     ("ticket.status.deleted", "Ticket deleted", "{{actor}} set ticket {{target}} to {{status}}"),
     ("ticket.status.open", "Ticket opened", "{{actor}} set ticket {{target}} to {{status}}"),
     ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to {{status}}"),
+    (
+        "ticket.target.due", "Service target due",
+        "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}",
+    ),
+    ("ticket.target.missed", "Service target missed", "Late: the {{goal}} of ticket {{target}}"),
     ("timetracking.status.closed", "Time entry closed", "{{actor}} closed time entry {{target}}"),
     ("timetracking.status.open", "Time entry opened", "{{actor}} opened time entry {{target}}"),
     ("transport.delivery.error", "Mail could not be sent", "Mail could not be sent through {{actor}}: {{error}}"),

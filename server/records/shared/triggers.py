@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PREFIX = "svc.trigger."
+MACRO = f"{PREFIX}ticket.macro"
 EVERY, UNTIL, FIRST = "every one", "one after the other until one returns", "the first one"
 NAMED = "the one that is named"
 RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")
@@ -119,6 +120,19 @@ OTHERS: dict[str, Trigger] = {
     "scripting.function": Trigger(
         "The template function `svc_automation`.", ("inputs",),
         {"...": "any map: `return` of what the function answers"}, NAMED,
+    ),
+    "ticket.macro": Trigger(
+        "A worker runs it on a ticket, as a macro. All it does is done with the rights of that worker.",
+        ("ticket_", "worker_", "inputs"),
+        {
+            "reply": "Markdown for the answer form, to be reviewed and sent", "note": "Markdown for a note, likewise",
+            "changes": "fields of the ticket, as in the records API; `owner_id: me` is who runs it",
+            "send": "true sends the reply and adds the note at once",
+        }, NAMED,
+    ),
+    "ticket.target": Trigger(
+        "A service target of a ticket is about to be missed, or was missed.",
+        ("ticket_", "goal", "due_at", "is_missed"), runs=EVERY,
     ),
     "ui.chart.data": Trigger("A chart is shown.", is_screen=True),
     "ui.sheet.data": Trigger("A table is shown.", is_screen=True),

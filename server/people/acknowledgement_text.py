@@ -1,0 +1,57 @@
+"""What a group answers to the first mail of a ticket by itself: whether what is to be saved of it can be used.
+
+Making and sending it is not done here (tickets/acknowledging.py). Source: ours."""
+
+from typing import TYPE_CHECKING
+
+from server.desk.dictionary import MAX_PATHS, is_key
+from server.errors import Invalid, Required
+from server.records.base import Change, Writing
+from server.records.shared.points import PLACEHOLDER
+
+if TYPE_CHECKING:
+    from server.records.registry import Registry
+
+ALWAYS, INSIDE, OUTSIDE = HOURS = ("always", "inside", "outside")
+MAX_CHARACTERS = 20_000
+ABOUT = ("ticket", "group", "bucket")  # whose keys can be filled in; those of the first need no prefix
+FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
+
+
+def check(change: Change, writing: Writing, registry: "Registry") -> None:
+    """Before a group is written. Raises Required for a text or a calendar that is not there, Invalid for placeholders
+    that nothing can be filled into. A mistake that was met when one was sent is over once its cause is changed."""
+    if not any(change.changes(name) for name in FIELDS):
+        return
+    change.new["ack_error"] = ""
+    change.new["ack_hours"] = change.value("ack_hours") or ALWAYS
+    for name in ("ack_subject", "ack_text"):
+        _check_placeholders(writing, registry, name, change.value(name) or "")
+    if not change.value("ack_enabled"):
+        return
+    if not (change.value("ack_text") or "").strip():
+        raise Required("ack_text is required while ack_enabled is 1: what is answered", field="ack_text")
+    if change.value("ack_hours") != ALWAYS and not change.value("ack_calendar_id"):
+        raise Required(
+            f"ack_calendar_id is required, unless ack_hours is {ALWAYS}: choose a calendar", field="ack_calendar_id"
+        )
+
+
+def _check_placeholders(writing: Writing, registry: "Registry", field: str, text: str) -> None:
+    left = PLACEHOLDER.sub("", text)
+    for mark in ("{{", "}}"):
+        if (place := left.find(mark)) >= 0:
+            near = " ".join(left[max(place - 10, 0) : place + 30].split())
+            raise Invalid(f"{field}: '{near}' is not a placeholder; write {{{{mask}}}} or the like", field=field)
+    names = list(dict.fromkeys(PLACEHOLDER.findall(text)))
+    if len(names) > MAX_PATHS:
+        raise Invalid(f"{field}: at most {MAX_PATHS} placeholders", field=field)
+    for name in names:
+        if not _is_known(writing, registry, name):
+            raise Invalid(f"{field}: there is no placeholder {{{{{name[:80]}}}}}", field=field)
+
+
+def _is_known(writing: Writing, registry: "Registry", name: str) -> bool:
+    prefix, _, key = name.partition("_")
+    types = [(ABOUT[0], name), *([(prefix, key)] if prefix in ABOUT else [])]
+    return any(is_key(registry, registry.type(uri), path, writing.tx) for uri, path in types)

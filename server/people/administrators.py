@@ -1,0 +1,13 @@
+"""Who is told of what goes wrong with the service. Source: ours."""
+
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+
+
+def administrators(tx: Transaction) -> tuple[int, ...]:
+    """The ids of the workers who are told of what goes wrong with the service."""
+    worker = table_named("worker")
+    rows = tx.rows(
+        lambda: worker.select(worker.c.id).where(worker.c.is_superuser == 1, worker.c.is_disabled == 0),
+    )
+    return tuple(row[0] for row in rows)

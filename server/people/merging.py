@@ -1,0 +1,148 @@
+"""Two contacts that are one person, or two organizations that are one: what the other has goes over to the one that
+stays, and the other is deleted. Source: ours, after Tickets, Merge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from server.access.actor import WORKER
+from server.context import Context
+from server.desk import events, hanging
+from server.desk.reading import RecordReader
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, NotFound, NotOffered, TooLarge
+from server.people import identity
+from server.records.base import Record, RecordType
+from server.records.shared.resolve import reindex
+from server.store.transaction import Transaction
+
+POINT = "record.merge"
+OFFERED = ("contact", "org")
+MAX_SOURCES = 20
+MAX_MOVED = 20_000  # records of one type that point to one that goes; more would hold up the one writer
+NAMED = {"contact": ("address",), "org": ("address", "contact")}  # whose texts hold the name
+
+
+@dataclass(frozen=True, slots=True)
+class MergePreview:
+    """Two records before a merge. differing: fields that both have another value of, as {field: (kept, other)}.
+    moved: {type: how many records of it point to the one that goes}."""
+
+    target: Record
+    source: Record
+    differing: dict[str, tuple[Any, Any]]
+    moved: dict[str, int]
+
+
+def merge(
+    ctx: Context, uri: str, target_id: int, source_ids: Sequence[int], fields: Mapping[str, Any] | None = None
+) -> None:
+    """Put addresses, tickets, comments, files, links and custom values of records onto one of their type, and delete
+    them. What the one that stays has none of, it takes from them, the first that has it; fields: what it is to have
+    besides, as sent. All or nothing.
+
+    Raises NotOffered for other types, Invalid for too many or the same, NotFound, Forbidden, AdminOnly, TooLarge."""
+    record_type = _offered(ctx, uri)
+    ids = list(dict.fromkeys(source_ids))
+    if not 1 <= len(ids) <= MAX_SOURCES:
+        raise Invalid(f"source_ids: name 1 to {MAX_SOURCES} records to merge", field="source_ids")
+    if target_id in ids:
+        raise Invalid("source_ids: the record that stays is among those that go", field="source_ids")
+    _require_assent(ctx, record_type, target_id, ids)
+    ctx.service.store.write(lambda tx: _merge(RecordWriter(ctx, tx), record_type, target_id, ids, dict(fields or {})))
+
+
+def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePreview:
+    """What a merge of two would do. Raises NotOffered, Invalid for the same, NotFound, Forbidden."""
+    record_type = _offered(ctx, uri)
+    if target_id == source_id:
+        raise Invalid("choose another one: a record cannot be merged with itself", field="other")
+
+    def read(tx: Transaction) -> MergePreview:
+        reader = RecordReader(ctx, tx)
+        target = _record(reader, record_type, target_id, "update")
+        source = _record(reader, record_type, source_id, "delete")
+        written = [name for name, field in record_type.fields.items() if field.stored and not field.auto]
+        differing = {
+            name: (target[name], source[name]) for name in written
+            if target[name] and source[name] and target[name] != source[name]
+        }  # fmt: skip
+        moved = hanging.number_of_pointers(reader, record_type, source_id, MAX_MOVED)
+        return MergePreview(target, source, differing, moved)
+
+    return ctx.service.store.read(read)
+
+
+def _merge(
+    writing: RecordWriter, record_type: RecordType, target_id: int, ids: list[int], fields: dict[str, Any]
+) -> None:
+    target = _record(writing, record_type, target_id, "update")
+    sources = [_record(writing, record_type, id, "delete") for id in ids]
+    label, taken = writing.label(record_type.uri, target_id), dict[str, Any]()
+    for source in sources:
+        _require_movable(writing, record_type, source)
+        taken |= hanging.filled(record_type, {**target, **taken}, source)
+        hanging.point_elsewhere(writing, record_type, source["id"], target_id)
+        hanging.move(writing, record_type, source["id"], target_id)
+        hanging.move_custom_values(writing, record_type, source["id"], target_id)
+    names = [writing.label(record_type.uri, id) for id in ids]
+    for id in ids:
+        writing.delete(record_type.uri, id)
+    if taken:
+        writing.update(record_type.uri, target_id, taken)
+    if fields:
+        writing.update_sent(record_type, target_id, fields)
+    for uri in NAMED[record_type.uri]:
+        reindex(writing, uri, f"{record_type.uri}_id", target_id)
+    writing.texts_changed(record_type.uri, target_id)
+    for name in names:
+        told = {"context_label": record_type.label_names[0].lower(), "source": name, "target": label}
+        writing.log(POINT, record_type.context, target_id, told)
+    events.tell(writing, "record.merged", _values(writing.ctx, record_type, target_id, ids))
+
+
+def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
+    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along."""
+    for uri, count in hanging.number_of_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
+        if count > MAX_MOVED:
+            raise TooLarge(
+                f"more than {MAX_MOVED} records of the type {uri} belong to {record_type.uri} {source['id']}; "
+                "let this one stay, and merge the other into it",
+                field="source_ids", limit=MAX_MOVED,
+            )  # fmt: skip
+    address = writing.record("address", source["email_id"]) if source["email_id"] else None
+    if address is not None:
+        identity.require_nobodys(writing, address)
+
+
+def _record(reader: RecordReader, record_type: RecordType, id: int, operation: str) -> Record:
+    found = reader.record(record_type.uri, id)
+    if found is None:
+        raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+    reader.rules.require(reader.tx, "read", record_type, found)
+    reader.rules.require(reader.tx, operation, record_type, found)
+    return found
+
+
+def _offered(ctx: Context, uri: str) -> RecordType:
+    record_type = ctx.service.registry.type(uri)
+    if record_type.uri not in OFFERED:
+        raise NotOffered(f"records of the type {record_type.uri} are not merged; those of {' and '.join(OFFERED)} are")
+    return record_type
+
+
+def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> None:
+    """Raises Forbidden when an automation of record.merge denies it."""
+    for answer in events.ask(ctx, "record.merge", lambda: _values(ctx, record_type, target_id, ids)):
+        if answer.get("deny"):
+            raise Forbidden(f"an automation does not let these records be merged: {str(answer['deny'])[:200]}")
+        return  # the first automation that returns decides
+
+
+def _values(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> dict[str, Any]:
+    """What automations are told of a merge, before and after it."""
+    return {
+        "record_type": record_type.uri, "source_ids": ids, "target_id": target_id,
+        "records": {str(id): {"_context": record_type.context, "id": id} for id in (target_id, *ids)},
+        **events.record_values("worker", WORKER, ctx.actor.worker_id),
+    }  # fmt: skip

@@ -1,0 +1,219 @@
+"""The answer that a group gives to the first mail of a ticket by itself: an automatic answer like any other.
+
+It begins as a queued draft, written with the ticket, so that there is one for each ticket and none is lost. Its words
+are put in when it is due, outside of any transaction. Source: RFC 3834; ours."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any
+
+from server.context import Context
+from server.contexts import GROUP
+from server.desk.reading import RecordReader
+from server.desk.writing import RecordWriter
+from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
+from server.outbox import rows
+from server.outbox.content import Placeholders
+from server.outbox.making import Save
+from server.people.acknowledgement_text import ABOUT, ALWAYS, INSIDE
+from server.people.administrators import administrators
+from server.records.base import Record
+from server.records.calendars.availability import covers, free
+from server.records.calendars.events import occurrences
+from server.records.shared.sending import REPLY
+from server.store.statements import slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+from server.tickets import answers, drafts, requesters, send_filter
+from server.tickets.letter import Recipients
+from server.tickets.parameters import MAX_SUBJECT
+from server.tickets.reply import ReplyPlan, prepare, save
+from server.tickets.types.ticket_parts.spam import SPAM
+from server.tickets.types.ticket_parts.status import DELETED
+
+POINT = "group.acknowledgement.error"
+MARK = "is_acknowledgement"  # of the params of a draft
+LIKELY_SPAM = 0.9  # a score; what is spam has a sender who wrote none
+MAX_ERROR_CHARACTERS = 500
+# What makes a link, an image or a command out of what a stranger wrote, such as the subject. The rest of Markdown is
+# harmless, and names and addresses have some of it.
+_ACTIVE = re.compile(r"[\[\]<>]|(?<=:)//|^[#\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """What is to be sent: to whom, and with which words."""
+
+    email: str
+    subject: str
+    content: str
+
+
+def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int) -> None:
+    """After a ticket was made from a mail: queue the answer of its group, where that gives one and its sender is a
+    requester, as no address of ours is, nor one that is excluded. In the same transaction; little is done here."""
+    if not _is_to_begin(writing, ticket_id, sender_id):
+        return
+    params = {MARK: 1, "is_autoreply": 1, "is_applied": 1, "in_reply_message_id": message_id, "ticket_id": ticket_id}
+    due = {"is_queued": 1, "queue_delivery_date": writing.now}
+    name = writing.label("ticket", ticket_id)
+    id = writing.as_service().create("draft", {
+        "type": REPLY, "name": name, "params": params, "ticket_id": ticket_id, **due,
+    })  # fmt: skip
+    rows.put(writing.tx, id, {"checked": rows.digest(params)})
+    writing.wake()
+
+
+def is_one(draft: Record) -> bool:
+    """Whether a draft is an acknowledgement, for those whose params the service alone wrote."""
+    return isinstance(draft["params"], dict) and bool(draft["params"].get(MARK))
+
+
+def prepared(by: Context, draft: Record) -> Save:
+    """The write that makes the message of an acknowledgement; nothing where there is none to give. A mistake in its
+    words is told to administrators, and the ticket is as it was."""
+    try:
+        found = by.service.store.read(lambda tx: _read(RecordReader(by, tx), draft))
+        if found is None:
+            return _nothing
+        plan = _plan(by, draft, found)
+    except (TimedOut, Unavailable):
+        raise  # it is tried again
+    except HelpdeskError as error:
+        text = error.message[:MAX_ERROR_CHARACTERS]
+        return lambda writing, id: _note_error(writing, draft["ticket_id"], text)
+    return lambda writing, id: _save(writing, plan, id)
+
+
+def words_of(ctx: Context, tx: Transaction, group: Record, ticket: Record) -> tuple[str, str]:
+    """(subject, text) of what a group answers on a ticket, with placeholders filled in. Values stand there as plain
+    text on one line: whoever writes under the address of another must not send that one links through us.
+
+    Raises Invalid where no text is left."""
+    records = {"ticket": ticket["id"], "group": group["id"], "bucket": ticket["bucket_id"]}
+    assert records.keys() == set(ABOUT)
+    values = Placeholders(ctx, tx, records, own=ABOUT[0], shown=harmless)
+    subject, text = values.fill(group["ack_subject"]), values.fill(group["ack_text"])
+    if not text.strip():
+        raise Invalid("ack_text: nothing is left of the text; write some words of your own", field="ack_text")
+    return " ".join(subject.split())[:MAX_SUBJECT], text
+
+
+def trial(ctx: Context, group_id: int) -> ReplyPlan:
+    """What a group would answer to the first mail of its newest ticket, asked of no automation. Nobody is asked whether
+    the caller may. Raises Invalid for a group without such a ticket, and what makes that it is not sent."""
+
+    def read(tx: Transaction) -> dict[str, Any]:
+        reading = RecordReader(ctx, tx)
+        group, ticket = reading.record("group", group_id), _newest(reading, group_id)
+        if group is None or ticket is None:
+            raise Invalid(f"no ticket came into group {group_id} by mail yet")
+        subject, content = words_of(ctx, tx, group, ticket)
+        return {"subject": subject, "content": content, "in_reply_message_id": ticket["initial_message_id"]}
+
+    params = ctx.service.store.read(read) | {"is_autoreply": 1, "is_applied": 1, "format": drafts.PARSEDOWN}
+    return prepare(ctx, drafts.reply_of(ctx, {"type": REPLY, "params": params, "to": ""}), is_checked=True)
+
+
+def harmless(value: str) -> str:
+    """A value as plain text on one line, in Markdown too.
+
+    >>> harmless("[Boat](https://x.example)\\n#signature")
+    'Boat(https:x.example) #signature'
+    >>> harmless("#signature"), harmless("ann_kite@x.example *")
+    ('signature', 'ann_kite@x.example *')
+    """
+    return " ".join(_ACTIVE.sub("", value).split())
+
+
+# -- read --------------------------------------------------------------------------------------------------------------
+
+
+def _read(reading: RecordReader, draft: Record) -> Acknowledgement | None:
+    ticket = reading.record("ticket", draft["ticket_id"])
+    message = reading.record("message", draft["params"]["in_reply_message_id"])
+    group = reading.record("group", ticket["group_id"]) if ticket else None
+    if ticket is None or message is None or group is None or not group["ack_enabled"]:
+        return None
+    if ticket["status_id"] == DELETED or ticket["spam_training"] == SPAM or ticket["spam_score"] >= LIKELY_SPAM:
+        return None
+    if not _is_time(reading, group, ticket["created"]):
+        return None
+    sender = reading.record("address", message["sender_id"])
+    if sender is None or sender["is_banned"] or sender["is_defunct"]:
+        return None
+    return Acknowledgement(sender["email"], *words_of(reading.ctx, reading.tx, group, ticket))
+
+
+def _newest(reading: RecordReader, group_id: int) -> Record | None:
+    """The newest ticket of a group that began with a mail, among its last ones."""
+    table = reading.registry.type("ticket").table
+    rows = reading.tx.rows(
+        lambda: table.sql.select(table.sql.id).where(
+            table.sql.group_id == slot(0), table.sql.num_messages_in > 0, table.sql.status_id != DELETED
+        ).order_by(table.sql.id.desc()).limit(1),
+        (group_id,),
+    )  # fmt: skip
+    return reading.record("ticket", rows[0][0]) if rows else None
+
+
+def _is_time(reading: RecordReader, group: Record, now: int) -> bool:
+    """Whether a group answers a mail that came at this second. Raises Invalid for a calendar that is gone."""
+    if group["ack_hours"] == ALWAYS:
+        return True
+    calendar = reading.record("calendar", group["ack_calendar_id"])
+    if calendar is None:
+        raise Invalid(f"there is no calendar {group['ack_calendar_id']}; choose another", field="ack_calendar_id")
+    ranges = free(occurrences(reading.tx, [calendar], now, now + 1, UTC)[calendar["id"]])
+    return covers(ranges, now, now + 1) == (group["ack_hours"] == INSIDE)
+
+
+def _plan(by: Context, draft: Record, found: Acknowledgement) -> ReplyPlan:
+    """The mail, as automations want it; to the sender alone, whatever they say."""
+    params: dict[str, Any] = {
+        **draft["params"], "subject": found.subject, "content": found.content, "format": drafts.PARSEDOWN,
+    }  # fmt: skip
+    filled = {**draft, "params": params}
+    plan = prepare(by, drafts.reply_of(by, send_filter.apply_changes(by, filled) or filled), is_checked=True)
+    recipients = plan.read.recipients
+    to = tuple(each for each in recipients.to if each.address.lower() == found.email.lower())
+    return replace(plan, read=replace(plan.read, recipients=Recipients(to, is_unsent=recipients.is_unsent)))
+
+
+def _is_to_begin(reading: RecordReader, ticket_id: int, sender_id: int) -> bool:
+    """One statement, as every first mail asks for it."""
+    ticket, group = table_named("ticket"), table_named("group").alias("acknowledging")
+    found = reading.tx.value(
+        lambda: ticket.select(ticket.c.id).join(group, on=(group.c.id == ticket.c.group_id)).where(
+            ticket.c.id == slot(0), group.c.ack_enabled == 1
+        ),
+        (ticket_id,),
+    )  # fmt: skip
+    return found is not None and requesters.is_requester(reading.tx, ticket_id, sender_id)
+
+
+# -- written -----------------------------------------------------------------------------------------------------------
+
+
+def _nothing(writing: RecordWriter, draft_id: int) -> int:
+    return 0
+
+
+def _save(writing: RecordWriter, plan: ReplyPlan, draft_id: int) -> int:
+    """A message that would not leave is not kept: it would tell nobody anything. So is one that no server can send; it
+    would come days later."""
+    if plan.read.facts.way is None or answers.left_of(writing, plan.read.recipients).is_empty:
+        return 0
+    return save(writing, plan, draft_id)[0]
+
+
+def _note_error(writing: RecordWriter, ticket_id: int, text: str) -> int:
+    """In the activity of the group, and told to administrators: once until it is changed, however much mail comes."""
+    ticket = writing.record("ticket", ticket_id)
+    group = writing.record("group", ticket["group_id"]) if ticket else None
+    if group is not None and group["ack_error"] != text:
+        writing.set("group", group["id"], {"ack_error": text})
+        told = {"target": group["name"], "error": text}
+        writing.log(POINT, GROUP, group["id"], told, also_notify=administrators(writing.tx))
+    return 0
