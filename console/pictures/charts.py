@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from console.page_response import fragment
-from server.translation import Words, shown
+from server.translation import N_, Words, shown
 
 HEIGHT = 100  # of a plot, in its own units; a browser stretches it
 SLOT = 10  # that a day, or another place on the axis, is wide
 GAP = 2  # between slots
+DAY = N_("Day")
 
 
 @dataclass(frozen=True)
 class Series:
-    """The numbers of one kind, one for each place on the axis."""
+    """The numbers of one kind, one for each place on the axis. tone: of its colour, "" for the next one: err."""
 
     label: Words
     values: Sequence[int]
+    tone: str = ""
 
 
 def top_of(most: int) -> int:
@@ -35,25 +37,25 @@ def top_of(most: int) -> int:
         power *= 10
 
 
-def columns(title: Words, places: Sequence[str], series: Sequence[Series]) -> str:
-    """Columns beside each other, as tall as their values. places: what stands on the axis."""
+def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> str:
+    """Columns beside each other, as tall as their values. places: what stands on the axis. axis: what these are."""
     top = top_of(max((value for each in series for value in each.values), default=0))
     width = (SLOT - GAP) / max(len(series), 1)
     bars = [
-        (kind, place * SLOT + GAP / 2 + kind * width, width, HEIGHT * value / top)
+        (each.tone or kind, place * SLOT + GAP / 2 + kind * width, width, HEIGHT * value / top)
         for kind, each in enumerate(series)
         for place, value in enumerate(each.values)
         if value
     ]
     return fragment(
-        "parts/chart.html", title=shown(title), places=places, series=series, bars=bars, top=top, height=HEIGHT,
-        width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
+        "parts/chart.html", title=shown(title), axis=shown(axis), places=places, series=series, bars=bars, top=top,
+        height=HEIGHT, width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
     )  # fmt: skip
 
 
 def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> str:
-    """One bar below the other, with its name and number: (name, value, where it leads). told: the number as it is
-    shown."""
+    """One bar below the other, with its name and number: (name, value, where it leads, "" for nowhere). told: the
+    number as it is shown."""
     most = max((value for _, value, _ in found), default=0) or 1
     return fragment(
         "parts/chart_rows.html", title=shown(title),

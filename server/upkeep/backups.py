@@ -21,8 +21,9 @@ from server.errors import Damaged, HelpdeskError, NotFound, Unavailable
 from server.jobs import clock_watch
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import at_start, periodic
-from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS, administrators
+from server.mailroom.mailboxes.problems import MAX_ERROR_CHARACTERS
 from server.outbox.sender import default_sender, way_of
+from server.people.administrators import administrators
 from server.people.password_change import ServiceMail, send
 from server.records.shared.points import POINTS
 from server.settings import MiB, Settings

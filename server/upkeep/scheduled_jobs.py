@@ -117,6 +117,38 @@ def counts(ctx: Context) -> dict[State, int]:
     return ctx.service.store.read(read)
 
 
+def kinds_waiting(ctx: Context) -> list[tuple[str, int]]:
+    """(kind, number) of jobs that are not done and have not failed, most first. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    table: Any = JOB.sql
+
+    def build() -> Any:
+        number = peewee.fn.COUNT(table.id)
+        query = table.select(table.kind, number).where(table.failed_at == 0).group_by(table.kind)
+        return query.order_by(number.desc(), table.kind)
+
+    rows = ctx.service.store.read(lambda tx: tx.rows(build))
+    return [(str(kind), int(count)) for kind, count in rows]
+
+
+def by_hour(ctx: Context, since: int, hours: int) -> tuple[list[int], list[int]]:
+    """How many jobs were done, and how many failed, in each hour from an instant on, of those whose runs are kept.
+    since: Unix seconds. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    table: Any = RUN.sql
+    done, failed = [0] * hours, [0] * hours
+
+    def build() -> Any:
+        hour, is_failed = (table.began_at - slot(0)) / 3600, table.error != ""
+        query = table.select(hour, is_failed, peewee.fn.COUNT(table.id)).where(table.began_at >= slot(0))
+        return query.group_by(hour, is_failed)
+
+    for hour, is_failed, count in ctx.service.store.read(lambda tx: tx.rows(build, (since,))):
+        if hour < hours:
+            (failed if is_failed else done)[hour] = int(count)
+    return done, failed
+
+
 @dataclass(frozen=True, slots=True)
 class JobRun:
     """How a job went. due_at, began_at: Unix seconds. error: "" for one that was done."""

@@ -1,0 +1,85 @@
+"""Service targets: how soon tickets are to be answered and closed. Source: ours."""
+
+from console import lists, worklist
+from console.controls import Control
+from console.page_response import PageResponse, see
+from console.record_form import OpenForm, RecordForm
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit
+from console.worklist import Worklist, declare
+from server.translation import N_, _
+
+URI, BASE = "service_target", "/admin/targets"
+LIST = declare(Worklist(
+    URI, BASE, N_("Service targets"),
+    ("_label", "group_id", "importance_min", "response_minutes", "resolution_minutes", "calendar_id", "is_disabled"),
+    sort="name", none=N_("No service target matches."),
+    empty=N_("Say how soon tickets are to be answered and closed. Lists then show what is due, and workers are told "
+             "before it is late."),
+    new=(f"{BASE}/new", N_("New service target")), row=f"{BASE}/{{id}}",
+))  # fmt: skip
+FORM = RecordForm(URI, (
+    Control("name", N_("Name"), ""),
+    Control("group_id", N_("Tickets of"), none=N_("Every group")),
+    Control("importance_min", N_("From importance"), N_("0 to 100. Of several targets that fit a ticket, one of its "
+            "group goes before one of every group, then the higher importance.")),
+    Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target.")),
+    Control("resolution_minutes", N_("Resolution"), N_("In minutes that the ticket is open. Blank or 0: no target.")),
+    Control("calendar_id", N_("Hours"), N_("Only the available hours of the calendar count."), none=N_("All hours")),
+    Control("warning_minutes", N_("Tell somebody before"), N_("Minutes before it is late that the owner and the "
+            "watchers are told; where nobody owns the ticket, the managers of its group.")),
+    Control("is_disabled", N_("Disabled")),
+))  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> PageResponse:
+    """All of them."""
+    return worklist.page(visit, LIST)
+
+
+@page("GET", f"{BASE}/new", "admin")
+def show_new(visit: Visit) -> PageResponse:
+    """The form for a new one."""
+    return _form(visit, FORM.open(visit))
+
+
+@page("POST", f"{BASE}/new", "admin")
+def create(visit: Visit) -> PageResponse:
+    """Make one; it holds for open tickets, too."""
+    fields = FORM.open(visit)
+    made = fields.create()
+    if made is None:
+        return _form(visit, fields)
+    visit.tell(_("{name} is created. Open tickets get it within a minute.", name=made["_label"]))
+    return see(BASE)
+
+
+@page("GET", f"{BASE}/{{id}}", "admin")
+def show(visit: Visit) -> PageResponse:
+    """One to be changed."""
+    return _form(visit, FORM.open(visit, visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}", "admin")
+def change(visit: Visit) -> PageResponse:
+    """Change one."""
+    fields = FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("{name} is saved. Open tickets get it within a minute.", name=saved["_label"]))
+    return see(BASE)
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "admin")
+def delete(visit: Visit) -> PageResponse:
+    """Remove one; open tickets lose it."""
+    each = lists.remove(visit, URI)
+    visit.tell(_("{name} is deleted.", name=each["name"]))
+    return see(BASE)
+
+
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
+    return render(visit, "service_target.html", fields.status, form=fields.values, fields=fields, each=fields.stored)

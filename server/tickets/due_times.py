@@ -1,0 +1,206 @@
+"""When a ticket is to be answered and resolved, by its service target: kept on the ticket, so that lists can be sorted
+and searched by it. Only the time of the target's calendar counts, and for the resolution only while the ticket is
+open. Where the hours that are known do not reach, all hours count.
+
+Times are Unix seconds, 0 for none. due_at: when the next target that is not met yet is missed, of open tickets.
+tell_at: when somebody is told next. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from server.records.calendars import availability
+from server.records.calendars.availability import Ranges
+from server.records.calendars.clock import DAY_SECONDS
+from server.records.calendars.events import occurrences
+from server.records.parts import Change, Reading, Record, Writing
+from server.store.store_local import VersionedLocal
+from server.store.tables import Column, table_named
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts.status import OPEN
+from server.times import zone
+
+VERSION = "service_targets"
+BEHIND_DAYS, AHEAD_DAYS = 40, 140  # of hours that are known around today
+RENEW_DAYS = 7  # after which they are looked up again
+NAMES = ("target_id", "response_due_at", "resolution_due_at", "resolution_used", "due_at", "tell_at")
+COLUMNS = (
+    *map(Column, NAMES),
+    Column("response_missed"),
+    Column("resolution_missed"),
+)  # resolution_used: seconds of the calendar that the ticket was open, without the present spell
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTerms:
+    """A service target. Seconds; 0 for no target."""
+
+    id: int
+    group_id: int
+    importance_min: int
+    response: int
+    resolution: int
+    warning: int
+    calendar_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """All that hold, what goes before others in front, with the hours of their calendars between two instants."""
+
+    listed: tuple[TargetTerms, ...] = ()
+    hours: Mapping[int, Ranges] | None = None
+    since: int = 0
+    until: int = 0
+
+    def of(self, group_id: int, importance: int) -> TargetTerms | None:
+        """The one that a ticket has."""
+        return next(
+            (each for each in self.listed if each.group_id in (0, group_id) and importance >= each.importance_min), None
+        )
+
+    def with_id(self, id: int) -> TargetTerms | None:
+        """The one with this id, as long as it holds."""
+        return next((each for each in self.listed if each.id == id), None)
+
+    def end_of(self, target: TargetTerms, start: int, seconds: int) -> int:
+        """When so many seconds of the target's hours have passed since an instant."""
+        hours = (self.hours or {}).get(target.calendar_id)
+        found = availability.end_of(hours, start, seconds) if hours and start >= self.since and seconds > 0 else None
+        return start + seconds if found is None else found
+
+    def seconds(self, target: TargetTerms, start: int, end: int) -> int:
+        """How many seconds of the target's hours lie between two instants."""
+        hours = (self.hours or {}).get(target.calendar_id)
+        if not hours or start < self.since:
+            return max(end - start, 0)
+        return availability.seconds(hours, start, end)
+
+
+KNOWN: VersionedLocal[Targets] = VersionedLocal()
+
+
+def known(reading: Reading) -> Targets:
+    """Those that hold now: read anew when targets or calendars have changed, and every few days."""
+    tx = reading.tx
+    memo: Targets | None = tx.memo.get(VERSION)
+    if memo is not None:
+        return memo
+    version = tx.version(VERSION)
+    found = KNOWN.get(tx.store, version)
+    if found is None or (found.listed and reading.now + (AHEAD_DAYS - RENEW_DAYS) * DAY_SECONDS > found.until):
+        found = _read(reading)
+        if not tx.can_write:  # else the transaction may be undone, and its version be given to another
+            KNOWN.set(tx.store, version, found)
+    tx.memo[VERSION] = found
+    return found
+
+
+def forget(tx: Transaction) -> None:
+    """What a transaction has changed itself, it reads anew."""
+    tx.memo.pop(VERSION, None)
+
+
+def apply(change: Change, writing: Writing) -> None:
+    """Put what a change of group, importance or status brings with it into the change; after status.apply."""
+    is_moved = change.is_create or change.changes("group_id") or change.changes("importance")
+    if not is_moved and not change.changes("status_id"):
+        return
+    targets = known(writing)
+    if not targets.listed and not change.was("target_id"):
+        return
+    change.new.update(_after(targets, _Spell(change, writing.now), is_moved=is_moved))
+
+
+def renewed(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
+    """The columns of an open ticket after targets or calendars have changed."""
+    target = targets.of(ticket["group_id"], ticket["importance"])
+    return _columns(targets, target, {**ticket, "target_id": target.id if target else 0}, now, is_new=True)
+
+
+def answered(writing: Writing, ticket: Record, values: Mapping[str, Any], created: int) -> dict[str, Any]:
+    """The columns that follow when a ticket got its first reply. values: the columns that change with it."""
+    if not ticket["target_id"]:
+        return {}
+    late = {"response_missed": 1} if 0 < ticket["response_due_at"] < created else {}
+    return late | _next(known(writing), {**ticket, **values}, writing.now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spell:
+    """A change of a ticket, as the targets see it."""
+
+    change: Change
+    now: int
+
+    @property
+    def record(self) -> Record:
+        change = self.change
+        return {**(change.old or change.type.initial), **change.new, "created": change.value("created") or self.now}
+
+    @property
+    def ends(self) -> bool:
+        """Whether a spell of being open ends."""
+        return not self.change.is_create and self.change.was("status_id") == OPEN != self.change.value("status_id")
+
+
+def _after(targets: Targets, spell: _Spell, *, is_moved: bool) -> dict[str, Any]:
+    """The columns after a change."""
+    ticket, was = spell.record, spell.change.was
+    values: dict[str, Any] = {}
+    before = targets.with_id(was("target_id"))
+    if spell.ends and before is not None:
+        values["resolution_used"] = was("resolution_used") + targets.seconds(before, was("last_opened_at"), spell.now)
+        if 0 < was("resolution_due_at") < spell.now:
+            values["resolution_missed"] = 1
+    target = targets.of(ticket["group_id"], ticket["importance"]) if is_moved else before
+    values["target_id"] = target.id if target else 0
+    return values | _columns(targets, target, {**ticket, **values}, spell.now, is_new=is_moved)
+
+
+def _columns(targets: Targets, target: TargetTerms | None, ticket: Record, now: int, *, is_new: bool) -> dict[str, Any]:
+    """What is due when. is_new: whether the ticket may not have had this target until now."""
+    values: dict[str, Any] = {"target_id": target.id if target else 0}
+    if target is None:
+        return {**values, "response_due_at": 0, "resolution_due_at": 0, "due_at": 0, "tell_at": 0}
+    if is_new:
+        values["response_due_at"] = targets.end_of(target, ticket["created"], target.response) if target.response else 0
+    if ticket["status_id"] == OPEN:
+        since = ticket["last_opened_at"] or ticket["created"]
+        left = target.resolution - ticket["resolution_used"]
+        due = targets.end_of(target, since, left) if left > 0 else since
+        values["resolution_due_at"] = due if target.resolution else 0
+    return values | _next(targets, {**ticket, **values}, now)
+
+
+def _next(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
+    """The target that is missed next, and when to tell of it; neither while a ticket is not open."""
+    due = [] if ticket["initial_response_message_id"] else [ticket["response_due_at"]]
+    due_at = min(filter(None, [*due, ticket["resolution_due_at"]]), default=0) if ticket["status_id"] == OPEN else 0
+    if due_at == ticket["due_at"]:
+        return {"due_at": due_at} if due_at else {"due_at": 0, "tell_at": 0}
+    target = targets.with_id(ticket["target_id"])
+    tell_at = due_at - target.warning if target is not None and due_at else 0
+    return {"due_at": due_at, "tell_at": tell_at if tell_at > now else due_at}
+
+
+def _read(reading: Reading) -> Targets:
+    table = table_named("service_target")
+    rows = reading.tx.rows(lambda: table.select(
+        table.c.id, table.c.group_id, table.c.importance_min, table.c.response_minutes, table.c.resolution_minutes,
+        table.c.warning_minutes, table.c.calendar_id,
+    ).where(table.c.is_disabled == 0))  # fmt: skip
+    listed = [
+        TargetTerms(id, group_id, importance, response * 60, resolution * 60, warning * 60, calendar_id)
+        for id, group_id, importance, response, resolution, warning, calendar_id in rows
+    ]
+    listed.sort(key=lambda each: (each.group_id == 0, -each.importance_min, each.id))
+    since, until = reading.now - BEHIND_DAYS * DAY_SECONDS, reading.now + AHEAD_DAYS * DAY_SECONDS
+    return Targets(tuple(listed), _hours(reading, {each.calendar_id for each in listed}, since, until), since, until)
+
+
+def _hours(reading: Reading, ids: set[int], since: int, until: int) -> dict[int, Ranges]:
+    """{calendar id: the ranges in which it is available}."""
+    calendars = [each for id in sorted(ids - {0}) if (each := reading.record("calendar", id)) is not None]
+    found = occurrences(reading.tx, calendars, since, until, zone("UTC")) if calendars else {}
+    return {id: availability.free(each) for id, each in found.items()}

@@ -1,0 +1,140 @@
+"""Tells of service targets that are about to be missed and of those that were, once each; and gives open tickets theirs
+anew after targets or calendars have changed. Found by scans of indexes. Source: ours."""
+
+from functools import partial
+from typing import Any
+
+import peewee
+
+from server import contexts
+from server.access.service_actor import own_context
+from server.context import Context, Service
+from server.desk import events
+from server.desk.reading import RecordReader
+from server.desk.service_settings import get, put
+from server.desk.writing import RecordWriter
+from server.jobs.scheduler import periodic
+from server.records.base import Record
+from server.records.shared.tables import GROUP_MEMBER
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.tickets import due_times
+from server.tickets.types.ticket_parts.status import OPEN
+from server.translation import N_
+
+BATCH = 200  # tickets of one transaction; between two of them others get their turn
+MAX_BATCHES = 50  # of one scan; more are left to the next
+SEEN = "service_targets_seen"  # the version of targets and calendars that all open tickets have
+GOALS = {"response": N_("first response"), "resolution": N_("resolution")}
+
+
+@periodic("service targets")
+def watch(service: Service, now: int) -> int | None:
+    """Give open tickets their targets, then tell of those that are due; answers when the next will be."""
+    ctx = own_context(service, now)
+    _renew_all(ctx)
+    for _ in range(MAX_BATCHES):
+        if service.store.read(lambda tx: not _ids_to_tell(ctx, tx, 1)):
+            return service.store.read(lambda tx: _next_time(ctx, tx))
+        service.store.write(lambda tx: _tell_all(RecordWriter(ctx, tx)))
+    return now
+
+
+def are_there(ctx: Context) -> bool:
+    """Whether any service target holds."""
+    return ctx.service.store.read(lambda tx: bool(due_times.known(RecordReader(ctx, tx)).listed))
+
+
+# -- after a change of targets or calendars ---------------------------------------------------------------------------
+
+
+def _renew_all(ctx: Context) -> None:
+    store = ctx.service.store
+
+    def read(tx: Transaction) -> tuple[int, bool]:
+        due_times.known(RecordReader(ctx, tx))  # so that no write has to look the hours up
+        version = tx.version(due_times.VERSION)
+        return version, version != get(tx, SEEN, 0)
+
+    version, has_changed = store.read(read)
+    if has_changed:
+        last: int | None = 0
+        while last is not None:
+            last = store.write(partial(_renew, ctx, last))
+        store.write(lambda tx: put(tx, SEEN, version))
+
+
+def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
+    """A batch of open tickets behind an id; answers the last of them, None when there are no more."""
+    writing = RecordWriter(ctx, tx)
+    tickets = writing.registry.type("ticket")
+    table = tickets.table
+    rows = writing.tx.rows(
+        lambda: table.sql.select(*table.all_columns).where(table.sql.status_id == OPEN, table.sql.id > slot(0))
+        .order_by(table.sql.id).limit(BATCH),
+        (after,),
+    )  # fmt: skip
+    known = due_times.known(writing)
+    for ticket in map(tickets.record, rows):
+        values = due_times.renewed(known, ticket, writing.now)
+        if any(ticket[name] != value for name, value in values.items()):
+            writing.set("ticket", ticket["id"], values)
+    return int(rows[-1][0]) if len(rows) == BATCH else None
+
+
+# -- when one is due --------------------------------------------------------------------------------------------------
+
+
+def _tell_all(writing: RecordWriter) -> None:
+    """It is part of the same transaction that nobody is told twice."""
+    for id in _ids_to_tell(writing.ctx, writing.tx, BATCH):
+        ticket = writing.record("ticket", id)
+        if ticket is not None:
+            _tell(writing, ticket)
+
+
+def _tell(writing: RecordWriter, ticket: Record) -> None:
+    goal = "response" if ticket["due_at"] == ticket["response_due_at"] and not _is_answered(ticket) else "resolution"
+    is_missed = ticket["due_at"] <= writing.now
+    missed = {f"{goal}_missed": 1, "tell_at": 0}
+    writing.set("ticket", ticket["id"], missed if is_missed else {"tell_at": ticket["due_at"]})
+    told = {"target": writing.label("ticket", ticket["id"]), "goal": GOALS[goal]}
+    if not is_missed:
+        told["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
+    point = "ticket.target.missed" if is_missed else "ticket.target.due"
+    writing.log(point, contexts.TICKET, ticket["id"], told, also_notify=_managers(writing, ticket))
+    events.tell(writing, "ticket.target", {
+        "goal": goal, "due_at": ticket["due_at"], "is_missed": int(is_missed),
+        **events.record_values("ticket", contexts.TICKET, ticket["id"]),
+    })  # fmt: skip
+
+
+def _is_answered(ticket: Record) -> bool:
+    return bool(ticket["initial_response_message_id"])
+
+
+def _managers(writing: RecordWriter, ticket: Record) -> tuple[int, ...]:
+    """Of the group, where nobody owns the ticket."""
+    if ticket["owner_id"]:
+        return ()
+    return tuple(
+        row[GROUP_MEMBER.position["worker_id"]]
+        for row in writing.tx.find(GROUP_MEMBER, group_id=ticket["group_id"], is_manager=1)
+    )
+
+
+def _ids_to_tell(ctx: Context, tx: Transaction, most: int) -> list[int]:
+    table: Any = ctx.service.registry.type("ticket").table.sql
+    rows = tx.rows(
+        # As text, so that the partial index is found to fit.
+        lambda: table.select(table.id).where(peewee.SQL('"tell_at" > 0'), table.tell_at <= slot(0))
+        .order_by(table.tell_at).limit(slot(1)),
+        (ctx.now, most),
+    )  # fmt: skip
+    return [row[0] for row in rows]
+
+
+def _next_time(ctx: Context, tx: Transaction) -> int | None:
+    table: Any = ctx.service.registry.type("ticket").table.sql
+    found = tx.value(lambda: table.select(peewee.fn.MIN(table.tell_at)).where(peewee.SQL('"tell_at" > 0')))
+    return int(found) if found else None

@@ -1,0 +1,64 @@
+"""Service targets: how soon tickets are to be answered and resolved. What follows for a ticket is in
+tickets/due_times.py. Source: ours."""
+
+from server.errors import Required
+from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
+from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.tickets import due_times
+
+MAX_MINUTES = 366 * 24 * 60
+
+
+class ServiceTarget(RecordType):
+    """How soon the tickets of a group are to be answered and resolved, from an importance on, in the hours of a
+    calendar. Of several that fit, one of the group goes before one of all groups, then the higher importance.
+
+    Source: Ours."""
+
+    uri = "service_target"
+    aliases = ("service_targets", "service target", "service targets", "sla")
+    tier = 2
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="any worker", write=("admins",))
+    fields = {
+        "calendar_id": Id(
+            "Calendar whose available hours count; 0: all hours do.", "calendar", zero_ok=True,
+            nested_note="Calendar whose available hours count; 0 for all hours.",
+        ),
+        "created_at": CreatedAt(),
+        "group_id": Id(
+            "Group whose tickets it is for; 0: those of every group.", "group", zero_ok=True,
+            nested_note="Group whose tickets it is for; 0 for every group.",
+        ),
+        "importance_min": Number("For tickets of at least this importance, 0 to 100.", min=0, max=100),
+        "is_disabled": Bit("1: it holds for no ticket."),
+        "name": Name(),
+        "resolution_minutes": Number(
+            "Minutes in which a ticket is to be closed, while it waits not counted; 0: no target.",
+            min=0, max=MAX_MINUTES,
+        ),
+        "response_minutes": Number(
+            "Minutes in which a worker is to answer first; 0: no target.", min=0, max=MAX_MINUTES
+        ),
+        "updated_at": UpdatedAt(),
+        "warning_minutes": Number(
+            "Minutes that the owner and watchers are told before it is missed; 0: only once it is.",
+            default=30, min=0, max=MAX_MINUTES,
+        ),
+    }  # fmt: skip
+    subtotals = Subtotals(search=("fieldset", "links"))
+    bumps = {due_times.VERSION: ()}
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        """At least one target, and not too many of them."""
+        if not change.value("response_minutes") and not change.value("resolution_minutes"):
+            raise Required(
+                "response_minutes or resolution_minutes is required: a target of at least one", field="response_minutes"
+            )
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        due_times.forget(writing.tx)
+
+    def wakes(self, change: Change) -> bool:
+        """Open tickets get theirs anew."""
+        return True

@@ -1,0 +1,258 @@
+"""Service targets: which one a ticket has, what is due when in the hours of a calendar, who is told, and when."""
+
+from typing import Any
+
+import pytest
+
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import Forbidden, HelpdeskError, Required
+from server.records.calendars import availability
+from server.tickets import targets
+from tests.desk.conftest import NOW, Post
+
+names = pytest.mark.parametrize
+MINUTE, HOUR, DAY = 60, 3600, 86400
+# NOW is Friday 2026-11-20 15:04:05 UTC.
+FIVE_PM = NOW - 4 * MINUTE - 5 + 2 * HOUR
+MONDAY_9 = FIVE_PM + 2 * DAY + 16 * HOUR
+OF_ALL = {"owner__context": "svc.contexts.app", "owner_id": 0}
+SCANS = (targets.watch,)  # registered by being imported
+
+
+class Promises:
+    """A desk with one target of all groups: an answer in 4 hours, closed in 10."""
+
+    def __init__(self, desk: Post, calendar_id: int = 0) -> None:
+        self.desk = desk
+        self.target = desk.create(
+            "service_target", name="All", response_minutes=240, resolution_minutes=600, calendar_id=calendar_id
+        )
+        desk.run_due()
+
+    def ticket(self, **values: Any) -> int:
+        return self.desk.create("ticket", **{"subject": "Boat", "group_id": self.desk.support} | values)
+
+    def due(self, id: int) -> tuple[int, int, int]:
+        """(first response, resolution, next) in minutes from NOW, 0 for none."""
+        found = self.desk.ticket(id)
+        return tuple(  # type: ignore[return-value]
+            (found[name] - NOW) // MINUTE if found[name] else 0
+            for name in ("response_due_at", "resolution_due_at", "due_at")
+        )
+
+    def answer(self, id: int) -> None:
+        self.desk.reply(self.desk.message(id)["id"], dont_send="1")
+
+    def told(self, id: int) -> list[str]:
+        return [each for each in self.desk.activity(id) if each.startswith("ticket.target")]
+
+
+@pytest.fixture
+def promises(desk: Post) -> Promises:
+    return Promises(desk)
+
+
+def calendar(desk: Post, **values: Any) -> int:
+    """Mondays to Fridays from 9 to 17 o'clock in UTC."""
+    id = desk.create("calendar", name="Hours", timezone="UTC", **OF_ALL)
+    desk.create(
+        "calendar_event_recurring",
+        **{"name": "Open", "calendar_id": id, "patterns": "weekdays", "event_start": "9am", "event_end": "5pm",
+           "is_available": 1, "tz": "UTC"} | values,
+    )  # fmt: skip
+    return id
+
+
+RANGES = [(100, 200), (300, 400), (900, 1000)]
+
+
+@names(("start", "seconds", "end"), [
+    (100, 100, 200), (100, 101, 301), (50, 10, 110), (150, 50, 200), (150, 51, 301), (250, 1, 301), (200, 1, 301),
+    (399, 1, 400), (399, 2, 901), (950, 50, 1000), (950, 51, None), (2000, 1, None), (0, 300, 1000), (0, 301, None),
+])  # fmt: skip
+def test_the_end_of_some_seconds_of_hours(start: int, seconds: int, end: int | None) -> None:
+    assert availability.end_of(RANGES, start, seconds) == end
+
+
+# -- what is due -------------------------------------------------------------------------------------------------------
+
+
+def test_around_the_clock_without_a_calendar(promises: Promises) -> None:
+    assert promises.due(promises.ticket()) == (240, 600, 240)
+
+
+def test_only_the_hours_of_the_calendar_count(desk: Post) -> None:
+    promises = Promises(desk, calendar(desk))
+    found = desk.ticket(promises.ticket())
+    left = FIVE_PM - NOW  # of Friday
+    assert found["response_due_at"] == MONDAY_9 + 4 * HOUR - left
+    assert found["resolution_due_at"] == MONDAY_9 + DAY + 2 * HOUR - left
+
+
+def test_a_holiday_does_not_count(desk: Post) -> None:
+    hours = calendar(desk)
+    desk.create(
+        "calendar_event", name="Holiday", calendar_id=hours, is_available=0, date_start=MONDAY_9 - HOUR,
+        date_end=MONDAY_9 + 12 * HOUR,
+    )  # fmt: skip
+    promises = Promises(desk, hours)
+    assert desk.ticket(promises.ticket())["response_due_at"] == MONDAY_9 + DAY + 4 * HOUR - (FIVE_PM - NOW)
+
+
+def test_a_calendar_without_hours_counts_all(desk: Post) -> None:
+    promises = Promises(desk, desk.create("calendar", name="Empty", timezone="UTC", **OF_ALL))
+    assert promises.due(promises.ticket()) == (240, 600, 240)
+
+
+def test_the_most_specific_target_holds(promises: Promises) -> None:
+    desk = promises.desk
+    other = desk.create("group", name="Other")
+    desk.create("service_target", name="Urgent", response_minutes=30, importance_min=80)
+    desk.create("service_target", name="Ours", response_minutes=60, group_id=desk.support)
+    desk.create("service_target", name="Off", response_minutes=1, group_id=desk.support, is_disabled=1)
+    desk.run_due()
+    found = [promises.due(promises.ticket(**values))[0] for values in (
+        {}, {"importance": 90}, {"group_id": other}, {"group_id": other, "importance": 90},
+    )]  # fmt: skip
+    assert found == [60, 60, 240, 30]
+
+
+def test_moving_or_another_importance_brings_another_target(promises: Promises) -> None:
+    desk = promises.desk
+    desk.create("service_target", name="Urgent", response_minutes=30, importance_min=80)
+    desk.run_due()
+    id = promises.ticket()
+    desk.now += 10 * MINUTE
+    desk.update("ticket", id, importance=90)
+    assert promises.due(id) == (30, 0, 30)
+    desk.update("ticket", id, importance=10)
+    assert promises.due(id) == (240, 600, 240)
+
+
+def test_an_answer_meets_the_first_and_closing_the_second(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.add_requester(id, "ann@kite.example")
+    desk.received(id)
+    promises.answer(id)
+    assert promises.due(id)[2] == 600
+    desk.update("ticket", id, status_id=2)
+    found = desk.ticket(id)
+    assert (found["due_at"], found["response_missed"], found["resolution_missed"]) == (0, 0, 0)
+
+
+def test_waiting_does_not_count_for_the_resolution(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.now += 2 * HOUR
+    desk.update("ticket", id, status_id=1)
+    assert promises.due(id)[2] == 0
+    desk.now += 30 * HOUR
+    desk.update("ticket", id, status_id=0)
+    assert promises.due(id)[1] == 32 * 60 + 8 * 60
+    desk.now += 9 * HOUR
+    desk.update("ticket", id, status_id=2)
+    assert desk.ticket(id)["resolution_missed"] == 1
+
+
+def test_open_tickets_get_what_changed_and_others_stay(promises: Promises) -> None:
+    desk, open_one, closed = promises.desk, promises.ticket(), promises.ticket(status_id=2)
+    before = desk.ticket(closed)
+    desk.update("service_target", promises.target, response_minutes=120)
+    desk.run_due()
+    assert promises.due(open_one) == (120, 600, 120) and desk.ticket(closed) == before
+    desk.update("service_target", promises.target, is_disabled=1)
+    desk.run_due()
+    assert promises.due(open_one) == (0, 0, 0)
+
+
+def test_another_calendar_changes_what_is_due(desk: Post) -> None:
+    hours = calendar(desk)
+    promises = Promises(desk, hours)
+    id = promises.ticket()
+    [event] = desk.all("calendar_event_recurring")
+    desk.update("calendar_event_recurring", event["id"], event_end="6pm")
+    desk.run_due()
+    assert desk.ticket(id)["response_due_at"] == MONDAY_9 + 4 * HOUR - (FIVE_PM + HOUR - NOW)
+
+
+def test_many_tickets_are_given_theirs_in_batches(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "BATCH", 3)
+    ids = [desk.create("ticket", subject=str(number), group_id=desk.support) for number in range(8)]
+    promises = Promises(desk)
+    assert [promises.due(id) for id in ids] == [(240, 600, 240)] * 8
+
+
+# -- who is told -------------------------------------------------------------------------------------------------------
+
+
+def test_the_owner_is_told_before_and_once_it_is_missed(promises: Promises) -> None:
+    desk = promises.desk
+    id = promises.ticket(owner_id=desk.milo)
+    desk.run_due(200 * MINUTE)
+    assert promises.told(id) == []
+    for seconds in (10 * MINUTE, 10 * MINUTE, 20 * MINUTE, HOUR):
+        desk.run_due(seconds)
+    assert promises.told(id) == ["ticket.target.due", "ticket.target.missed"]
+    told = [each["params"]["variables"] for each in desk.all("notification", worker_id=desk.milo)][-2:]
+    assert [each.get("minutes") for each in told] == ["30", None] and told[0]["goal"] == "first response"
+    found = desk.ticket(id)
+    assert (found["response_missed"], found["resolution_missed"]) == (1, 0) and found["due_at"]
+
+
+def test_nobody_is_told_of_what_was_met(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.add_requester(id, "ann@kite.example")
+    desk.received(id)
+    promises.answer(id)
+    desk.run_due(5 * HOUR)
+    assert promises.told(id) == []
+    desk.run_due(5 * HOUR)
+    assert promises.told(id) == ["ticket.target.missed"] and desk.ticket(id)["resolution_missed"] == 1
+
+
+def test_managers_are_told_where_nobody_owns_it(promises: Promises) -> None:
+    desk = promises.desk
+    records.update(desk.context(), "group", desk.support, {"members": {"manager": str(desk.milo)}})
+    promises.ticket()
+    desk.run_due(5 * HOUR)
+    points = [each["activity_point"] for each in desk.all("notification", worker_id=desk.milo)]
+    assert points == ["ticket.target.missed"]
+
+
+def test_a_late_answer_is_noted(promises: Promises) -> None:
+    desk, id = promises.desk, promises.ticket()
+    desk.add_requester(id, "ann@kite.example")
+    desk.received(id)
+    desk.now += 5 * HOUR
+    promises.answer(id)
+    assert desk.ticket(id)["response_missed"] == 1 and promises.due(id)[2] == 600
+
+
+# -- search, rights ----------------------------------------------------------------------------------------------------
+
+
+@names(("query", "found"), [
+    ("due:<now", ["late"]), ("due:>now", ["soon"]), ("missed.response:y", ["late"]), ("missed.resolution:y", []),
+    ("sort:due due:!null", ["late", "soon"]), ("missed.response:n sort:id", ["soon", "none"]),
+])  # fmt: skip
+def test_tickets_are_found_by_what_is_due(promises: Promises, query: str, found: list[str]) -> None:
+    desk = promises.desk
+    promises.ticket(subject="late")
+    desk.now += 5 * HOUR
+    promises.ticket(subject="soon")
+    promises.ticket(subject="none", status_id=2)
+    desk.run_due()
+    page = records.search(desk.context(desk.nora), "ticket", SearchRequest(query, 10))
+    assert [each["subject"] for each in page["results"]] == found
+
+
+def test_only_administrators_make_them(desk: Post) -> None:
+    fields = {"name": "Ours", "response_minutes": "5"}
+    with pytest.raises(Forbidden):
+        records.create(desk.context(desk.milo), "service_target", fields)
+    with pytest.raises(Required, match="response_minutes"):
+        records.create(desk.context(desk.nora), "service_target", {"name": "Ours"})
+    with pytest.raises(HelpdeskError, match="calendar_id"):
+        records.create(desk.context(desk.nora), "service_target", fields | {"calendar_id": "999"})
+    id = records.create(desk.context(desk.nora), "service_target", fields)
+    assert desk.shown("service_target", id["id"] if isinstance(id, dict) else id, desk.milo)["response_minutes"] == 5
