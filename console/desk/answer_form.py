@@ -13,6 +13,7 @@ from server import times
 from server.desk import files, records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError, Invalid
+from server.people import form_drafts
 from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, way_out
 from server.tickets.answer_drafts import AnswerDraft
@@ -100,6 +101,22 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
         kind, Form(values), message_id, way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id), draft,
         _files(visit, draft.params.get("file_ids") or []) if draft is not None else (),
     ))  # fmt: skip
+
+
+def begun(visit: Visit, found: Sheet, message_id: int) -> AnswerForm:
+    """A reply to a message as it begins, with nothing to choose from."""
+    return AnswerForm("reply", Form(_first(visit, found, "reply", message_id)), message_id, WayOut("", "", ""))
+
+
+def note_key(ticket_id: int) -> str:
+    """The key of what somebody has for a note on a ticket, in people/form_drafts.py."""
+    return f"note:{ticket_id}"
+
+
+def note_form(visit: Visit, ticket_id: int) -> Form:
+    """The form of a note, with the text that a macro has put into it."""
+    kept = form_drafts.of(visit.ctx, note_key(ticket_id))
+    return Form.of({"note": kept.text("note") if kept is not None else ""})
 
 
 def of_compose(visit: Visit) -> AnswerForm:
@@ -210,12 +227,12 @@ def _snippets(visit: Visit, kind: str) -> list[Option]:
     types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
     q = f"type:{types} usableBy.worker:me sort:-totalUses"
     found = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lists.LABEL))
-    return lists.options(found["results"])
+    return lists.options(visit, found["results"])
 
 
 def _templates(visit: Visit) -> list[Option]:
     found = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lists.LABEL))
-    return lists.options(found["results"])
+    return lists.options(visit, found["results"])
 
 
 def buckets(visit: Visit) -> list[Option]:

@@ -7,15 +7,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from console import lists, ui
+from console.desk import due
 from console.desk.answer_form import buckets
 from console.ui import Option
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
+from server.automation import macros
+from server.automation.macros.running import UNDONE
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.people import presence
 from server.records.shared import paths
+from server.tickets import targets
 from server.translation import N_, _, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -29,6 +33,7 @@ VIEWS = {
     "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
     "open": (N_("All open"), "list", "status:open"),
 }
+LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
 STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
                  "deleted": ("err", N_("deleted"))}  # fmt: skip
 SORT = "-updated"
@@ -55,6 +60,8 @@ def views(visit: Visit) -> list[TicketView]:
     found = [
         TicketView(name, shown(label), icon, q, lists.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
     ]
+    if targets.are_there(ctx):
+        found.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lists.count(visit, URI, LATE_QUERY)))
     asked = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
     by_group = records.search(ctx, URI, asked)["subtotals"]["group.id"][:GROUPS]
     for each in by_group if len(by_group) > 1 else []:
@@ -70,6 +77,8 @@ def view_of(visit: Visit) -> TicketView:
     if name in VIEWS:
         label, icon, query = VIEWS[name]
         return TicketView(name, shown(label), icon, query)
+    if name == LATE:
+        return TicketView(LATE, _("Late"), "clock", LATE_QUERY)
     kind, _dot, id = name.partition(".")
     if kind == "group" and id.isdigit():
         found = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lists.LABEL))["results"]
@@ -113,8 +122,8 @@ def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    badge = ui.badge(*STATUS_BADGES[row["status"]])
-    return f"{badge} {ui.when(visit, row['reopen_date'])}" if row.get("reopen_date") else badge
+    badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
+    return f"{badge} {ui.when(visit, later) if later else due.shown(visit, row.get('due_at') or 0)}"
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -146,8 +155,11 @@ ACTIONS = (
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",)),
     BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places),
+    BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set"),
     BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
                restores=("spam_training", *STATE)),
+    BulkAction("macro", N_("Run a macro"), {}, key="R", page=f"{PATH}/macro", restores=UNDONE,
+               is_there=lambda visit: macros.are_there(visit.ctx)),
     BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE),
 )  # fmt: skip
 TICKETS = declare(Worklist(

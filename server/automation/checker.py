@@ -13,12 +13,13 @@ from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
 from server.kata.parser import annotations, plain
+from server.records.shared.triggers import MACRO
 
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
-NO_CALLERS = (
-    "a warning: `callers` has no effect yet, since nothing asks it; an automation is started by what its trigger and "
-    "the bindings say"
+NO_CALLER = (
+    f"a warning: this caller has no effect yet, since nothing asks for it; `callers` says who may run a macro, below "
+    f"{MACRO}"
 )
 NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with. Source: ours
 MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
@@ -69,7 +70,8 @@ def warn_of_policy(text: str) -> list[Mistake]:
         document = parse(text)
     except KataSyntax:
         return []  # a mistake, which check_policy tells
-    return [_at("callers", NO_CALLERS, document.lines)] if "callers" in map(plain, document.tree) else []
+    callers = [plain(key) for key, _ in _below(document.tree, "callers")]
+    return [_at(f"callers:{name}", NO_CALLER, document.lines) for name in callers if name != MACRO][:MAX_MISTAKES]
 
 
 def check_texts(document: Document) -> list[Mistake]:

@@ -1,6 +1,7 @@
 """What an automation may do: its policy is asked before every command that reaches beyond the run."""
 
 import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,25 +28,27 @@ class Rule:
 
 @dataclass(frozen=True)
 class Policy:
-    """commands: the rules of each, in their order; `all` are those of every command. seconds: the time limit. What it
-    says of `callers` is for people who start automations from a page, which nobody does yet: it is checked and has no
-    effect."""
+    """commands: the rules of each, in their order; `all` are those of every command. seconds: the time limit. callers:
+    the rules for people who start the automation from a page, by trigger; None for a policy that says nothing of
+    them."""
 
     commands: dict[str, tuple[Rule, ...]]
     seconds: float
+    callers: dict[str, tuple[Rule, ...]] | None = None
 
     def verdict(
         self, command: str, variables: dict[str, Any], budget: Budget, around: Surroundings
     ) -> tuple[bool, str]:
         """Whether a command may run, and the rule that says so; "" when none did."""
-        for rule in (*self.commands.get(command, ()), *self.commands.get("all", ())):
-            try:
-                found = template.compile(rule.text).render(variables, budget, around)
-            except TemplateFailed:
-                return False, rule.name
-            if as_bool(found):
-                return rule.allows, rule.name
-        return False, ""
+        return _first((*self.commands.get(command, ()), *self.commands.get("all", ())), variables, budget, around)
+
+    def lets(self, caller: str, variables: Mapping[str, Any], budget: Budget, around: Surroundings) -> bool:
+        """Whether somebody may start the automation from a page. caller: its trigger. Anybody may when the policy has
+        no `callers`; else the first rule of this caller that is true decides. Source: Policies; that rules with a name
+        count is ours."""
+        if self.callers is None:
+            return True
+        return _first(self.callers.get(caller, ()), variables, budget, around)[0]
 
     def require(self, command: str, path: str, variables: dict[str, Any], budget: Budget, around: Surroundings) -> str:
         """The rule that allows a command. Raises PolicyDenied."""
@@ -54,6 +57,20 @@ class Policy:
             why = f"its rule '{rule}' says no" if rule else "no rule allows it"
             raise PolicyDenied(f"the policy does not let {path} run {command}: {why}", command=command, rule=rule)
         return rule
+
+
+def _first(
+    rules: Iterable[Rule], variables: Mapping[str, Any], budget: Budget, around: Surroundings
+) -> tuple[bool, str]:
+    """What the first rule that is true says, and its name; one whose template fails says no, and so do none."""
+    for rule in rules:
+        try:
+            found = template.compile(rule.text).render(variables, budget, around)
+        except TemplateFailed:
+            return False, rule.name
+        if as_bool(found):
+            return rule.allows, rule.name
+    return False, ""
 
 
 def read(text: str) -> Policy:
@@ -71,10 +88,11 @@ def _read(text: str) -> Policy:
     commands = _map(tree, "commands")
     settings = _map(tree, "settings")
     limit = next((as_int(value) for key, value in settings.items() if plain(key) == "time_limit_ms"), 0)
-    _map(tree, "callers")
+    callers = {plain(name): _rules(rules) for name, rules in _map(tree, "callers").items()}
     return Policy(
         {plain(name): _rules(rules) for name, rules in commands.items()},
         min(limit / 1000, MAX_SECONDS) if limit > 0 else DEFAULT_SECONDS,
+        callers if "callers" in map(plain, tree) else None,
     )
 
 

@@ -17,6 +17,7 @@ from server.desk import metrics, records
 from server.desk.metrics.builtin import AUTOMATION_DURATION, AUTOMATION_INVOCATIONS
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, NotFound
+from server.records.shared.triggers import MACRO
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
 
@@ -25,13 +26,15 @@ MAX_DEPTH = 8  # runs that caused each other, each through what the one before i
 
 class ServiceHost:
     """automation.host.Host for one operation. Automations act as the service itself, whoever set them off; what they do
-    counts as theirs, also where no other one caused it.
+    counts as theirs, also where no other one caused it. is_caller: they act with the rights of who set them off, and no
+    more, as macros do.
 
     What a dry run sets off is dry as well."""
 
-    def __init__(self, ctx: Context, *, dry: bool = False) -> None:
+    def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False) -> None:
         self.dry = dry or ctx.is_dry
-        self.ctx: Context = replace(as_service(ctx), is_dry=self.dry, depth=max(ctx.depth, 1))
+        acting = replace(ctx, steps=None) if is_caller else as_service(ctx)
+        self.ctx: Context = replace(acting, is_dry=self.dry, depth=max(ctx.depth, 1))
         self.caller = ctx.actor
         self.depth = ctx.depth
         self.zone = ctx.actor.timezone or "UTC"
@@ -119,7 +122,7 @@ def perform(
 
     dry: nothing is written and nothing sent, and the log is only in the answer. host: of the operation, when there is
     one already. The others are those of run_counted."""
-    host = host or ServiceHost(ctx, dry=dry)
+    host = host or ServiceHost(ctx, dry=dry, is_caller=automation.trigger == MACRO)
     found = run_counted(
         ctx, host, automation, values, traced=traced, state_at=state_at, seconds=seconds, stop_code=stop_code
     )

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 from server.access import actor as actors
 from server.access.actor import WORKER
 from server.access.rules import Rules
+from server.desk import notification_mail
+from server.desk.reading import RecordReader
 from server.records.base import RecordType
 from server.records.notification import CHANNEL
+from server.records.shared.absence import stand_in
 from server.records.shared.points import POINTS
 
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
 
 NOTHING = ("", 0)  # as context and id: no record
+URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
+MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
 
 
 def log(
@@ -35,8 +40,9 @@ def log(
     entry, told = _write(writing, point, context, id, variables, urls, about)
     if POINTS[point].is_administrative:
         return entry
-    for worker_id in _listeners(writing, context, id, also_notify, about):
-        notify(writing, worker_id, point, context, id, told)
+    for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
+        is_mention = point == MENTIONING and worker_id in also_notify
+        notify(writing, worker_id, point, context, id, told, notification_mail.MENTIONED if is_mention else "")
     return entry
 
 
@@ -92,11 +98,12 @@ def params(
 
 
 def notify(
-    writing: "RecordWriter", worker_id: int, point: str, context: str, id: int, params: dict[str, object]
-) -> None:
-    """Tell one worker."""
+    writing: "RecordWriter", worker_id: int, point: str, context: str, id: int, params: dict[str, object],
+    kind: str = "",
+) -> None:  # fmt: skip
+    """Tell one worker, by mail as well where they want that. kind: of notification_mail.KINDS; "" that of the point."""
     notifications = _type(writing, "notification")
-    writing.tx.insert(
+    notification_id = writing.tx.insert(
         notifications.table,
         notifications.row_values(
             {
@@ -109,6 +116,7 @@ def notify(
             }
         ),
     )
+    notification_mail.hold(writing, notification_id, worker_id, kind or notification_mail.kind_of(point))
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
 
@@ -137,9 +145,11 @@ def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label
 
 
 def _listeners(
-    writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int]
-) -> list[int]:
-    """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation."""
+    writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int],
+    *, stands_in: bool = False,
+) -> list[int]:  # fmt: skip
+    """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation. stands_in: whether
+    who stands in for an owner that is away is to hear of it, too."""
     if not id or writing.ctx.is_quiet:
         return []
     record_type = writing.registry.find(context)
@@ -150,13 +160,16 @@ def _listeners(
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:
             found.add(record["owner_id"])
+            if stands_in and (other := stand_in(lambda each: writing.record("worker", each), record["owner_id"],
+                                                writing.now)):  # fmt: skip
+                found.add(other)
     author = writing.actor.author
     if author.context == WORKER:
         found.discard(author.id)
     return [worker_id for worker_id in sorted(found) if may_read_all(writing, worker_id, (context, id), about)]
 
 
-def may_read_all(writing: "RecordWriter", worker_id: int, *pairs: tuple[str, int]) -> bool:
+def may_read_all(writing: RecordReader, worker_id: int, *pairs: tuple[str, int]) -> bool:
     """Whether a worker may read all these records: context and id of each. A disabled worker may read none."""
     listener = actors.worker(writing.tx, worker_id)
     if listener is None:

@@ -200,6 +200,27 @@ def paths(expand: str) -> list[str]:
     return [path for path in dict.fromkeys(listed) if path and len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
 
 
+def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transaction, depth: int = 0) -> bool:
+    """Whether the dictionary of a record of this type can have the key `path`, opened along it. Keys of linked records
+    of any type, and those behind custom fields that are links, are believed."""
+    if len(path) > MAX_PATH_CHARS or depth > MAX_DEPTH:
+        return False
+    prefix = _longest_prefix(record_type, path)
+    if prefix is not None:
+        target = record_type.nested_by_prefix[prefix].target
+        below = registry.find(target)
+        rest = path[len(prefix) + 1 :]
+        if target == "*" or (below is not None and is_key(registry, below, rest, tx, depth + 1)):
+            return True
+    is_own = path in _shape(record_type, registry).all_keys or any(key.name == path for key in record_type.keys)
+    return (
+        is_own
+        or bool(_CUSTOM_LINK.match(path) and "custom_" in record_type.expand_by_name)
+        or _expand_named(record_type, path) is not None
+        or any(trait.expand_named(record_type, path, tx) for trait in record_type.traits)
+    )
+
+
 def _longest_prefix(record_type: RecordType, path: str) -> str | None:
     if path in record_type.expand_by_name:
         return None
@@ -249,6 +270,8 @@ class _Shape:
             elif key.value is not None and not key.on_expand:
                 self.computed.append((key.name, key.value))
         self.keys = [key for key, _ in self.plain]
+        self.all_keys = {*self.constants, *self.keys, *(key for key, _ in self.computed), "_label", "record_url"}
+        self.all_keys |= {record_type.label_key} if record_type.label_key else set()
         columns = [column for _, column in self.plain]
         self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
 

@@ -32,6 +32,14 @@ AUTOMATIC_ANSWER = Table(
 def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
     """Note an automatic answer to these, without those who had one within the hour; to nobody once the service has
     sent as many as it may. What is left out is noted."""
+    left = left_of(writing, recipients)
+    for each in (*left.to, *left.cc, *left.bcc):
+        writing.tx.put(AUTOMATIC_ANSWER, {"email": each.address.lower(), "answered_at": writing.now})
+    return left
+
+
+def left_of(writing: RecordWriter, recipients: Recipients) -> Recipients:
+    """Those whom take() would leave, and nothing is noted of them."""
     if recipients.is_empty:
         return recipients
     named = [*recipients.to, *recipients.cc, *recipients.bcc]
@@ -43,8 +51,6 @@ def take(writing: RecordWriter, recipients: Recipients) -> Recipients:
         LOG.warning("mail.answers", sent=most)
         why = f"not sent: {most} automatic answers have left within the hour (automatic_answers_per_hour)"
         return _without(recipients, [each.address for each in named], [*notes, why])
-    for each in (*left.to, *left.cc, *left.bcc):
-        writing.tx.put(AUTOMATIC_ANSWER, {"email": each.address.lower(), "answered_at": writing.now})
     return left
 
 

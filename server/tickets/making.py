@@ -6,7 +6,7 @@ from server.context import Context
 from server.outbox.making import Save, makes
 from server.records.base import Record
 from server.records.shared.sending import COMPOSE, FORWARD, REPLY, TRANSACTIONAL
-from server.tickets import drafts, letter, send_filter, transactional
+from server.tickets import acknowledging, drafts, letter, send_filter, transactional
 from server.tickets.compose import prepare as prepare_compose
 from server.tickets.compose import save as save_compose
 from server.tickets.reply import prepare as prepare_reply
@@ -22,6 +22,8 @@ def _ticket(by: Context, draft: Record, is_checked: bool) -> Save:
 
 @makes(REPLY, FORWARD)
 def _answer(by: Context, draft: Record, is_checked: bool) -> Save:
+    if is_checked and acknowledging.is_one(draft):
+        return acknowledging.prepared(by, draft)
     draft = send_filter.apply_changes(by, draft) or draft
     request = replace(drafts.reply_of(by, draft), worker_id=draft["worker_id"])
     prepared = prepare_reply(by, request, is_checked)

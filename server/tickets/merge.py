@@ -6,13 +6,12 @@ from typing import Any
 from server.access.actor import WORKER
 from server.context import Context
 from server.contexts import TICKET
-from server.desk import events
+from server.desk import events, hanging
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, NotFound
 from server.records.base import Record
 from server.records.shared.references import redirect
-from server.records.shared.tables import ATTACHED, LINK, REQUESTER
-from server.store.statements import slot
+from server.records.shared.tables import REQUESTER
 from server.store.transaction import Transaction
 from server.tickets import requesters
 from server.tickets.types.message_parts import counters
@@ -89,25 +88,4 @@ def _move(writing: RecordWriter, old: int, new: int) -> None:
     redirect(writing, "ticket", "merged_into", old, new)
     requesters.add(writing, new, requesters.ids_of(tx, old))
     tx.delete(REQUESTER, ticket_id=old)
-    writing.touch("comment", target__context=TICKET, target_id=old)
-    comments: Any = writing.registry.type("comment").table.sql
-    tx.run(
-        lambda: comments.update({comments.target_id: slot(0)}).where(
-            comments.target__context == TICKET, comments.target_id == slot(1)
-        ),
-        (new, old),
-    )
-    for row in tx.find(ATTACHED, context=TICKET, record_id=old):
-        tx.add(ATTACHED, {"attachment_id": row[0], "context": TICKET, "record_id": new})
-    tx.delete(ATTACHED, context=TICKET, record_id=old)
-    _move_links(tx, old, new)
-
-
-def _move_links(tx: Transaction, old: int, new: int) -> None:
-    """Links and watchers. One between both tickets has nothing to say any more."""
-    for _, _, context, id in tx.find(LINK, from_context=TICKET, from_id=old):
-        if (context, id) != (TICKET, new):
-            tx.add(LINK, {"from_context": TICKET, "from_id": new, "to_context": context, "to_id": id})
-            tx.add(LINK, {"from_context": context, "from_id": id, "to_context": TICKET, "to_id": new})
-        tx.delete(LINK, from_context=context, from_id=id, to_context=TICKET, to_id=old)
-    tx.delete(LINK, from_context=TICKET, from_id=old)
+    hanging.move(writing, writing.registry.type("ticket"), old, new)

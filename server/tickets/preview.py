@@ -8,6 +8,7 @@ from server.markup import link_plain_text
 from server.outbox.content import Body
 from server.outbox.deliver import MailSpec, html_part, own_file
 from server.store.transaction import Transaction
+from server.tickets import acknowledging
 from server.tickets.compose import prepare as prepare_compose
 from server.tickets.parameters import compose_request, reply_request
 from server.tickets.reply import prepare as prepare_reply
@@ -22,6 +23,14 @@ def of_reply(ctx: Context, values: Mapping[str, Any]) -> str:
 def of_compose(ctx: Context, values: Mapping[str, Any]) -> str:
     """Of the first message of a new ticket. values: as compose() takes them. Raises what compose() does."""
     plan = prepare_compose(ctx, compose_request(ctx, values), ctx.actor.worker_id)
+    return _html(ctx, plan.mail, plan.body)
+
+
+def of_acknowledgement(ctx: Context, group_id: int) -> str:
+    """Of what a group answers by itself to the first mail of its newest ticket. Raises AdminOnly, Invalid for a group
+    without such a ticket, and what makes that it is not sent."""
+    ctx.require_admin("see what a group answers by itself")
+    plan = acknowledging.trial(ctx, group_id)
     return _html(ctx, plan.mail, plan.body)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from email.utils import format_datetime
@@ -29,6 +29,8 @@ from server.tickets.mail_loops import answers_machine, is_unsent
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
 from server.tickets.types.message_parts import headers
+
+Also = Callable[[RecordWriter], None]
 
 MAX_QUOTED = 100_000  # characters of the message answered
 
@@ -60,11 +62,12 @@ class ReplyPlan:
         return not self.request.dont_send and not self.read.recipients.is_empty
 
 
-def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
+def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None) -> SendResult:
     """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
     could not be sent yet.
 
-    values: form values by name. Raises Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
+    values: form values by name. also: what is written in the same transaction, after the reply; when it raises, there
+    is no reply either. Raises Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
@@ -72,8 +75,15 @@ def reply(ctx: Context, values: Mapping[str, Any]) -> SendResult:
         if changed is not None:
             prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
     if request.send_at and prepared.is_mailed:
-        return _schedule(ctx, prepared)
-    draft_id, claim = ctx.service.store.write(lambda tx: save(RecordWriter(ctx, tx), prepared))
+        return _schedule(ctx, prepared, also)
+
+    def write(tx: Transaction) -> tuple[int, str]:
+        saved = save(RecordWriter(ctx, tx), prepared)
+        if also is not None:
+            also(RecordWriter(ctx, tx))
+        return saved
+
+    draft_id, claim = ctx.service.store.write(write)
     if claim:
         send_and_tell(ctx.service, draft_id, claim, ctx.now)
     return SendResult("ticket", prepared.read.ticket["id"], _told(ctx, prepared, draft_id))
@@ -122,7 +132,7 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),
             "is_broadcast": int(request.is_broadcast),
-            "response_time": _response_seconds(writing.now, found),
+            "response_time": 0 if request.is_autoreply else _response_seconds(writing.now, found),
             "notes": json.dumps(found.recipients.notes),
         })  # fmt: skip
     else:
@@ -254,7 +264,7 @@ def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
     }
 
 
-def _schedule(ctx: Context, prepared: ReplyPlan) -> SendResult:
+def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None) -> SendResult:
     """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
     states."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
@@ -268,6 +278,8 @@ def _schedule(ctx: Context, prepared: ReplyPlan) -> SendResult:
         due = {"is_queued": 1, "queue_delivery_date": request.send_at}
         id = writing.create("draft", {**values, "params": params, **due})
         rows.put(tx, id, {"checked": rows.digest(params)})
+        if also is not None:
+            also(RecordWriter(ctx, tx))
         return id
 
     draft_id = ctx.service.store.write(write)

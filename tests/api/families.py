@@ -56,7 +56,8 @@ PLAIN = {
     "everybody's": "call contact kb_article kb_category opportunity org task timetracking_activity matrix_open",
     "never deleted": "address",
     "made by many": "currency queue resource",
-    "made by administrators": "activity_log automation automation_timer custom_field group metric role worker",
+    "made by administrators": "activity_log automation automation_timer custom_field group metric role "
+    "service_target worker",
     "secret": "automation_resource connected_service custom_record mail_transport mailbox oauth_app webhook_listener",
     "comes with the service": "automation_event toolbar",
     "comes with packages": "package",

@@ -113,6 +113,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "resource": lambda api: {"name": f"logo.{number()}", "extension_id": "svc.resource.image"},
     "role": lambda api: {"name": "Stock keepers"},
     "saved_search": lambda api: {"name": "Open", "context": "ticket", "query": "status:open"} | APP,
+    "service_target": lambda api: {"name": "Answer within an hour", "response_minutes": 60},
     "snippet": lambda api: {"title": "Greeting", "content": "Hello {{first_name}}"} | APP,
     "task": lambda api: {"title": "Count the stock"},
     "ticket": lambda api: {"subject": "Pump leak", "group_id": api.ids["support"]},

@@ -166,7 +166,10 @@ CAUSES = [
 ]  # fmt: skip
 # Points that the service writes and other files test, or that only callers write.
 ELSEWHERE = {
-    "ticket.message.relay", "ticket.message.held", "ticket.split.from", "record.merge",
+    "ticket.macro", "ticket.message.relay", "ticket.message.held", "ticket.answer.refused",
+    "ticket.target.due", "ticket.target.missed",
+    "ticket.split.from", "record.merge",
+    "group.acknowledgement.error",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
     "worker.impersonated", "worker.seat_expired", "address.email.changed",

@@ -23,7 +23,10 @@ class DeskOfMilo:
     """A service that sends by a real mail server, with mail that has come in. Milo works there."""
 
     def __init__(self, folder: Path, smtp: SmtpServer) -> None:
-        self.server = Server(folder / "data", env={"HELPDESK_UNDO_SEND_SECONDS": "0"})
+        self.server = Server(folder / "data", env={
+            "HELPDESK_UNDO_SEND_SECONDS": "0", "HELPDESK_NOTIFICATION_MAIL": "mentioned",
+            "HELPDESK_NOTIFICATION_MAIL_SECONDS": "0",
+        })  # fmt: skip
         self.smtp = smtp
         self.nora = self.server.set_up()
         people(self.nora)
@@ -109,9 +112,9 @@ def test_an_answer_leaves_with_a_snippet_and_a_file_as_the_preview_shows_it(page
     mask = opened(page, milos, 0)
     page.keyboard.press("r")
     expect(page.locator("#content")).to_be_focused()
-    page.keyboard.type("Hello **Ana**,\n")
-    page.locator("#snippet").select_option(label="Thanks")
-    page.get_by_role("button", name="Insert").press("Enter")
+    page.keyboard.type("Hello **Ana**,\n:th")
+    expect(page.get_by_role("option", name="Thanks", selected=True)).to_be_visible()
+    page.keyboard.press("Enter")
     expect(page.locator("#content")).to_have_value("Hello **Ana**,\nThank you for Pump 0 leaks.")
     page.locator("#files").set_input_files([{"name": "drawing.txt", "mimeType": "text/plain", "buffer": b"A drawing."}])
     expect(page.get_by_role("checkbox", name="drawing.txt")).to_be_checked()
@@ -132,7 +135,7 @@ def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: De
     mask = opened(page, milos, 1)
     page.keyboard.press("w")
     page.keyboard.type("mon 9am")
-    expect(page.locator("#panel .understood")).to_contain_text("Mon")
+    expect(page.locator("#panel .understood[for=reopen_at]")).to_contain_text("Mon")
     page.keyboard.press("Enter")
     told(page, "Ticket waits.")
     ticket = milos.ticket(mask)
@@ -141,11 +144,29 @@ def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: De
     page.keyboard.press("n")
     page.wait_for_url("**answer=note**")
     expect(page.locator("#note")).to_be_focused()
-    page.keyboard.type("@olga can you look?")
+    page.keyboard.type("@ol")
+    expect(page.get_by_role("option", name="@olga")).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    page.keyboard.type("can you look?")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#thread")).to_contain_text("@olga can you look?")
     noticed = milos.nora.search("notification", f"worker.id:{milos.nora.ids['olga']}").ok()["results"]
     assert len(noticed) == 1
+
+
+def test_the_colleague_answers_by_mail_and_the_note_is_on_the_ticket(page: Page, milos: DeskOfMilo) -> None:
+    told_olga = cast("EmailMessage", milos.sent())
+    assert told_olga["To"] == "olga@desk.example" and "@olga can you look?" in told_olga.get_content()
+    quoted = "".join(f"> {line}\n" for line in told_olga.get_content().splitlines())
+    milos.nora.parse(
+        f"From: Olga <olga@desk.example>\nTo: {told_olga['From']}\nSubject: Re: {told_olga['Subject']}\n"
+        f"In-Reply-To: {told_olga['Message-ID']}\n\nThe flange is too old.\n\nMilo Test wrote:\n{quoted}"
+    ).ok()
+    opened(page, milos, 1)
+    expect(page.locator("#thread")).to_contain_text("The flange is too old.")
+    expect(page.locator("#thread")).not_to_contain_text("Write above this line")
+    assert len(milos.smtp.messages) == 2, "a note goes to nobody but who is named in it"
 
 
 def test_two_tickets_of_one_matter_become_one(page: Page, milos: DeskOfMilo) -> None:
@@ -234,9 +255,31 @@ def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, mi
     expect(page.locator(".beside")).to_contain_text("2 of")
     page.keyboard.press("[")
     expect(page.locator(".beside")).to_contain_text("1 of")
+    beside = page.get_by_role("navigation", name="List beside the ticket")
+    expect(beside).to_be_hidden()
+    page.set_viewport_size({"width": 1700, "height": 900})
+    expect(beside.get_by_role("link").nth(1)).to_have_attribute("aria-current", "page")
+    assert violations(page) == []
+    beside.get_by_role("link").nth(3).click()
+    expect(page.locator(".beside")).to_contain_text("3 of")
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Reply")
     page.keyboard.press("Escape")
+
+
+def test_what_a_ticket_is_linked_to_is_chosen_while_typing(page: Page, milos: DeskOfMilo) -> None:
+    milos.nora.create("task", title="Order a flange").ok()
+    opened(page, milos, 4)
+    page.get_by_text("Add a link").press("Enter")
+    page.locator("#link-type").fill("Task")
+    page.get_by_role("option", name="Task", exact=True).click()
+    page.locator("#link-record").press_sequentially("flan")
+    expect(page.get_by_role("option", name="Order a flange")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Add", exact=True).press("Enter")
+    expect(page.locator("#links .people")).to_contain_text("Order a flange")
 
 
 def test_what_a_mail_quotes_is_folded_in_its_frame(page: Page, milos: DeskOfMilo) -> None:

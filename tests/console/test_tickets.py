@@ -129,6 +129,14 @@ def test_an_answer_waits_to_be_taken_back(signed_in: Visitor, nora: Api, ticket:
     assert "It is on its way." in signed_in.get(page).text, "the words are in the form again"
 
 
+def test_an_automatic_answer_says_so(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    message = nora.found("message", f"ticket.id:{ticket['id']}")[0]
+    assert "</span> automatic</span>" not in signed_in.get(ticket["page"]).text
+    nora.reply(message_id=message, content="We have it.", is_autoreply=1, dont_send=1).ok()
+    assert "</span> automatic</span>" in signed_in.get(ticket["page"]).text
+    assert nora.search("message", f"ticket.id:{ticket['id']} isAutoreply:yes").ok()["total"] == 1
+
+
 def test_mail_for_later_is_held_back_when_the_customer_is_first(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any]
 ) -> None:
@@ -151,7 +159,7 @@ def test_several_tickets_are_answered_at_once_and_taken_back(
     empty = nora.create("ticket", subject="Empty", group_id=nora.ids["support"]).ok()
     ids = [str(each["id"]) for each in (ticket, other, empty)]
     chosen = signed_in.send("/-/bulk", {"list": "/inbox", "do": "reply", "ids[]": ids}, page="/inbox")
-    assert place(chosen) == f"/inbox/reply?ids={','.join(ids)}"
+    assert place(chosen) == f"/inbox/reply?ids={'%2C'.join(ids)}&back=%2Finbox"
     shown = text_of(signed_in.get(place(chosen)).text)
     assert "Valve" in shown and "Send 3 answers" in shown
     blank = signed_in.send("/inbox/reply", {"ids[]": ids, "content": " ", "status": "1"}, page=place(chosen))
@@ -213,11 +221,65 @@ def test_who_may_not_change_a_ticket_has_no_form(visitor: Visitor, nora: Api, ti
     assert stored(nora, ticket) == before
 
 
-@names("part", ["", "/merge", "/live", "/set", "/answer", "/draft", "/presence", "/note", "/take-back"])
+@names("part", ["", "/merge", "/macros", "/live", "/set", "/answer", "/draft", "/presence", "/note", "/take-back"])
 def test_what_one_may_not_read_is_not_there(visitor: Visitor, nora: Api, part: str) -> None:
     hidden = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
     visitor.sign_in("milo@desk.example")
     path = f"/tickets/{hidden['mask']}{part}"
-    is_form = part not in ("", "/merge", "/live")
+    is_form = part not in ("", "/merge", "/macros", "/live")
     answer = visitor.post(path, {"_xsrf": visitor.token("/account")}) if is_form else visitor.get(path)
     assert answer.status_code == 403 and "Salaries" not in answer.text
+
+
+def test_what_is_due_stands_in_lists_and_on_the_ticket(nora: Api, signed_in: Visitor) -> None:
+    made = nora.create(
+        "service_target", name="Soon", response_minutes=30, resolution_minutes=600, importance_min=97
+    ).ok()  # before those that other tests leave
+    try:
+        ticket = nora.create("ticket", subject="A pump in a hurry", group="Support", importance=99).ok()
+        mask = nora.record("ticket", ticket["id"]).ok()["mask"]
+        expected = re.compile(r"First response</dt><dd><span[^>]*>.{0,120}?due", re.DOTALL)
+        page = signed_in.get(f"/tickets/{mask}").text
+        assert expected.search(page) and "Resolution</dt>" in page
+        listed = signed_in.get("/inbox?v=open&q=hurry").text
+        assert re.search(r"badge[^>]*warn[^>]*>.{0,80}?due", listed, re.DOTALL) and ">Late<" in listed
+        assert signed_in.get("/inbox?v=late").status_code == 200
+        shown = signed_in.get("/admin/targets").text
+        assert "Soon" in shown and "/admin/targets/new" in shown
+        nora.update("ticket", ticket["id"], status="waiting").ok()
+        assert "stands still while the ticket waits" in signed_in.get(f"/tickets/{mask}").text
+        nora.update("ticket", ticket["id"], status="closed").ok()
+        assert "in time" in signed_in.get(f"/tickets/{mask}").text
+    finally:
+        nora.remove("service_target", made["id"]).ok()
+
+
+def test_a_ticket_is_linked_and_the_link_taken_away(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    task = nora.create("task", title="Order the flange of the pump").ok()["id"]
+    at, page = f"/records/ticket/{ticket['id']}", ticket["page"]
+    for text in (str(task), "Order the flange of the pump"):
+        assert place(signed_in.send(f"{at}/link", {"to": "task", "record": text}, page=page)) == page
+        assert "Order the flange of the pump" in text_of(signed_in.get(page).text)
+        signed_in.send(f"{at}/unlink", {"target": f"task:{task}"}, page=page)
+        assert "Order the flange of the pump" not in text_of(signed_in.get(page).text.partition('id="links"')[2])
+    for wrong, told in (
+        ("", "say which record"), ("No such task at all", "nothing has exactly that name"), ("0", "say which record"),
+        ("999999", "there is no task 999999"),
+    ):  # fmt: skip
+        signed_in.send(f"{at}/link", {"to": "task", "record": wrong}, page=page)
+        assert told in text_of(signed_in.get(page).text), wrong
+    assert signed_in.send(f"{at}/link", {"to": "nothing", "record": "1"}, page=page).status_code == 404
+
+
+def test_a_ticket_reminds_of_itself(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    at, page = f"/records/ticket/{ticket['id']}", ticket["page"]
+    assert place(signed_in.send(f"{at}/remind", {"remind_at": "+2 days", "name": "Call Ana"}, page=page)) == page
+    [made] = nora.search("reminder", "sort:-id", expand="links", limit=1).ok()["results"]
+    assert (made["worker_id"], made["name"]) == (nora.ids["nora"], "Call Ana")
+    undo(signed_in, page)
+    assert nora.record("reminder", made["id"]).status == 404
+    signed_in.send(f"{at}/remind", {"remind_at": "blurb", "name": "Never"}, page=page)
+    assert "blurb" in signed_in.get(page).text
+    signed_in.send(f"{at}/remind", {"remind_at": "+3 days", "name": "Call Bo"}, page=page)
+    listed = signed_in.get("/reminders").text
+    assert "Call Bo" in listed and "Never" not in listed

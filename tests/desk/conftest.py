@@ -35,11 +35,11 @@ BASE_URL = "https://desk.example"
 
 class Post:
     """A helpdesk without a server. nora administers, milo is a member of Support, olga of no group; `now` can be moved.
-    What is not said otherwise is done by nora."""
+    What is not said otherwise is done by nora. Workers are mailed no notifications unless they choose it."""
 
     def __init__(self, folder: Path, registry: Registry) -> None:
         store = schema.open_store(folder / "helpdesk.db", app.all_tables(registry), registry.texts())
-        settings = load({}, {}, folder).replace(base_url=BASE_URL)
+        settings = load({}, {}, folder).replace(base_url=BASE_URL, notification_mail=())
         self.service = Service(store, registry, settings, BASE_URL, "0" * 32)
         self.now = NOW
         self.pool = ThreadPoolExecutor(2)

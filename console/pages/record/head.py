@@ -7,6 +7,7 @@ from console.pages.jump import place_of
 from console.sheet import Sheet
 from console.visit import Visit
 from server.desk import records
+from server.people import merging
 from server.records.shared import paths
 from server.translation import _
 
@@ -27,14 +28,16 @@ def head(visit: Visit, found: Sheet) -> dict[str, Any]:
 
 
 def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
-    """{edit, delete: path}, "" where who asks may not."""
+    """{edit, delete, merge: path}, "" or nothing where who asks may not."""
     uri, id = found.type.uri, found.id
     own = place_of(visit, uri, id)
     if own:
         return {"edit": own, "delete": ""}
     ways = {"edit": "update", "delete": "delete"}
-    return {way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
-            for way, operation in ways.items()}  # fmt: skip
+    shown = {way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
+             for way, operation in ways.items()}  # fmt: skip
+    is_merged = uri in merging.OFFERED and all(shown.values())
+    return shown | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 
 
 def _done(visit: Visit, found: Sheet) -> str:

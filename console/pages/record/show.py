@@ -10,6 +10,7 @@ from console import drafts, sheet
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.record.head import TASK, head
+from console.pages.record.relations import linkable
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
@@ -102,7 +103,9 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     return render(
         visit, "record.html", form.status, **head(visit, found), text=found.keys.get(text_key, ""), form=form,
         own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, tickets=_tickets(visit, found),
-        takes_comments=record_type.has(traits.Comments),
+        takes_comments=record_type.has(traits.Comments), relation_form=Form.of({"to": "ticket"}),
+        linkable=linkable(visit) if record_type.has(traits.Links) else [],
+        may_change=record_type.operations["update"] and records.may(visit.ctx, record_type.uri, "update", visit.id),
     )  # fmt: skip
 
 

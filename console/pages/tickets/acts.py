@@ -18,6 +18,7 @@ from server import tickets
 from server.desk import comments, records, relations
 from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
+from server.people import form_drafts
 from server.records.shared import paths
 from server.tickets import masks, properties, requester
 from server.translation import N_, Words, _, shown
@@ -50,7 +51,7 @@ def set_property(visit: Visit) -> PageResponse:
             raise
         return _clash(visit, found, name)
     _tell(visit, found, name, before)
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 @page("POST", "/tickets/{mask}/restore")
@@ -61,7 +62,7 @@ def restore_property(visit: Visit) -> PageResponse:
     fields: dict[str, Any] = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
     records.update(visit.ctx, TICKET, found.id, fields)
     visit.tell("Undone.")
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 def _fields(visit: Visit, name: str) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def add_requester(visit: Visit) -> PageResponse:
     found, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, found.id, email)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 @page("POST", "/tickets/{mask}/requester/remove")
@@ -138,7 +139,7 @@ def remove_requester(visit: Visit) -> PageResponse:
     found, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.remove(visit.ctx, found.id, email)
     visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 @page("POST", "/tickets/{mask}/watch")
@@ -148,7 +149,7 @@ def watch(visit: Visit) -> PageResponse:
     is_on = visit.form.flag("on")
     relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{visit.actor.worker_id}"], adds=is_on)
     visit.tell(_("You watch this ticket.") if is_on else _("You no longer watch this ticket."))
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 # -- notes ------------------------------------------------------------------------------------------------------------
@@ -159,8 +160,9 @@ def write_note(visit: Visit) -> PageResponse:
     """Write a note for colleagues. Raises Required."""
     found = of_mask(visit)
     comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
+    form_drafts.drop(visit.ctx, answer_form.note_key(found.id))
     visit.tell("Note added.")
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 # -- the ticket as a whole --------------------------------------------------------------------------------------------
@@ -176,7 +178,7 @@ def mark_spam(visit: Visit) -> PageResponse:
         visit.tell("Marked as spam and deleted.", visit.path, **{"is": "0"})
     else:
         visit.tell("Not spam: the ticket is open.")
-    return _back(visit, found)
+    return back_to(visit, found)
 
 
 @page("GET", "/tickets/{mask}/merge")
@@ -225,7 +227,7 @@ def split(visit: Visit) -> PageResponse:
     return see(paths.ticket(mask))
 
 
-def _back(visit: Visit, found: Sheet) -> PageResponse:
+def back_to(visit: Visit, found: Sheet) -> PageResponse:
     """To the page as it was shown."""
     here = paths.ticket(found.keys["mask"])
     back = own_path(visit.form.text("back", ""))

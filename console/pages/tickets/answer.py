@@ -10,12 +10,12 @@ from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
 from console.pages.tickets.frames import framed
-from console.pages.tickets.show import TICKET, of_mask, shown
+from console.pages.tickets.show import TICKET, kept, of_mask, shown
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
 from console.visit import Visit
-from server import tickets
+from server import refusals, tickets
 from server.desk import files, records
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.outbox.delivery import Delivery
@@ -56,8 +56,14 @@ def send(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
-    _tell(visit, done.delivery, here, bool(written.form.text("send_at")), _changed(visit, found))
+    tell_sent(visit, done.delivery, here, bool(written.form.text("send_at")), changed_by_sending(visit, found))
     return see(f"{here}#answer")
+
+
+@page("GET", "/tickets/{mask}/answer")
+def show_answer(visit: Visit) -> PageResponse:
+    """The page of the ticket, at its answer; an address of its own, since swap.js loads only such a page as a whole."""
+    return see(f"{kept(visit, paths.ticket(of_mask(visit).keys['mask']))}#answer")
 
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
@@ -100,6 +106,14 @@ def addresses(visit: Visit) -> PageResponse:
     """Addresses by name or mail address, for a field that takes several: {results: [{label}]}."""
     found = lists.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
     return as_json({"results": [{"label": each["email"]} for each in found]})
+
+
+@page("GET", "/-/mentions")
+def mentions(visit: Visit) -> PageResponse:
+    """Workers who can be mentioned, by name: {results: [{name, label}]}. name: the nickname that stands behind @."""
+    found = lists.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
+    named = [{"name": each["at_mention_name"], "label": each[lists.LABEL]} for each in found if each["at_mention_name"]]
+    return as_json({"results": named})
 
 
 @page("POST", "/-/snippets/{id}")
@@ -146,7 +160,7 @@ def compose(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _compose(visit, written.refused(error))
     _forget(visit, written.draft)
-    _tell(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
+    tell_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
     if done.uri == TICKET:
         return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))
     return see("/inbox")
@@ -190,7 +204,7 @@ def _sent(visit: Visit, found: Sheet) -> AnswerForm:
     return answer_form.sent(visit, kind if kind in ("reply", "forward") else "reply", way)
 
 
-def _changed(visit: Visit, found: Sheet) -> dict[str, str]:
+def changed_by_sending(visit: Visit, found: Sheet) -> dict[str, str]:
     """What sending has changed of a ticket: columns with what they were, and under `now_` what they are. found: as the
     ticket was before."""
     now = records.retrieve(visit.ctx, TICKET, found.id)
@@ -216,7 +230,7 @@ def _kept_while_typing(visit: Visit, written: AnswerForm, ticket_id: int) -> Pag
     try:
         kept = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
-        return as_json({"conflict": error.message})
+        return as_json({"conflict": refusals.translated(error.message)})
     return as_json({"draft": kept.id, "revision": kept.revision})
 
 
@@ -265,7 +279,9 @@ def _delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
     return values | {"send_at": str(visit.now + seconds)}
 
 
-def _tell(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+    """Say what became of mail, with a button that takes it back. here: of the ticket. is_later: whether it leaves when
+    somebody chose. before: of changed_by_sending."""
     if not told.draft_id or told.state not in ("later", "queued"):
         visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
         return

@@ -6,15 +6,13 @@ from console import lists
 from console.desk import answer_form, inbox
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
-from console.pages.worklists import MAX_SELECTED
+from console.pages.worklists import MAX_SELECTED, back_to_list, selected_records
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
-from server import tickets
-from server.desk import records
-from server.desk.records import SearchRequest
+from server import refusals, tickets
 from server.errors import HelpdeskError, Invalid
-from server.tickets import answer_drafts
+from server.tickets import answer_drafts, answered
 from server.translation import _, ngettext
 
 BASE = f"{inbox.PATH}/reply"
@@ -26,14 +24,16 @@ TEXT_BYTES = 1024 * 1024
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
     """The form, for the tickets that the address names. Raises Invalid."""
-    return _form(visit, _chosen(visit, visit.query.text("ids", "").split(",")), Form.of({"status": "1"}))
+    return _form(
+        visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"status": "1"})
+    )
 
 
 @page("POST", BASE, form_bytes=TEXT_BYTES)
 def send(visit: Visit) -> PageResponse:
     """Answer each ticket by itself, with the rights of who asks; those that cannot be answered are told. Raises
     Invalid."""
-    found = _chosen(visit, visit.form.text_list("ids"))
+    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, NAMES)
     if not form.text("content"):
         return _form(visit, found, form.fail("content", _("Write the answer first.")))
@@ -49,12 +49,12 @@ def send(visit: Visit) -> PageResponse:
             own = {"message_id": str(_answered(visit, each)), "send_at": _due(visit)}
             told = tickets.reply(visit.ctx, values | own)
         except HelpdeskError as error:
-            refused.append(f"{each['mask']}: {error.message}")
+            refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
             continue
         sent += 1
         drafts += [str(told.delivery.draft_id)] if told.delivery.state in ("later", "queued") else []
     _tell(visit, sent, drafts, refused)
-    return see(inbox.PATH)
+    return see(_back(visit))
 
 
 @page("POST", f"{BASE}/take-back")
@@ -68,26 +68,19 @@ def take_back(visit: Visit) -> PageResponse:
         except HelpdeskError:
             continue  # it has left
     visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
-    return see(inbox.PATH)
-
-
-def _chosen(visit: Visit, ids: list[str]) -> list[dict[str, Any]]:
-    known = [each for each in dict.fromkeys(ids) if each.isdigit()][:MAX_SELECTED]
-    if not known:
-        raise Invalid(_("Select at least one record."), field="ids")
-    asked = SearchRequest(f"id:[{','.join(known)}] sort:-updated", MAX_SELECTED, 1, lists.LABEL)
-    results: list[dict[str, Any]] = records.search(visit.ctx, inbox.URI, asked)["results"]
-    return results
+    return see(_back(visit))
 
 
 def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
-    """The newest message of a requester, else the newest of all. Raises Invalid for a ticket without any."""
-    for more in ("isOutgoing:no ", ""):
-        asked = SearchRequest(f"ticket.id:{ticket['id']} {more}sort:-created,-id", 1)
-        found = records.search(visit.ctx, "message", asked)["results"]
-        if found:
-            return int(found[0]["id"])
-    raise Invalid(_("there is no message to answer"), field="message_id")
+    """The message that is answered. Raises Invalid for a ticket without any."""
+    found = answered.newest(visit.ctx, ticket["id"])
+    if not found:
+        raise Invalid(_("there is no message to answer"), field="message_id")
+    return found
+
+
+def _back(visit: Visit) -> str:
+    return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
 def _due(visit: Visit) -> str:
@@ -98,7 +91,7 @@ def _due(visit: Visit) -> str:
 def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
     return render(
         visit, "bulk_reply.html", INVALID if form.is_wrong else 200, form=form, found=found, path=BASE,
-        back=inbox.PATH, statuses=answer_form.STATUSES, label=lists.LABEL,
+        back=_back(visit), statuses=answer_form.STATUSES, label=lists.LABEL,
     )  # fmt: skip
 
 
@@ -106,6 +99,6 @@ def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str]) -> Non
     told = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
     told += [_("Refused: {reasons}", reasons="; ".join(refused[:TOLD]))] if refused else []
     if drafts:
-        visit.tell(" ".join(told), f"{BASE}/take-back", **{"drafts[]": drafts})
+        visit.tell(" ".join(told), f"{BASE}/take-back", back=_back(visit), **{"drafts[]": drafts})
     else:
         visit.tell(" ".join(told))

@@ -1,26 +1,28 @@
 """The page of a ticket: its conversation, what is known of it, and the answer below. Source: Records, `record_url`;
 ours."""
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlencode
 
 from console import lists, record_parts, sheet, ui
-from console.desk import answer_form, conversation
+from console.desk import answer_form, conversation, due
 from console.desk.answer_form import AnswerForm
 from console.desk.conversation import Conversation
 from console.forms import Form
 from console.page_response import PageResponse, see
+from console.pages.record.relations import linkable
+from console.pages.tickets import came_from
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
 from console.ui import Sample
 from console.visit import Visit
+from server.automation import macros
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import id_in
-from server.errors import BadQuery, NotFound
-from server.people import presence
+from server.errors import NotFound
+from server.people import presence, profile
 from server.records.shared import paths
 from server.tickets import following, masks
 from server.translation import N_, _
@@ -29,21 +31,9 @@ TICKET = "ticket"
 BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
           "deleted": ("err", N_("deleted"))}  # fmt: skip
 REQUESTERS = 20  # shown
-PLACES = ("in", "at")  # of an address: the search that a ticket was opened from, and its place in it
+MOST_MACROS = 7  # in a menu; more are looked for on a page of their own
 # What is told beside the conversation has a control of its own; these facts stand below.
 OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The list that a ticket was opened from. at, total: its place there, from 1. before, after: paths of the tickets
-    beside it, "" for none. back: of the list."""
-
-    at: int
-    total: int
-    before: str
-    after: str
-    back: str
 
 
 @page("GET", "/tickets/{mask}")
@@ -64,11 +54,13 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
     return render(
         visit, "ticket.html", written.form.status if written is not None else 200,
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
-        neighbours=_neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
+        neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
         requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS, facts=_facts(found),
-        followed=following.cursor(visit.ctx), samples=_samples(found, said), earlier=_earlier(visit, said),
-        **_properties(visit, found), **_answering(),
+        linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
+        followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
+        samples=_samples(found, said), earlier=_earlier(visit, said),
+        **_properties(visit, found), **_answering(visit, found, written),
     )  # fmt: skip
 
 
@@ -85,12 +77,30 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
         "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
         "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lists.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        "owner_away": _owner_away(visit, keys["owner_id"]),
         "org": lists.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
     }  # fmt: skip
 
 
-def _answering() -> dict[str, Any]:
-    return {"note_form": Form.of({"note": ""}), "answer_statuses": answer_form.STATUSES}
+def _owner_away(visit: Visit, owner_id: int) -> str:
+    """Until when the owner is away, and who is told of messages meanwhile; "" for one who is here, or none."""
+    found = profile.absence_of(visit.ctx, owner_id) if owner_id else None
+    if found is None:
+        return ""
+    until = ui.moment(visit, found.until) if found.until else ""
+    told = _("The owner is away until {time}.", time=until) if until else _("The owner is away until further notice.")
+    who = _("{name} stands in.", name=found.stand_in) if found.stand_in else _("Nobody stands in.")
+    return f"{told} {who}"
+
+
+def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[str, Any]:
+    """What the answer below needs; macros for who may change the ticket, as the answer is."""
+    is_note = written is not None and written.kind == "note"
+    note_form = answer_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
+    return {
+        "note_form": note_form, "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
+        "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
+    }  # fmt: skip
 
 
 def of_mask(visit: Visit) -> Sheet:
@@ -171,28 +181,6 @@ def _with_message(visit: Visit, found: Sheet, id: int) -> str:
 def _facts(found: Sheet) -> list[sheet.Fact]:
     custom = [each for each in found.facts if each.key.startswith("custom_")]
     return [*custom, *(each for each in found.facts if each.key in OTHER_FACTS)]
-
-
-def _neighbours(visit: Visit) -> Neighbours | None:
-    """The tickets beside this one in the list that the address names."""
-    q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, 10**6)
-    if not at:
-        return None
-    try:
-        before = _at(visit, q, at - 1)[0] if at > 1 else ""
-        after, total = _at(visit, q, at + 1)
-    except BadQuery:
-        return None
-    back = visit.query.text("from", "") or f"/search/ticket?{urlencode({'q': q})}"
-    return Neighbours(at, total, before, after, back if back.startswith(("/inbox", "/search/")) else "/inbox")
-
-
-def _at(visit: Visit, q: str, at: int) -> tuple[str, int]:
-    """The path of the ticket at a place of a search, and how many that finds."""
-    found = records.search(visit.ctx, TICKET, SearchRequest(q, 1, at))
-    come_from = visit.query.text("from", "")
-    query = urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
-    return (f"{paths.ticket(found['results'][0]['mask'])}?{query}" if found["results"] else ""), found["total"]
 
 
 def _samples(found: Sheet, said: Conversation) -> list[Sample]:

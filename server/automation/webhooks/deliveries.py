@@ -21,7 +21,7 @@ from server.automation.webhooks.tokens import note_use
 from server.context import Context, Service
 from server.errors import NotFound
 from server.jobs.scheduler import periodic
-from server.store.statements import slot
+from server.store.statements import ordering, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
@@ -40,6 +40,10 @@ MAX_BODY_BYTES = 1024 * 1024  # of a request or an answer as it is kept; one tha
 TIMED = 500  # the last calls of a webhook whose times are told
 MAX_STEPS = 200  # of a trace as it is kept
 BATCH = 50  # removed in one transaction
+FAILED = 400  # the least status of an answer that counts as failed, by a mistake of theirs or ours
+LISTED = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
+          "ms", "status", "run_id")  # fmt: skip
+SORTS = ("at", "status", "size", "ms")
 
 DELIVERY = Table(
     "webhook_delivery",
@@ -52,7 +56,7 @@ DELIVERY = Table(
     ],
     [Index(("listener_id", "at", "status", "size", "answer_size"), "those of a webhook, and which of them to keep, "
            "without a look at the bodies"),
-     Index(("at", "listener_id"), "calls by the hour")],
+     Index(("at", "listener_id"), "calls by the hour, and all deliveries by time")],
 )  # fmt: skip
 
 _LISTENER: Any = table_named("webhook_listener")
@@ -130,10 +134,8 @@ def row_of(tx: Transaction, id: int) -> dict[str, Any]:
 def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
     """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
     table: Any = DELIVERY.sql
-    names = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
-             "ms", "status", "run_id")  # fmt: skip
     rows = tx.rows(
-        lambda: table.select(*(getattr(table, name) for name in names)).where(table.listener_id == slot(0))
+        lambda: table.select(*(getattr(table, name) for name in LISTED)).where(table.listener_id == slot(0))
         .order_by(table.at.desc(), table.id.desc()).limit(slot(1)).offset(slot(2)),
         (listener_id, limit, limit * page),
     )  # fmt: skip
@@ -141,7 +143,7 @@ def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) ->
         lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)),
         (listener_id,),
     )
-    return [dict(zip(names, row, strict=True)) for row in rows], int(total or 0)
+    return [dict(zip(LISTED, row, strict=True)) for row in rows], int(total or 0)
 
 
 def last_id(tx: Transaction, listener_id: int) -> int:
@@ -265,6 +267,41 @@ def of_listener(ctx: Context, listener_id: int, limit: int, page: int) -> tuple[
         return list_deliveries(tx, listener_id, limit, page)
 
     return ctx.service.store.read(read, steps=ctx.steps)
+
+
+def all_of(
+    ctx: Context, listener_id: int, answer: str, limit: int, page: int, sort: str = "-at"
+) -> tuple[list[dict[str, Any]], int]:
+    """Deliveries of all webhooks as listed, and how many there are. listener_id: of one webhook, 0 for all. answer:
+    done, failed, or "" for both. sort: one of SORTS, with "-" before it for the other direction. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    has_listener = bool(listener_id)
+    values = (listener_id,) if has_listener else ()
+
+    def read(tx: Transaction) -> tuple[list[dict[str, Any]], int]:
+        found = tx.rows(lambda: _page(has_listener, answer, sort), (*values, limit, limit * page))
+        total = tx.value(lambda: _answered(has_listener, answer, peewee.fn.COUNT(DELIVERY.sql.id)), values)
+        return [dict(zip(("listener_id", *LISTED), row, strict=True)) for row in found], int(total or 0)
+
+    return ctx.service.store.read(read, steps=ctx.steps)
+
+
+def _answered(has_listener: bool, answer: str, *columns: Any) -> Any:
+    table: Any = DELIVERY.sql
+    query = table.select(*columns)
+    if has_listener:
+        query = query.where(table.listener_id == slot(0))
+    if answer:
+        query = query.where(table.status >= FAILED if answer == "failed" else table.status < FAILED)
+    return query
+
+
+def _page(has_listener: bool, answer: str, sort: str) -> Any:
+    table: Any = DELIVERY.sql
+    order = ordering({name: getattr(table, name) for name in SORTS}, sort)
+    columns = [getattr(table, name) for name in ("listener_id", *LISTED)]
+    query = _answered(has_listener, answer, *columns).order_by(*order, table.id.desc())
+    return query.limit(slot(has_listener)).offset(slot(has_listener + 1))
 
 
 @dataclass(frozen=True, slots=True)

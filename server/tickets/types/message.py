@@ -146,6 +146,7 @@ class Message(RecordType):
         Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
+        Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
         Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
             "worker, nor a recipient.", column="is_stranger"),
         Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
@@ -172,6 +173,7 @@ class Message(RecordType):
             "header.messageId", "An id in angle brackets, letter for letter, or the hash of one; wildcards allowed."
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
+        FlagFilter("isAutoreply", "An answer that the service gave by itself.", "is_autoreply"),
         FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
         NotesFilter(
             "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",

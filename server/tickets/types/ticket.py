@@ -39,6 +39,7 @@ from server.search.filters import (
     DateFilter,
     DecimalFilter,
     DeepFilter,
+    FlagFilter,
     HasMany,
     HasManyThrough,
     HasOne,
@@ -48,6 +49,7 @@ from server.search.filters import (
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
+from server.tickets import due_times
 from server.tickets.types.ticket_parts import participants, place, spam, status
 from server.tickets.types.ticket_parts.expands import EXPANDS
 from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
@@ -202,6 +204,7 @@ class Ticket(RecordType):
         Column("last_wrote_address_id"),
         Column("merged_into"),  # the ticket that took over; mail for this one's mask belongs there
         Column("deleted_at"),
+        *due_times.COLUMNS,
     )
     tables = (spam.SPAM_LESSON,)
     indexes = (
@@ -218,6 +221,8 @@ class Ticket(RecordType):
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
         Index(("latest_message_id",), "messages.last:"),
         Index(("merged_into",), "the tickets merged into one", where="merged_into > 0"),
+        Index(("due_at",), "tickets whose service target is due", where="due_at > 0"),
+        Index(("tell_at",), "tickets of whose service target somebody is to be told", where="tell_at > 0"),
     )
     reopening = Reopening("status_id", (status.WAITING, status.CLOSED), status.OPEN, "reopen_date")
     takes_along = (("message", "ticket_id"),)
@@ -230,10 +235,30 @@ class Ticket(RecordType):
     )
     keys = (
         Key("closed_at", "timestamp", "Same value as `closed`.", column="closed"),
+        Key(
+            "due_at", "timestamp", "When the next service target that is not met is missed.", column="due_at",
+            origin="ours",
+        ),
         Key("last_opened_at", "timestamp", "Last time it became open.", column="last_opened_at"),
         Key("num_messages", "number", "Messages on the ticket.", column="num_messages"),
         Key("num_messages_in", "number", "Received messages.", column="num_messages_in"),
         Key("num_messages_out", "number", "Sent messages.", column="num_messages_out"),
+        Key(
+            "resolution_due_at", "timestamp", "When it is to be closed, by its service target.",
+            column="resolution_due_at", origin="ours",
+        ),
+        Key(
+            "resolution_missed", "bit", "1: it was open for longer than its service target says.",
+            column="resolution_missed", origin="ours",
+        ),
+        Key(
+            "response_due_at", "timestamp", "When a worker is to have answered first, by its service target.",
+            column="response_due_at", origin="ours",
+        ),
+        Key(
+            "response_missed", "bit", "1: the first reply was later than its service target says.",
+            column="response_missed", origin="ours",
+        ),
         Key("reopen_at", "timestamp", "Same value as `reopen_date`.", column="reopen_date", origin="ours"),
         Key(
             "status", "text", "open, waiting, closed or deleted.",
@@ -249,6 +274,7 @@ class Ticket(RecordType):
         DeepFilter(
             "comments.last", "The newest comment.", "comment", HasOne("comment", "target_id", ON_TICKET, is_last=True)
         ),
+        DateFilter("due", "When the next service target that is not met is missed; of open tickets.", "due_at"),
         ChooserFilter(
             "firstWrote.id", "Sender of the first message, by id.", "first_wrote_address_id", target="address",
             sortable=False,
@@ -274,6 +300,8 @@ class Ticket(RecordType):
         WorkerFilter("owner.id", "Assigned worker; 0 when nobody.", "owner_id"),
         DeepFilter("participant", "A requester matches the query.", "address", REQUESTERS),
         ByIdFilter("participant.id", "A requester by the id of the address.", "address", REQUESTERS),
+        FlagFilter("missed.resolution", "It was open for longer than its service target says.", "resolution_missed"),
+        FlagFilter("missed.response", "The first reply was later than its service target says.", "response_missed"),
         ResponsibilityFilter(
             "responsibility", "The caller's responsibility for the bucket, 0 to 100; hides buckets of level 0.",
             sortable=True,
@@ -320,6 +348,10 @@ class Ticket(RecordType):
         Event("ticket.status.deleted", "status became deleted by an update"),
         Event("ticket.participant.added", "requester added"),
         Event("ticket.participant.removed", "requester removed"),
+        Event("ticket.target.due", "its service target is about to be missed"),
+        Event("ticket.target.missed", "its service target was missed"),
+        Event("ticket.macro", "a worker ran a macro on it"),
+        Event("ticket.answer.refused", "a worker's answer by mail had a line that was not understood"),
         Event("ticket.message.held", "a message that was to leave later was kept, as a requester wrote first"),
         Event("ticket.message.inbound", "message received by the parser"),
         Event("ticket.message.outbound", "reply or compose sent"),
@@ -350,6 +382,7 @@ class Ticket(RecordType):
         place.resolve(change, writing)
         place.check_owner(change, writing)
         status.apply(change, writing.now)
+        due_times.apply(change, writing)
         spam.train(change)
         participants.read(change, writing)
         if change.is_create and not new.get("mask"):

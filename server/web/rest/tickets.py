@@ -1,9 +1,12 @@
-"""Compose and reply; requesters, comments, merge and split. Source: Endpoints, Tickets; ours."""
+"""Compose and reply; requesters, comments, merge and split; macros. Source: Endpoints, Tickets; ours."""
 
 from dataclasses import asdict
 from typing import Any
 
 from server import tickets
+from server.automation import macros
+from server.automation.inputs import InputDeclaration
+from server.automation.macros import Macro
 from server.desk import comments, events, records
 from server.outbox import delivery
 from server.tickets import SendResult, requester
@@ -154,6 +157,65 @@ def merge(call: EndpointCall) -> dict[str, Any]:
 )
 def split(call: EndpointCall) -> dict[str, Any]:
     return _shown(call, tickets.split(call.ctx, call.params.id("message_id", required=True)))
+
+
+MACRO_INPUT = shapes.keys(
+    name=shapes.TEXT, type=shapes.TEXT, description=shapes.TEXT, default=shapes.ANY, required=shapes.BOOLEAN
+)
+LISTED_MACRO = shapes.keys(
+    id=shapes.ID, name=shapes.TEXT, label=shapes.TEXT, more=shapes.TEXT, inputs=shapes.list_of(MACRO_INPUT)
+)
+# What became of a macro, beside the ticket: texts that wait for a review, and what was done.
+MACRO_DONE = shapes.keys(
+    {"delivery": DELIVERY}, id=shapes.ID, name=shapes.TEXT, label=shapes.TEXT, reply=shapes.TEXT, note=shapes.TEXT,
+    changed=shapes.list_of(shapes.TEXT), note_id=shapes.COUNT,
+)  # fmt: skip
+
+
+@endpoint(
+    "GET", "tickets/{id}/macros", "The macros that the caller may run on a ticket, by label.", "read",
+    answer=shapes.keys(results=shapes.list_of(LISTED_MACRO), count=shapes.COUNT),
+)  # fmt: skip
+def list_macros(call: EndpointCall) -> dict[str, Any]:
+    results = [_macro(each) for each in macros.usable(call.ctx, call.id)]
+    return {"results": results, "count": len(results)}
+
+
+@endpoint(
+    "POST", "tickets/{id}/macro", "Run a macro on a ticket, with the rights of the caller. Answers the ticket, with "
+    "what the macro did; texts that it does not send are in `reply` and `note`.", "write",
+    Parameter("macro", "string", "The macro: its name, id or label.", required=True),
+    Parameter("inputs[]", "map", "What it asks for: one inputs[<name>] each."),
+    EXPAND,
+    META,
+    answer=TICKET | {
+        "properties": TICKET["properties"] | {"macro": MACRO_DONE}, "required": ["macro"],
+    },
+)  # fmt: skip
+def run_macro(call: EndpointCall) -> dict[str, Any]:
+    found = macros.run(call.ctx, call.id, call.params.text("macro", required=True), call.params.map("inputs"))
+    done = {
+        "id": found.macro.id, "name": found.macro.name, "label": found.macro.label, "reply": found.reply,
+        "note": found.note, "changed": list(found.changed), "note_id": found.note_id,
+    }  # fmt: skip
+    sent = {"delivery": asdict(found.delivery)} if found.delivery is not None else {}
+    return _shown(call, call.id) | {"macro": done | sent}
+
+
+def _macro(macro: Macro) -> dict[str, Any]:
+    return {
+        "id": macro.id, "name": macro.name, "label": macro.label, "more": macro.more,
+        "inputs": [_input(each) for each in macro.inputs],
+    }  # fmt: skip
+
+
+def _input(each: InputDeclaration) -> dict[str, Any]:
+    options = each.options
+    return {
+        "name": each.name, "type": str(options.get("type") or each.kind),
+        "description": str(options.get("description") or ""), "default": options.get("default"),
+        "required": each.is_required,
+    }  # fmt: skip
 
 
 def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:

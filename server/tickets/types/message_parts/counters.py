@@ -7,13 +7,16 @@ import peewee
 from server.records.parts import Change, Record, Writing
 from server.store.statements import slot
 from server.store.tables import table_named
+from server.tickets import due_times
 
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
 
 
 def add(change: Change, writing: Writing) -> bool:
     """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
-    Source: Records, message; Mail, Effects."""
+    An automatic answer of no worker is counted and is no activity: a ticket that nobody has looked at must not seem
+    answered.
+    Source: Records, message; Mail, Effects; Outbound, is_autoreply."""
     ticket = writing.record("ticket", change.value("ticket_id"))
     if ticket is None:
         return False
@@ -22,14 +25,18 @@ def add(change: Change, writing: Writing) -> bool:
         "num_messages": ticket["num_messages"] + 1,
         "num_messages_in": ticket["num_messages_in"] + (not is_outgoing),
         "num_messages_out": ticket["num_messages_out"] + bool(is_outgoing),
-        "latest_message_id": change.id,
-        "last_wrote_address_id": change.value("sender_id"),
-        "updated": writing.now,
     }
+    if not change.value("is_autoreply") or change.value("worker_id"):
+        values |= {
+            "latest_message_id": change.id,
+            "last_wrote_address_id": change.value("sender_id"),
+            "updated": writing.now,
+        }
     if not ticket["initial_message_id"]:
         values |= {"initial_message_id": change.id, "first_wrote_address_id": change.value("sender_id")}
     elif is_outgoing and change.value("worker_id") and not ticket["initial_response_message_id"]:
         values |= _response(ticket, change.id, change.value("created"))
+        values |= due_times.answered(writing, ticket, values, change.value("created"))
     writing.set("ticket", ticket["id"], values)
     return bool(ticket["num_messages"])
 
@@ -44,27 +51,28 @@ def recount(writing: Writing, ticket_id: int) -> None:
         lambda: message.select(
             peewee.fn.COUNT(message.c.id), peewee.fn.SUM(message.c.is_outgoing),
             peewee.fn.MIN(message.c.id), peewee.fn.MAX(message.c.id),
+            peewee.fn.MAX(
+                peewee.Case(None, (((message.c.is_autoreply == 0) | (message.c.worker_id != 0), message.c.id),))
+            ),
         ).where(message.c.ticket_id == slot(0)),
         (ticket_id,),
     )  # fmt: skip
-    count, outgoing, first, latest = (value or 0 for value in rows[0])
+    count, outgoing, first, newest, written = (value or 0 for value in rows[0])
+    latest = written or newest
     reply = _first_reply(writing, ticket_id, first)
-    writing.set(
-        "ticket",
-        ticket_id,
-        {
-            "num_messages": count,
-            "num_messages_in": count - outgoing,
-            "num_messages_out": outgoing,
-            "initial_message_id": first,
-            "latest_message_id": latest,
-            "first_wrote_address_id": _sender(writing, first),
-            "last_wrote_address_id": _sender(writing, latest),
-            "initial_response_message_id": 0,
-            "elapsed_response_first": 0,
-        }
-        | (_response(ticket, *reply) if reply else {}),
-    )
+    values: dict[str, Any] = {
+        "num_messages": count,
+        "num_messages_in": count - outgoing,
+        "num_messages_out": outgoing,
+        "initial_message_id": first,
+        "latest_message_id": latest,
+        "first_wrote_address_id": _sender(writing, first),
+        "last_wrote_address_id": _sender(writing, latest),
+        "initial_response_message_id": 0,
+        "elapsed_response_first": 0,
+    } | (_response(ticket, *reply) if reply else {})
+    created = reply[1] if reply else writing.now
+    writing.set("ticket", ticket_id, values | due_times.answered(writing, ticket, values, created))
 
 
 def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:

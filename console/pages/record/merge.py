@@ -1,0 +1,112 @@
+"""Two contacts or organizations made one: the other is chosen, both are seen side by side, then they are merged.
+
+Source: ours."""
+
+from typing import Any
+
+from console import lists, sheet
+from console.forms import Form
+from console.page_response import INVALID, PageResponse, see
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit
+from server.desk import records
+from server.errors import HelpdeskError
+from server.people import merging
+from server.people.merging import MergePreview
+from server.records.base import RecordType
+from server.records.shared import paths
+from server.translation import _
+
+OTHER, PREFIX, TAKEN = "other", "take_", "other"
+
+
+@page("GET", "/records/contact/{id}/merge")
+def show_contact(visit: Visit) -> PageResponse:
+    """What a contact is merged with."""
+    return _show(visit, "contact")
+
+
+@page("POST", "/records/contact/{id}/merge")
+def merge_contact(visit: Visit) -> PageResponse:
+    """Merge another contact into this one."""
+    return _merge(visit, "contact")
+
+
+@page("GET", "/records/org/{id}/merge")
+def show_organization(visit: Visit) -> PageResponse:
+    """What an organization is merged with."""
+    return _show(visit, "org")
+
+
+@page("POST", "/records/org/{id}/merge")
+def merge_organization(visit: Visit) -> PageResponse:
+    """Merge another organization into this one."""
+    return _merge(visit, "org")
+
+
+def _show(visit: Visit, uri: str) -> PageResponse:
+    """What the record is merged with; once that is chosen, both side by side. Raises NotFound, Forbidden."""
+    record_type, form = visit.service.registry.type(uri), Form.of({OTHER: visit.query.text(OTHER, "")})
+    if not form.get(OTHER):
+        return _page(visit, record_type, form)
+    try:
+        return _page(visit, record_type, form, _compared(visit, record_type, form))
+    except HelpdeskError as error:
+        return _page(visit, record_type, form.refuse(error))
+
+
+def _merge(visit: Visit, uri: str) -> PageResponse:
+    """Merge the other one into this. Raises NotFound, Forbidden."""
+    record_type, form = visit.service.registry.type(uri), Form.sent(visit.form, (OTHER,))
+    try:
+        found = _compared(visit, record_type, form)
+        taken = {name: str(other) for name, (_kept, other) in found.differing.items()
+                 if visit.form.text(f"{PREFIX}{name}", "") == TAKEN}  # fmt: skip
+        merging.merge(visit.ctx, record_type.uri, visit.id, [found.source["id"]], taken)
+    except HelpdeskError as error:
+        return _page(visit, record_type, form.refuse(error))
+    visit.tell(_("They are one now: {label}.", label=records.retrieve(visit.ctx, record_type.uri, visit.id)["_label"]))
+    return see(paths.record(record_type.uri, visit.id))
+
+
+def _compared(visit: Visit, record_type: RecordType, form: Form) -> MergePreview:
+    other = int(lists.chosen_id(visit, record_type.uri, form.get(OTHER)) or 0)
+    return merging.compare(visit.ctx, record_type.uri, visit.id, other)
+
+
+def _page(visit: Visit, record_type: RecordType, form: Form, found: MergePreview | None = None) -> PageResponse:
+    uri = record_type.uri
+    kept = records.retrieve(visit.ctx, uri, visit.id)
+    return render(
+        visit, "record_merge.html", INVALID if form.is_wrong else 200, form=form, kept=kept, uri=uri,
+        type_name=record_type.label_names[0], choose=lists.choosable(visit, uri, "", form.get(OTHER)), prefix=PREFIX,
+        found=found, rows=_rows(visit, record_type, found) if found else [], here=paths.record(uri, visit.id),
+        moved=_moved(visit, found) if found else [], other_label=_label(visit, uri, found) if found else "",
+    )  # fmt: skip
+
+
+def _label(visit: Visit, uri: str, found: MergePreview) -> str:
+    return str(records.retrieve(visit.ctx, uri, found.source["id"])["_label"])
+
+
+def _rows(visit: Visit, record_type: RecordType, found: MergePreview) -> list[tuple[str, str, str, str]]:
+    """(field, its name, this one's value, the other's) of what both have another value of."""
+    return [
+        (name, sheet.named(name.removesuffix("_id")), _value(visit, record_type, name, kept),
+         _value(visit, record_type, name, other))
+        for name, (kept, other) in found.differing.items()
+    ]  # fmt: skip
+
+
+def _value(visit: Visit, record_type: RecordType, name: str, value: Any) -> str:
+    """A value in words; of a record that it points to, the label."""
+    target = getattr(record_type.fields[name], "target", "")
+    found = lists.search(visit, target, f"id:{value}", lists.LABEL) if target else []
+    return str(found[0][lists.LABEL]) if found else str(value)
+
+
+def _moved(visit: Visit, found: MergePreview) -> list[tuple[str, int]]:
+    """(what, how many) goes over."""
+    registry = visit.service.registry
+    return [(registry.type(uri).label_names[1], count) for uri, count in sorted(found.moved.items())]

@@ -1,0 +1,79 @@
+"""What a record is linked with, changed on its page, and reminders about it; on the pages of tickets as well.
+
+Source: ours."""
+
+from console import lists
+from console.desk import answer_form
+from console.page_response import PageResponse, see
+from console.routes import page
+from console.ui import Option
+from console.visit import Visit
+from server.desk import records, relations
+from server.errors import HelpdeskError, Invalid, Required
+from server.records import traits
+from server.records.shared import paths
+from server.translation import _, shown
+
+TICKET, REMINDER = "ticket", "reminder"
+FIRST = ("ticket", "task", "org", "contact", "kb_article")  # of the types that a link is offered to
+
+
+def linkable(visit: Visit) -> list[Option]:
+    """The types that a record can be linked to, the usual ones first."""
+    found = [each for each in visit.service.registry if each.has(traits.Links) and each.operations["retrieve"]]
+    found.sort(key=lambda each: (FIRST.index(each.uri) if each.uri in FIRST else len(FIRST), each.label_names[0]))
+    return [(each.uri, shown(each.label_names[0])) for each in found]
+
+
+@page("POST", "/records/{type}/{id}/link")
+def link(visit: Visit) -> PageResponse:
+    """Link the record to another, by its type and its name or number. Raises NotFound, Forbidden."""
+    uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form
+    records.retrieve(visit.ctx, uri, visit.id)
+    try:
+        other = visit.service.registry.type(form.text("to", "")).uri
+        id = lists.chosen_id(visit, other, form.text("record", "").strip().strip("#[]"), "record")
+        if not id:
+            raise Required(_("record: say which record, by its name or number"), field="record")
+        relations.change(visit.ctx, f"{uri}:{visit.id}", [f"{other}:{id}"], adds=True)
+    except (Invalid, Required) as error:
+        visit.tell(error.message)
+        return _back(visit, uri)
+    visit.tell(_("Linked."), f"/records/{uri}/{visit.id}/unlink", target=f"{other}:{id}")
+    return _back(visit, uri)
+
+
+@page("POST", "/records/{type}/{id}/unlink")
+def unlink(visit: Visit) -> PageResponse:
+    """Take a link away. Raises NotFound, Forbidden, Invalid."""
+    uri, target = visit.service.registry.type(visit.arguments["type"]).uri, visit.form.text("target", "")
+    records.retrieve(visit.ctx, uri, visit.id)
+    relations.change(visit.ctx, f"{uri}:{visit.id}", [target], adds=False)
+    other, _colon, id = target.partition(":")
+    visit.tell(_("The link is removed."), f"/records/{uri}/{visit.id}/link", to=other, record=id)
+    return _back(visit, uri)
+
+
+@page("POST", "/records/{type}/{id}/remind")
+def remind(visit: Visit) -> PageResponse:
+    """Make a reminder of one's own about the record. Raises NotFound, Forbidden."""
+    uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form
+    label = records.retrieve(visit.ctx, uri, visit.id, lists.LABEL)[lists.LABEL]
+    try:
+        at = answer_form.ahead(visit, "remind_at", form.text("remind_at", ""))
+        made = records.create(visit.ctx, REMINDER, {
+            "name": form.text("name", "").strip() or label, "remind_at": at, "links": [f"{uri}:{visit.id}"],
+            "worker_id": str(visit.actor.worker_id),
+        })  # fmt: skip
+    except HelpdeskError as error:
+        visit.tell(error.message)
+        return _back(visit, uri)
+    visit.tell(_("You are reminded."), f"/reminders/{made['id']}/drop")
+    return _back(visit, uri)
+
+
+def _back(visit: Visit, uri: str) -> PageResponse:
+    """To the page of the record."""
+    if uri == TICKET:
+        return see(paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
+    return see(paths.record(uri, visit.id))

@@ -1,0 +1,177 @@
+"""One field set on several records at once: each by itself, with the rights of who asks, and taken back as each had it.
+Source: ours."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from console import controls, lists
+from console.controls import Control
+from console.desk import inbox
+from console.forms import Form
+from console.page_response import PageResponse, see
+from console.pages.jump import place_of
+from console.pages.worklists import BASE, MAX_SELECTED, MAX_UNDO_BYTES, TOLD, back_to_list, selected_records
+from console.record_form import OpenForm, RecordForm
+from console.rendering import render
+from console.routes import page
+from console.ui import Sample
+from console.visit import Visit
+from server import refusals
+from server.desk import records
+from server.digits import id_in
+from server.errors import HelpdeskError, Invalid, NotOffered, nearest
+from server.records.base import RecordType
+from server.records.shared import custom
+from server.translation import _, ngettext, shown
+
+PATH = "/records/{type}/set"
+UNDO = f"{PATH}/undo"
+FORM_BYTES = 1024 * 1024
+# What a form for one record asks for, and nobody sets on many: secrets, and what has a syntax of its own.
+_SINGLE = ("password", "json", "code", "hidden", "owner")
+
+Texts = str | list[str]  # of a control: a list for one that is sent as such
+
+
+@page("GET", PATH)
+def show(visit: Visit) -> PageResponse:
+    """Which field, then what it becomes. Raises NotFound, NotOffered, Invalid."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri)
+    if own:
+        return see(own)
+    found = selected_records(visit, record_type.uri, visit.query.text("ids", "").split(","))
+    return _page(visit, record_type, found, visit.query.text("field", ""), None)
+
+
+@page("POST", PATH, form_bytes=FORM_BYTES)
+def save(visit: Visit) -> PageResponse:
+    """Set the field on each record; those that are refused are told with the reason. Raises NotFound, NotOffered,
+    Invalid."""
+    record_type = _type(visit)
+    own = place_of(visit, record_type.uri)
+    if own:
+        return see(own)
+    found = selected_records(visit, record_type.uri, visit.form.text_list("ids"))
+    name = visit.form.text("field", "")
+    one = _form(visit, record_type, name)
+    sent = one.open(visit).send()
+    try:
+        controls.values_of(visit, sent.controls[0], sent.values)
+    except Invalid as error:
+        return _page(visit, record_type, found, name, sent.refuse(error))
+    texts = _texts(sent, sent.values)
+    before, refused = _set(visit, one, {each["id"]: texts for each in found})
+    if refused and not before:  # nothing was changed: the same form again, with the reasons
+        sent.values.fail("", _refused(refused))
+        return _page(visit, record_type, found, name, sent)
+    kept = json.dumps({str(id): texts for id, texts in before.items()})
+    told, back = " ".join(_told(len(before), refused)), _back(visit, record_type)
+    if len(kept) <= MAX_UNDO_BYTES:
+        visit.tell(told, UNDO.format(type=record_type.uri), field=name, back=back, before=kept)
+    else:
+        visit.tell(told)
+    return see(back)
+
+
+@page("POST", UNDO)
+def undo(visit: Visit) -> PageResponse:
+    """Put the field back as each record had it. Raises NotFound, NotOffered, Invalid."""
+    record_type = _type(visit)
+    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
+    known = {int(id): texts for id, texts in (before.items() if isinstance(before, dict) else ())
+             if id_in(str(id)) and _is_texts(texts)}  # fmt: skip
+    put_back = dict(list(known.items())[:MAX_SELECTED])
+    done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
+    visit.tell(" ".join(_told(len(done), refused)))
+    return see(_back(visit, record_type))
+
+
+def _type(visit: Visit) -> RecordType:
+    """Raises NotFound, NotOffered. Each record is asked whether this actor may change it when that is done."""
+    record_type = visit.service.registry.type(visit.arguments["type"])
+    if not record_type.offers("update"):
+        raise NotOffered(_("{records} cannot be changed.", records=record_type.label_names[1]))
+    return record_type
+
+
+def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
+    """{name: control} of what can be set, by label. Custom fields of a fieldset are refused where a record lacks it."""
+    known = RecordForm(record_type.uri, has_customs=False).open(visit).controls
+    defined = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    customs = [controls.of_custom(visit.service.registry, each) for each in defined]
+    named = [each for each in (*known, *customs) if each.kind not in _SINGLE and not each.is_kept]
+    return {each.name: each for each in sorted(named, key=lambda each: shown(each.label).casefold())}
+
+
+def _form(visit: Visit, record_type: RecordType, name: str) -> RecordForm:
+    """The form of one field. Raises Invalid."""
+    known = _fields(visit, record_type)
+    if name not in known:
+        raise Invalid(f"field: '{name[:60]}' cannot be set on several records{nearest(name, known)}", field="field")
+    return RecordForm(record_type.uri, (known[name],), has_customs=False)
+
+
+def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[dict[int, Texts], list[str]]:
+    """{id: what was there} of the records that are set; of the others, why not."""
+    before: dict[int, Texts] = {}
+    refused: list[str] = []
+    for id, texts in wanted.items():
+        try:
+            found = form.open(visit, id)
+            was = _texts(found, found.before)
+            fields = controls.values_of(visit, found.controls[0], _with(found, texts))
+            records.update(visit.ctx, form.uri, id, fields)
+            before[id] = was
+        except HelpdeskError as error:
+            refused.append(f"{id}: {refusals.translated(error.message)}")
+    return before, refused
+
+
+def _texts(found: OpenForm, form: Form) -> Texts:
+    """What a form has for its one control."""
+    control = found.controls[0]
+    return form.several[control.name] if control.is_several else form.get(control.name)
+
+
+def _with(found: OpenForm, texts: Texts) -> Form:
+    """A form that has this for its one control."""
+    name = found.controls[0].name
+    return Form({}, {name: texts}) if isinstance(texts, list) else Form({name: texts})
+
+
+def _page(
+    visit: Visit, record_type: RecordType, found: list[dict[str, Any]], name: str, sent: OpenForm | None
+) -> PageResponse:
+    """The question for the field; where it is chosen, for its value."""
+    known = _fields(visit, record_type)
+    fields = sent or (_form(visit, record_type, name).open(visit) if name else None)
+    form = fields.values if fields is not None else Form()
+    back = _back(visit, record_type)
+    ids = ",".join(str(each["id"]) for each in found)
+    return render(
+        visit, "set_field.html", form.status, form=form, fields=fields, found=found, name=name, ids=ids,
+        path=PATH.format(type=record_type.uri), back=back, type=record_type.uri,
+        options=[(each.name, shown(each.label)) for each in known.values()], label=lists.LABEL,
+        sample=Sample("PUT", f"/rest/records/{record_type.uri}/1.json", [(f"fields[{name or '...'}]", "...")]),
+        again=f"{PATH.format(type=record_type.uri)}?{urlencode({'ids': ids, 'back': back})}",
+    )  # fmt: skip
+
+
+def _back(visit: Visit, record_type: RecordType) -> str:
+    return back_to_list(visit, f"{BASE}/{record_type.uri}", inbox.PATH)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+
+
+def _told(count: int, refused: list[str]) -> list[str]:
+    told = [ngettext("{count} record: done.", "{count} records: done.", count)] if count else []
+    return [*told, *([_refused(refused)] if refused else [])]
+
+
+def _refused(reasons: list[str]) -> str:
+    return _("Refused: {reasons}", reasons="; ".join(reasons[:TOLD]))

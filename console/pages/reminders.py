@@ -1,0 +1,38 @@
+"""A worker's own reminders: what is open, done with, put off. Source: ours."""
+
+from dataclasses import replace
+
+from console import worklist
+from console.page_response import PageResponse, see
+from console.routes import page
+from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from server.desk import records
+from server.translation import N_, _
+
+URI, BASE = "reminder", "/reminders"
+LIST = declare(Worklist(
+    URI, BASE, N_("Reminders"), ("_label", "remind_at", "is_closed"), sort="remindAt", changes="worker",
+    quick=((N_("Open"), "closed:no"), (N_("Done"), "closed:yes")), by=("closed",),
+    actions=(
+        BulkAction("done", N_("Done"), {"is_closed": "1"}, key="e", restores=("is_closed",)),
+        BulkAction("later", N_("Remind me on"), {"is_closed": "0"}, key="w", restores=("is_closed", "remind_at"),
+                   field="remind_at", hint=N_("mon 9am"), is_time=True),
+    ),
+    none=N_("No reminder matches."),
+    empty=N_("A ticket and any other record can remind you of itself: choose Remind me on its page."), is_followed=True,
+))  # fmt: skip
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> PageResponse:
+    """The worker's own, the next one first."""
+    return worklist.page(visit, replace(LIST, own_query=f"worker.id:{visit.actor.worker_id}"))
+
+
+@page("POST", f"{BASE}/{{id}}/drop")
+def drop(visit: Visit) -> PageResponse:
+    """Delete a reminder that was just made. Raises NotFound, Forbidden."""
+    records.delete(visit.ctx, URI, visit.id)
+    visit.tell(_("The reminder is deleted."))
+    return see(BASE)

@@ -1,0 +1,64 @@
+"""What a macro returns, read strictly: a word that means nothing is refused, so that nothing is left out unseen.
+Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from server.automation.dictionary import plain
+from server.automation.reading import holds_bytes
+from server.errors import Invalid, nearest
+from server.kata.annotations import as_bool
+from server.template.values import printed
+
+KEYS = ("changes", "note", "reply", "send")
+MAX_TEXT_CHARS = 200_000  # of a reply or a note
+OWNER, ME = "owner_id", "me"
+
+
+@dataclass(frozen=True, slots=True)
+class MacroAnswer:
+    """reply, note: Markdown, "" for none. changes: fields of the ticket as sent. sends: whether reply and note are sent
+    and written at once."""
+
+    reply: str = ""
+    note: str = ""
+    changes: dict[str, Any] = field(default_factory=dict)
+    sends: bool = False
+
+
+def read(returned: Any, worker_id: int) -> MacroAnswer:
+    """The answer in what an automation returned; None for nothing. worker_id: who `me` is. Raises Invalid."""
+    if returned is None:
+        return MacroAnswer()
+    if not isinstance(returned, Mapping):
+        raise Invalid(f"return: takes a map with {', '.join(KEYS)}", field="return")
+    for key in returned:
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise Invalid(
+                f"return: '{str(key)[:80]}' means nothing here{nearest(str(key), KEYS)}; {known} do", field="return"
+            )
+    if holds_bytes(returned):
+        raise Invalid("return: holds bytes that are no text", field="return")
+    changes = _changes(returned.get("changes"), worker_id)
+    return MacroAnswer(_text(returned, "reply"), _text(returned, "note"), changes, as_bool(returned.get("send", False)))
+
+
+def _text(returned: Mapping[str, Any], name: str) -> str:
+    value = returned.get(name)
+    if isinstance(value, dict | list):
+        raise Invalid(f"return: {name} takes a text", field=name)
+    text = "" if value is None or value is False else printed(value).strip()
+    if len(text) > MAX_TEXT_CHARS:
+        raise Invalid(f"return: {name} has {len(text):,} characters, at most {MAX_TEXT_CHARS:,}", field=name)
+    return text
+
+
+def _changes(value: Any, worker_id: int) -> dict[str, Any]:
+    if value in (None, "", [], {}):
+        return {}
+    if not isinstance(value, dict):
+        raise Invalid("return: changes takes a map of fields, such as status and owner_id", field="changes")
+    fields: dict[str, Any] = plain(value)
+    return {name: str(worker_id) if (name, each) == (OWNER, ME) else each for name, each in fields.items()}

@@ -1,0 +1,123 @@
+"""Which macros a worker may run on a ticket: automations of the trigger that they may read and whose policy lets them.
+Source: ours."""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from server.access.rules import Rules
+from server.automation import inputs, policy
+from server.automation.dictionary import Dictionary
+from server.automation.host import Script
+from server.automation.inputs import InputDeclaration
+from server.automation.service import ServiceHost, of_record
+from server.context import Context
+from server.contexts import TICKET, WORKER
+from server.desk import records
+from server.desk.events import record_values
+from server.desk.reading import RecordReader
+from server.errors import HelpdeskError, NotFound
+from server.records.base import Record
+from server.records.shared.triggers import MACRO
+from server.store.transaction import Transaction
+from server.template import Budget, Surroundings
+
+MAX_LISTED = 200  # macros that are looked at, by name
+MAX_LABEL_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """label: the first line of what it says that it does, else its name. more: what it says besides. inputs: what it
+    asks for."""
+
+    automation: Script
+    label: str
+    more: str
+    inputs: tuple[InputDeclaration, ...]
+
+    @property
+    def id(self) -> int:
+        return self.automation.id
+
+    @property
+    def name(self) -> str:
+        return self.automation.name
+
+    def is_called(self, text: str) -> bool:
+        """Whether a text names it: its id, name or label, in any case."""
+        return text.strip().lower() in (str(self.id), self.name.lower(), self.label.lower())
+
+
+def usable(ctx: Context, *ticket_ids: int) -> list[Macro]:
+    """Those that the worker may run on a ticket, or on one of several, by label. Raises NotFound, Forbidden for one of
+    the tickets.
+
+    A policy whose rule for the caller cannot be worked out lets nobody."""
+    records.require_thread(ctx)  # policies are templates
+    found = ctx.service.store.read(lambda tx: _readable(ctx, tx, ticket_ids))
+    asked = [_Callers(ctx, each) for each in ticket_ids] if found else []
+    macros = [_macro(each) for each in found if any(ask.lets(each["policy_kata"]) for ask in asked)]
+    return sorted(macros, key=lambda each: (each.label.lower(), each.id))
+
+
+def are_there(ctx: Context) -> bool:
+    """Whether there is any macro at all."""
+    table = ctx.service.registry.type("automation").table
+    return ctx.service.store.read(lambda tx: tx.first(table, extension_id=MACRO)) is not None
+
+
+def find(ctx: Context, ticket_id: int, text: str) -> Macro:
+    """The usable one that a text names: an id or a name, or a label that no other one has. Raises NotFound, also for
+    one that the worker may not run, and what `usable` raises."""
+    named = [each for each in usable(ctx, ticket_id) if each.is_called(text)]
+    exact = [each for each in named if text.strip().lower() in (str(each.id), each.name.lower())]
+    found = exact or named
+    if len(found) != 1:
+        why = "several macros are called that; give the name" if found else "there is none that you may run here"
+        raise NotFound(f"macro '{text[:80]}': {why}", type="automation")
+    return found[0]
+
+
+def values_of(ctx: Context, ticket_id: int) -> dict[str, Any]:
+    """The dictionary that a macro begins with, besides its inputs."""
+    return record_values("ticket", TICKET, ticket_id) | record_values("worker", WORKER, ctx.actor.worker_id)
+
+
+class _Callers:
+    """Asks policies whether the worker may run their macros; one budget for all of them."""
+
+    def __init__(self, ctx: Context, ticket_id: int) -> None:
+        host = ServiceHost(ctx, dry=True, is_caller=True)
+        self._values = Dictionary(values_of(ctx, ticket_id), host.load)
+        self._around, self._budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
+
+    def lets(self, text: str) -> bool:
+        try:
+            return policy.read(text).lets(MACRO, self._values, self._budget, self._around)
+        except HelpdeskError:
+            return False
+
+
+def _readable(ctx: Context, tx: Transaction, ticket_ids: Iterable[int]) -> list[Record]:
+    """The macros that the worker may read, for tickets that they may read."""
+    for each in ticket_ids:
+        RecordReader(ctx, tx).retrieve("ticket", each)
+    automations, rules = ctx.service.registry.type("automation"), Rules(ctx.service.registry, ctx.actor)
+    rows = sorted(map(automations.record, tx.find(automations.table, extension_id=MACRO)), key=lambda row: row["name"])
+    return [row for row in rows[:MAX_LISTED] if rules.may_read(tx, automations, row["id"])]
+
+
+def _macro(record: Record) -> Macro:
+    description = record["description"].strip()
+    first, _, more = description.partition("\n")
+    label = first.rstrip(" .")
+    if not 0 < len(label) <= MAX_LABEL_CHARS:
+        label, more = record["name"], description
+    return Macro(of_record(record), label, more.strip(), _asked(record["script"]))
+
+
+@functools.lru_cache(maxsize=MAX_LISTED)
+def _asked(script: str) -> tuple[InputDeclaration, ...]:
+    return tuple(inputs.of_script(script))

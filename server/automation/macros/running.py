@@ -1,0 +1,135 @@
+"""A macro is run on a ticket, and what it returns is done: all of it in one transaction, or nothing. Source: ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server.automation import inputs, service
+from server.automation.engine import RunResult
+from server.automation.macros import answer, listing
+from server.automation.macros.answer import MacroAnswer
+from server.automation.macros.listing import Macro
+from server.context import Context
+from server.contexts import TICKET
+from server.desk import comments, records
+from server.desk.writing import RecordWriter
+from server.errors import Forbidden, Invalid, ScriptError, TimedOut
+from server.outbox.delivery import Delivery
+from server.tickets import answered, properties
+from server.tickets import reply as reply_on
+
+MAX_SECONDS = 30.0  # that the script may take, whatever its policy says: somebody waits
+POINT = "ticket.macro"
+# Stored columns that are put back to undo a macro, and the fields whose change is undone by that.
+UNDONE = ("status_id", "reopen_date", "owner_id", "bucket_id", "org_id", "importance", "subject")
+UNDOABLE = frozenset((*UNDONE, "status", "reopen_at", "group_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class MacroOutcome:
+    """reply, note: Markdown that waits for a review, "" for none. changed: the fields that were set. delivery: of the
+    reply that was sent, None for none. note_id: of the note that was written, 0 for none. before: stored columns of the
+    ticket as they were, as far as they are others now; {} where putting them back would not undo all of `changed`."""
+
+    macro: Macro
+    reply: str = ""
+    note: str = ""
+    changed: tuple[str, ...] = ()
+    delivery: Delivery | None = None
+    note_id: int = 0
+    before: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(
+    ctx: Context,
+    ticket_id: int,
+    name: str,
+    given: Mapping[str, Any],
+    *,
+    send_at: int = 0,
+    sends: bool = True,
+) -> MacroOutcome:
+    """Run a macro on a ticket as the caller, who must be allowed to change it. name: or id, or label. given: its
+    inputs. send_at: Unix seconds when what it sends leaves, 0 for now. sends: False lets every text wait for a review.
+
+    What its commands did stays done, whatever it returns. Raises NotFound, Forbidden, Required and Invalid for inputs,
+    ScriptError when it fails, TimedOut, and what changing and replying raise."""
+    macro = listing.find(ctx, ticket_id, name)
+    records.require(ctx, "ticket", "update", ticket_id)
+    _require_inputs(macro, given)
+    values = listing.values_of(ctx, ticket_id) | {"inputs": dict(given)}
+    was = _state(ctx, ticket_id)
+    found = service.perform(ctx, macro.automation, values, seconds=MAX_SECONDS)
+    done = answer.read(_returned(macro, found), ctx.actor.worker_id)
+    outcome = _do(ctx, macro, ticket_id, done, send_at, sends and done.sends)
+    return replace(outcome, before=_differing(was, _state(ctx, ticket_id)) if UNDOABLE.issuperset(done.changes) else {})
+
+
+def _state(ctx: Context, ticket_id: int) -> dict[str, str]:
+    """The columns that are put back; {} for a ticket that the worker may no longer read."""
+    try:
+        ticket = records.retrieve(ctx, "ticket", ticket_id)
+    except Forbidden:
+        return {}
+    return {name: str(ticket[name] or 0 if name != "subject" else ticket[name]) for name in UNDONE}
+
+
+def _differing(was: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    return {name: text for name, text in was.items() if name in now and text != now[name]}
+
+
+def _require_inputs(macro: Macro, given: Mapping[str, Any]) -> None:
+    """Raises Required, Invalid."""
+    for each in macro.inputs:
+        if each.kind != "text":
+            raise Invalid(
+                f"inputs: '{each.name}' is of the kind {each.kind}; a macro takes texts alone", field=each.name
+            )
+    wrong = inputs.misfit(macro.automation.script, given)
+    if wrong is not None:
+        raise wrong
+
+
+def _returned(macro: Macro, found: RunResult) -> Any:
+    if found.state == "error":
+        raise TimedOut(f"the macro '{macro.name}' took too long and was ended; what it did until then stays")
+    if found.state == "failure":
+        raise ScriptError(f"the macro '{macro.name}' failed: {found.message}")
+    if found.state == "await":
+        raise ScriptError(f"the macro '{macro.name}' waits, which a macro cannot; use return")
+    return found.returned
+
+
+def _do(ctx: Context, macro: Macro, ticket_id: int, done: MacroAnswer, send_at: int, sends: bool) -> MacroOutcome:
+    note_id = 0
+
+    def also(writing: RecordWriter) -> None:
+        nonlocal note_id
+        note_id = comments.on_record(ctx, "ticket", ticket_id, done.note, "note") if sends and done.note else 0
+        if done.changes:
+            properties.change(ctx, ticket_id, done.changes, {})
+        told = {"target": writing.label("ticket", ticket_id), "macro": macro.label}
+        writing.log(POINT, TICKET, ticket_id, told)
+
+    delivery = None
+    if sends and done.reply:
+        delivery = reply_on(ctx, _reply_values(ctx, ticket_id, done, send_at), also).delivery
+    else:
+        ctx.service.store.write(lambda tx: also(RecordWriter(ctx, tx)))
+    reply, note = ("", "") if sends else (done.reply, done.note)
+    return MacroOutcome(macro, reply, note, tuple(done.changes), delivery, note_id)
+
+
+def _reply_values(ctx: Context, ticket_id: int, done: MacroAnswer, send_at: int) -> dict[str, Any]:
+    """As reply() takes them. The ticket keeps its status; the changes are made afterwards, and only a move is told
+    before, for the sender and the signature follow from it. Raises Invalid for a ticket without messages."""
+    ticket = records.retrieve(ctx, "ticket", ticket_id)
+    message_id = answered.newest(ctx, ticket_id)
+    if not message_id:
+        raise Invalid("the ticket has no message to reply to", field="reply")
+    moved = {name: done.changes[name] for name in ("group_id", "bucket_id") if name in done.changes}
+    return moved | {
+        "message_id": str(message_id), "content": done.reply, "content_format": "markdown",
+        "status": str(ticket["status_id"]), "reopen_at": str(ticket["reopen_date"] or ""),
+        "send_at": str(send_at or ""),
+    }  # fmt: skip

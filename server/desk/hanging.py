@@ -1,0 +1,94 @@
+"""What hangs on a record goes over to another one, when two become one: comments, files, links, watchers, custom values
+and what points to it. Who may is not asked here. Source: ours."""
+
+from typing import Any
+
+from server.desk.reading import RecordReader
+from server.desk.writing import RecordWriter
+from server.fields import Id
+from server.records.base import Record, RecordType
+from server.records.shared import custom
+from server.records.shared.references import redirect
+from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
+from server.store.statements import slot
+from server.store.transaction import Transaction
+
+
+def move(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
+    """Comments, files, links and watchers of one record, onto another of its type."""
+    context, tx = record_type.context, writing.tx
+    writing.touch("comment", target__context=context, target_id=old)
+    comments: Any = writing.registry.type("comment").table.sql
+    tx.run(
+        lambda: comments.update({comments.target_id: slot(0)}).where(
+            comments.target__context == slot(1), comments.target_id == slot(2)
+        ),
+        (new, context, old),
+    )
+    for row in tx.find(ATTACHED, context=context, record_id=old):
+        tx.add(ATTACHED, {"attachment_id": row[0], "context": context, "record_id": new})
+    tx.delete(ATTACHED, context=context, record_id=old)
+    _move_links(tx, context, old, new)
+
+
+def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
+    """Values of custom fields that the other record has none of, and the fieldsets that it lacks."""
+    tx, context = writing.tx, record_type.context
+    for field in custom.definitions(tx).of(context):
+        if tx.first(CUSTOM_VALUE, field_id=field.id, record_id=new) is None:
+            for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=old):
+                tx.insert(CUSTOM_VALUE, {**dict(zip(CUSTOM_VALUE.names, row, strict=True)), "record_id": new})
+            tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=old)
+    for row in tx.find(FIELDSET_USE, context=context, record_id=old):
+        tx.add(FIELDSET_USE, {**dict(zip(FIELDSET_USE.names, row, strict=True)), "record_id": new})
+
+
+def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:
+    """(type, column) of all that point to records of this type."""
+    return [
+        (each.uri, name) for each in reading.registry for name, field in each.fields.items()
+        if isinstance(field, Id) and field.stored and field.target == record_type.uri
+    ]  # fmt: skip
+
+
+def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
+    """Let all that points to one record point to another: columns, and custom fields that hold records."""
+    for uri, column in pointers(record_type, writing):
+        redirect(writing, uri, column, old, new)
+    values: Any = CUSTOM_VALUE.sql
+    for field in custom.definitions(writing.tx).every():
+        if field.points_to(record_type, writing.registry):
+            writing.tx.run(
+                lambda: values.update({values.value: slot(0)}).where(
+                    values.field_id == slot(1), values.value == slot(2)
+                ),
+                (new, field.id, old),
+            )
+
+
+def number_of_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
+    """{type: how many of it point to a record}, counted as far as `most`, without those that nothing points from."""
+    found: dict[str, int] = {}
+    for uri, column in pointers(record_type, reading):
+        count = len(reading.tx.some(reading.registry.type(uri).table, most, **{column: id}))
+        if count:
+            found[uri] = found.get(uri, 0) + count
+    return found
+
+
+def filled(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:
+    """The values of one record that the other one has none of, by field."""
+    return {
+        name: source[name] for name, field in record_type.fields.items()
+        if field.stored and name in source and not target[name] and source[name]
+    }  # fmt: skip
+
+
+def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
+    """Links and watchers. One between both records has nothing to say any more."""
+    for _, _, other, id in tx.find(LINK, from_context=context, from_id=old):
+        if (other, id) != (context, new):
+            tx.add(LINK, {"from_context": context, "from_id": new, "to_context": other, "to_id": id})
+            tx.add(LINK, {"from_context": other, "from_id": id, "to_context": context, "to_id": new})
+        tx.delete(LINK, from_context=other, from_id=id, to_context=context, to_id=old)
+    tx.delete(LINK, from_context=context, from_id=old)

@@ -1,0 +1,15 @@
+"""Which message of a ticket an answer goes to. Source: ours."""
+
+from server.context import Context
+from server.desk import records
+from server.desk.records import SearchRequest
+
+
+def newest(ctx: Context, ticket_id: int) -> int:
+    """The newest message of a requester, else the newest of all; 0 for a ticket that the caller sees none of."""
+    for more in ("isOutgoing:no ", ""):
+        asked = SearchRequest(f"ticket.id:{ticket_id} {more}sort:-created,-id", 1)
+        found = records.search(ctx, "message", asked)["results"]
+        if found:
+            return int(found[0]["id"])
+    return 0

@@ -1,0 +1,40 @@
+"""Merging contacts and organizations. Source: ours, after Tickets, Merge."""
+
+from typing import Any
+
+from server.desk import records
+from server.people import merging
+from server.web.call import EndpointCall
+from server.web.openapi import shapes
+from server.web.rest.records import EXPAND, META, sent_fields, with_meta
+from server.web.routes import Parameter, endpoint
+
+PARAMETERS = (
+    Parameter("target_id", "integer", "The one that stays.", required=True),
+    Parameter("source_ids[]", "array", "Those that go into it and are deleted; at most 20.", required=True),
+    Parameter("fields[]", "map", "What it is to have besides: one fields[<name>] for each field."),
+    EXPAND,
+    META,
+)
+
+
+@endpoint(
+    "POST", "contacts/merge", "Make one contact of several: addresses, comments, files and links go over.",
+    "write", *PARAMETERS, answer=shapes.record("contact"),
+)  # fmt: skip
+def merge_contacts(call: EndpointCall) -> dict[str, Any]:
+    return _merge(call, "contact")
+
+
+@endpoint(
+    "POST", "orgs/merge", "Make one organization of several: tickets, contacts, addresses and the rest go over.",
+    "write", *PARAMETERS, answer=shapes.record("org"),
+)  # fmt: skip
+def merge_organizations(call: EndpointCall) -> dict[str, Any]:
+    return _merge(call, "org")
+
+
+def _merge(call: EndpointCall, uri: str) -> dict[str, Any]:
+    target = call.params.id("target_id", required=True)
+    merging.merge(call.ctx, uri, target, call.params.id_list("source_ids", required=True), sent_fields(call))
+    return with_meta(call, uri, records.retrieve(call.ctx, uri, target, call.params.text("expand", "")))

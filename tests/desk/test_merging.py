@@ -1,0 +1,144 @@
+"""Contacts and organizations that become one: what goes over, what is refused, what is told."""
+
+from typing import Any
+
+import pytest
+
+from server.desk import records
+from server.errors import AdminOnly, Forbidden, HelpdeskError, Invalid, NotFound, NotOffered, TooLarge
+from server.people import merging
+from server.records.shared.tables import ATTACHED, LINK
+from tests.desk.conftest import Post
+
+names = pytest.mark.parametrize
+
+
+def contact(desk: Post, first: str, email: str, **values: Any) -> int:
+    id = desk.create("contact", first_name=first, email_id=desk.address(email), **values)
+    desk.update("address", desk.address(email), contact_id=id)
+    return id
+
+
+@pytest.fixture
+def anas(desk: Post) -> tuple[int, int]:
+    """The one that stays, and the other."""
+    kept = contact(desk, "Ana", "ana@kite.example", location="Bern")
+    return kept, contact(desk, "Anna", "anna@kite.example", last_name="Lund", phone="123", location="Basel")
+
+
+def merge(desk: Post, kept: int, *others: int, uri: str = "contact", by: int = 0, **fields: Any) -> None:
+    merging.merge(desk.context(by or desk.nora), uri, kept, others, fields)
+
+
+def test_addresses_and_blank_fields_go_over_and_the_other_is_gone(desk: Post, anas: tuple[int, int]) -> None:
+    kept, other = anas
+    merge(desk, kept, other)
+    found = desk.one("contact", id=kept)
+    assert [found[name] for name in ("first_name", "last_name", "phone", "location")] == ["Ana", "Lund", "123", "Bern"]
+    assert found["full_name"] == "Ana Lund" and desk.all("contact", id=other) == []
+    assert [each["email"] for each in desk.all("address", contact_id=kept)] == ["ana@kite.example", "anna@kite.example"]
+    assert found["email_id"] == desk.address("ana@kite.example")
+
+
+def test_values_that_were_chosen_win(desk: Post, anas: tuple[int, int]) -> None:
+    kept, other = anas
+    merge(desk, kept, other, location="Basel", email_id=str(desk.address("anna@kite.example")))
+    found = desk.one("contact", id=kept)
+    assert (found["location"], found["email_id"]) == ("Basel", desk.address("anna@kite.example"))
+
+
+def test_what_hangs_on_it_goes_over(desk: Post, anas: tuple[int, int]) -> None:
+    kept, other = anas
+    context = "svc.contexts.contact"
+    desk.create("comment", target__context=context, target_id=other, comment="Calls on Mondays")
+    file = desk.create("attachment", name="a.txt", content=b"a")
+    task = desk.create("task", title="Call")
+    desk.write(lambda writing: [
+        writing.tx.insert(ATTACHED, {"attachment_id": file, "context": context, "record_id": other}),
+        *(writing.tx.insert(LINK, dict(zip(LINK.names, each, strict=True))) for each in (
+            (context, other, "svc.contexts.task", task), ("svc.contexts.task", task, context, other),
+        )),
+    ])  # fmt: skip
+    kinds: tuple[dict[str, Any], ...] = (
+        {"name": "Level", "uri": "level", "type": "S", "context": context},
+        {"name": "Who", "uri": "who", "type": "L", "context": "svc.contexts.task", "params": {"context": context}},
+    )
+    field, link = (records.create(desk.context(), "custom_field", each)["id"] for each in kinds)
+    records.update(desk.context(), "contact", other, {f"custom_{field}": "Gold"})
+    records.update(desk.context(), "task", task, {f"custom_{link}": str(other)})
+    merge(desk, kept, other)
+    assert desk.comments("contact", kept) == ["Calls on Mondays"]
+    assert len(desk.read(lambda tx: tx.find(ATTACHED, context=context, record_id=kept))) == 1
+    assert [row[3] for row in desk.read(lambda tx: tx.find(LINK, from_context="svc.contexts.task"))] == [kept]
+    shown = records.retrieve(desk.context(), "contact", kept, "custom_")
+    assert shown[f"custom_{field}"] == "Gold"
+    assert int(records.retrieve(desk.context(), "task", task, "custom_")[f"custom_{link}"]) == kept
+
+
+def test_an_organization_brings_its_tickets_and_people(desk: Post) -> None:
+    kept, other = (desk.create("org", name=name) for name in ("Kite", "Kite Ltd"))
+    ticket = desk.create("ticket", subject="Boat", group_id=desk.support, org_id=other)
+    person = contact(desk, "Ana", "ana@kite.example", org_id=other)
+    merge(desk, kept, other, uri="org")
+    assert desk.ticket(ticket)["org_id"] == desk.one("contact", id=person)["org_id"] == kept
+    assert desk.all("org", id=other) == []
+    found = records.search(desk.context(), "contact", records.SearchRequest("kite", 5))["results"]
+    assert [each["id"] for each in found] == [person]
+
+
+def test_it_is_told_on_the_one_that_stays(desk: Post, anas: tuple[int, int]) -> None:
+    kept, other = anas
+    merge(desk, kept, other)
+    [entry] = [each for each in desk.all("activity_log") if each["activity_point"] == "record.merge"]
+    assert (entry["target_id"], entry["actor_id"]) == (kept, desk.nora)
+    assert (entry["params"]["variables"]["source"], entry["params"]["variables"]["target"]) == ("Anna Lund", "Ana")
+
+
+@names(("uri", "kept", "others", "error"), [
+    ("contact", 1, (), Invalid), ("contact", 1, (1,), Invalid), ("contact", 1, (99,), NotFound),
+    ("contact", 99, (1,), NotFound), ("contact", 1, range(2, 30), Invalid), ("task", 1, (2,), NotOffered),
+    ("worker", 1, (2,), NotOffered),
+])  # fmt: skip
+def test_what_cannot_be_merged(
+    desk: Post, anas: tuple[int, int], uri: str, kept: int, others: tuple[int, ...], error: type[HelpdeskError]
+) -> None:
+    with pytest.raises(error):
+        merging.merge(desk.context(desk.nora), uri, kept, others)
+    assert len(desk.all("contact")) == 2
+
+
+def test_who_may_not_delete_may_not_merge(desk: Post, anas: tuple[int, int]) -> None:
+    for mode, privileges in (("", []), ("itemized", ["contexts.svc.contexts.contact.update"])):
+        for role in desk.all("role"):
+            records.update(desk.context(), "role", role["id"], {"privs_mode": mode, "privs": privileges})
+        with pytest.raises(Forbidden):
+            merge(desk, *anas, by=desk.milo)
+    assert len(desk.all("contact")) == 2
+
+
+def test_the_address_of_a_worker_is_for_administrators(desk: Post, anas: tuple[int, int]) -> None:
+    kept, _ = anas
+    mine = desk.address("olga@desk.example")
+    other = desk.create("contact", first_name="Olga", email_id=mine)
+    with pytest.raises(AdminOnly):
+        merge(desk, kept, other, by=desk.milo)
+    merge(desk, kept, other)
+
+
+def test_too_much_at_once_is_refused(desk: Post, anas: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "MAX_MOVED", 0)
+    with pytest.raises(TooLarge, match="let this one stay"):
+        merge(desk, *anas)
+
+
+def test_a_mistake_in_a_value_changes_nothing(desk: Post, anas: tuple[int, int]) -> None:
+    with pytest.raises(Invalid):
+        merge(desk, *anas, gender="X")
+    assert len(desk.all("contact")) == 2 and len(desk.all("address", contact_id=anas[0])) == 1
+
+
+def test_a_comparison_tells_what_would_happen(desk: Post, anas: tuple[int, int]) -> None:
+    found = merging.compare(desk.context(desk.nora), "contact", *anas)
+    assert found.differing.keys() == {"first_name", "location", "email_id"} and found.moved == {"address": 1}
+    with pytest.raises(Invalid):
+        merging.compare(desk.context(desk.nora), "contact", anas[0], anas[0])
