@@ -135,10 +135,12 @@ const last = (text) => text.slice(text.lastIndexOf(",") + 1).trim();
 
 enhance((root) => {
   for (const input of all("[data-chooser]", root)) {
-    input.closest(".field").querySelector("[data-plain]").hidden = true;
+    const field = input.closest(".field");
+    field.classList.add("chooser");
+    for (const plain of all("[data-plain]", field)) plain.hidden = true;
     combobox(
       input,
-      async (text) => (await asked(input.dataset.chooser, text.replace(/#\d+$/, "")))?.results
+      async (text) => (await asked(input.dataset.chooser + (input.form?.elements[input.dataset.of]?.value ?? ""), text.replace(/#\d+$/, "")))?.results
         .map((each) => ({ label: each.label, note: `#${each.id}`, id: each.id })) ?? null,
       (chosen) => {
         input.value = `${chosen.label} #${chosen.id}`;

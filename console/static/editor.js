@@ -1,8 +1,6 @@
 // Editors of scripts: numbered lines, mistakes told while typing, words completed, Tab indents until Escape says that it
 // shall not.
 import { all, ask, calmly, say } from "./page.js";
-import { paint } from "./paint.js";
-import { complete } from "./words.js";
 import { t } from "./say.js";
 
 let last = null; // the editor that was used last
@@ -11,8 +9,12 @@ for (const box of all("[data-editor]")) {
   const text = box.querySelector("textarea");
   const lines = box.querySelector(".lines");
   const told = box.querySelector(".mistakes");
-  const completion = complete(box, text);
-  paint(box, text);
+  let completion = null; // comes when somebody begins to write
+  text.addEventListener("focus", async () => {
+    completion = (await import("./words.js")).complete(box, text);
+    completion?.open(false);
+  }, { once: true });
+  import("./paint.js").then(({ paint }) => paint(box, text)); // colours, which nobody waits for
   let tabLeaves = false;
 
   const badLines = () => new Set(all("[data-line]", told).map((each) => Number(each.dataset.line)));

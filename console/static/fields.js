@@ -1,4 +1,4 @@
-// Times that tell what they were understood as, the zone and the clock of the browser, rows in order, forms that are not left by accident.
+// Times that tell what they were understood as, the zone and the clock of the browser, forms that are not left by accident.
 import { all, ask, calmly, enhance } from "./page.js";
 import { t } from "./say.js";
 
@@ -28,31 +28,6 @@ if (apart > 60) {
 const zone = document.querySelector("input[data-zone]");
 if (zone && (!zone.value || zone.value === "UTC")) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-// Rows that are put in order by dragging; the buttons beside the handle do the same.
-for (const body of all("[data-order]")) {
-  let dragged = null;
-  for (const row of body.rows.length > 1 ? body.rows : []) {
-    const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: t("Drag"), textContent: "⠿" });
-    handle.setAttribute("aria-hidden", "true");
-    row.querySelector("form").before(handle);
-    handle.addEventListener("dragstart", (event) => {
-      dragged = row;
-      event.dataTransfer.effectAllowed = "move";
-      event.dataTransfer.setDragImage(row, 0, 0);
-    });
-    handle.addEventListener("dragend", () => (dragged = null));
-    row.addEventListener("dragover", (event) => dragged && event.preventDefault());
-    row.addEventListener("drop", (event) => {
-      if (!dragged || dragged === row) return;
-      event.preventDefault();
-      const rows = [...body.rows];
-      const form = dragged.querySelector("form");
-      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "by", value: rows.indexOf(row) - rows.indexOf(dragged) }));
-      form.requestSubmit();
-    });
-  }
-}
-
 for (const form of all("form[data-guard]")) {
   let isChanged = false;
   for (const name of ["input", "change"]) form.addEventListener(name, () => (isChanged = true));
@@ -61,3 +36,8 @@ for (const form of all("form[data-guard]")) {
     if (isChanged) event.preventDefault();
   });
 }
+
+// Who is mentioned, or a snippet, is chosen while a text is typed; what helps comes with the first sign.
+addEventListener("input", async ({ target, data }) => {
+  if (data && target.dataset.typing?.includes(data)) (await import("./typing.js")).begin(target);
+});

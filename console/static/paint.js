@@ -2,8 +2,22 @@
 // path of keys that the cursor is at, with what the key means, and all of them as an outline. The text itself stays what
 // it is: one that is too long is left plain.
 import { calmly } from "./page.js";
-import { above, meaning } from "./words.js";
 import { t } from "./say.js";
+
+// The keys above the line of the cursor, from the top, by their indents.
+export function above(before) {
+  const lines = before.split("\n");
+  let indent = lines.pop().search(/\S|$/);
+  const found = [];
+  for (const line of lines.reverse()) {
+    const own = line.search(/\S/);
+    if (own < 0 || own >= indent || line[own] === "#") continue;
+    indent = own;
+    found.unshift(line.slice(own).replace(/[@:].*$/, ""));
+    if (!own) break;
+  }
+  return found;
+}
 
 const LONGEST = 100000; // characters
 const OUTLINED = 300; // lines of an outline
@@ -116,7 +130,7 @@ export function paint(box, text) {
     const keys = line.trim() ? above(text.value.slice(0, start) + line) : above(before);
     const told = `Line ${before.split("\n").length}: ${[...keys, ...(own ? [own] : [])].join(":") || "the top"}`;
     where.textContent = told;
-    const note = await meaning(box, text, keys, own);
+    const note = await (await import("./words.js")).meaning(box, text, keys, own);
     if (note && where.textContent === told) where.textContent = `${told} – ${note}`;
   }
   text.addEventListener("input", draw);

@@ -1,0 +1,27 @@
+// Rows that are put in order by dragging; the buttons beside the handle do the same.
+import { all } from "./page.js";
+import { t } from "./say.js";
+
+for (const body of all("[data-order]")) {
+  let dragged = null;
+  for (const row of body.rows.length > 1 ? body.rows : []) {
+    const handle = Object.assign(document.createElement("span"), { className: "handle", draggable: true, title: t("Drag"), textContent: "⠿" });
+    handle.setAttribute("aria-hidden", "true");
+    row.querySelector("form").before(handle);
+    handle.addEventListener("dragstart", (event) => {
+      dragged = row;
+      event.dataTransfer.effectAllowed = "move";
+      event.dataTransfer.setDragImage(row, 0, 0);
+    });
+    handle.addEventListener("dragend", () => (dragged = null));
+    row.addEventListener("dragover", (event) => dragged && event.preventDefault());
+    row.addEventListener("drop", (event) => {
+      if (!dragged || dragged === row) return;
+      event.preventDefault();
+      const rows = [...body.rows];
+      const form = dragged.querySelector("form");
+      form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "by", value: rows.indexOf(row) - rows.indexOf(dragged) }));
+      form.requestSubmit();
+    });
+  }
+}

@@ -1,0 +1,139 @@
+// A list below the caret of a text with what fits there, told to screen readers; the focus stays in the text.
+import { t } from "./say.js";
+
+const MOST = 50; // shown
+const COPIED = ["font", "letterSpacing", "tabSize", "padding", "border", "boxSizing", "whiteSpace", "overflowWrap", "wordBreak", "direction"];
+
+// Where a place of a text lies in its box, by a copy of what stands before it: {left, top} of the end of its line.
+function spot(text, at) {
+  const style = getComputedStyle(text);
+  const [copy, mark] = [document.createElement("div"), document.createElement("span")];
+  for (const name of COPIED) copy.style[name] = style[name];
+  Object.assign(copy.style, { position: "absolute", visibility: "hidden", width: `${text.offsetWidth}px` });
+  mark.textContent = "\u200b";
+  copy.append(text.value.slice(0, at), mark);
+  text.parentElement.append(copy);
+  const found = { left: mark.offsetLeft - text.scrollLeft, top: mark.offsetTop + mark.offsetHeight - text.scrollTop };
+  copy.remove();
+  return found;
+}
+
+// find(isAsked): what fits at the caret, {typed, length, found: [{name, note, end}]}: length, of what the chosen one
+// replaces; null for nothing. put: what is done with the chosen one besides, instead of its name. `takes` a key that is
+// meant for the open list; `open` looks what fits.
+export function suggest(box, text, label, find, put) {
+  const popup = document.createElement("ul");
+  const count = document.createElement("p");
+  popup.className = "options";
+  popup.style.width = "min(24rem, 100%)";
+  popup.id = `${text.id}-words`;
+  popup.setAttribute("role", "listbox");
+  popup.setAttribute("aria-label", label);
+  popup.hidden = true;
+  count.className = "unseen";
+  count.setAttribute("role", "status");
+  text.setAttribute("aria-autocomplete", "list");
+  text.setAttribute("aria-haspopup", "listbox");
+  box.append(popup, count);
+  let shown = [];
+  let chosen = 0;
+  let length = 0; // characters that are typed already
+  let asked = 0; // questions, of which the newest counts
+
+  function close() {
+    popup.hidden = true;
+    count.textContent = "";
+    text.removeAttribute("aria-activedescendant");
+    text.removeAttribute("aria-controls");
+  }
+  function choose(place) {
+    chosen = (place + shown.length) % shown.length;
+    [...popup.children].forEach((each, at) => each.setAttribute("aria-selected", String(at === chosen)));
+    text.setAttribute("aria-activedescendant", popup.children[chosen].id);
+    popup.children[chosen].scrollIntoView({ block: "nearest" });
+  }
+  function insert(words) {
+    document.execCommand(words ? "insertText" : "delete", false, words); // so that undo knows of it
+  }
+  async function take() {
+    const { name, end = "", ...more } = shown[chosen];
+    const here = text.selectionStart;
+    const ends = end && text.value.slice(here).startsWith(end) ? "" : end;
+    text.setSelectionRange(here - length, here);
+    close();
+    insert(put ? await put({ name, ...more }) : name + ends);
+    close();
+  }
+  function place() {
+    const [field, area] = [box.getBoundingClientRect(), text.getBoundingClientRect()];
+    const { left, top } = spot(text, text.selectionStart - length);
+    popup.style.left = `${Math.max(0, Math.min(area.left - field.left + left, field.width - popup.offsetWidth))}px`;
+    popup.style.top = `${Math.min(area.top + top, area.bottom) - field.top}px`;
+  }
+  async function open(isAsked) {
+    const mine = ++asked;
+    const now = await find(isAsked);
+    if (mine !== asked) return;
+    if (!now || text !== document.activeElement || text.selectionStart !== text.selectionEnd) return close();
+    const typed = now.typed.toLowerCase();
+    const fits = ({ name, note = "" }) => [name, note].map((each) => each.toLowerCase()).map((each) => each.startsWith(typed) ? 2 : Number(each.includes(typed)));
+    const rank = (each) => now.isByNote ? Math.max(...fits(each)) : fits(each)[0];
+    shown = now.found.filter(rank).sort((one, other) => rank(other) - rank(one)).slice(0, MOST);
+    if (!shown.length) return close();
+    length = now.length;
+    popup.replaceChildren(...shown.map(({ name, note }, at) => {
+      const item = document.createElement("li");
+      const code = document.createElement(now.isByNote ? "span" : "code");
+      item.id = `${popup.id}-${at}`;
+      item.setAttribute("role", "option");
+      code.textContent = name;
+      item.append(code);
+      if (note) {
+        const told = document.createElement("span");
+        told.className = "muted";
+        told.textContent = note;
+        if (!now.isByNote) told.style.display = "block";
+        item.append(" ", told);
+      }
+      return item;
+    }));
+    popup.hidden = false;
+    text.setAttribute("aria-controls", popup.id);
+    count.textContent = shown.length === 1 ? t("1 word fits") : t("{count} words fit", { count: shown.length });
+    place();
+    choose(0);
+  }
+
+  popup.addEventListener("mousedown", (event) => {
+    event.preventDefault(); // the text keeps the focus
+    const item = event.target.closest("li");
+    if (!item) return;
+    choose([...popup.children].indexOf(item));
+    take();
+  });
+  text.addEventListener("input", (event) => event.inputType?.startsWith("insert") || !popup.hidden ? open(false) : close());
+  text.addEventListener("blur", close);
+  text.addEventListener("click", close);
+  text.addEventListener("scroll", () => popup.hidden || place());
+
+  function takes(event) {
+    if (event.key === " " && event.ctrlKey) {
+      open(true);
+    } else if (popup.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) {
+      return false;
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
+    } else if (event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) {
+      take();
+    } else if (event.key === "Escape") {
+      close();
+    } else {
+      if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key)) close();
+      return false;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  }
+  return { takes, open };
+}

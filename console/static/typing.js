@@ -1,0 +1,37 @@
+// Who is mentioned with @, and which snippet is pasted with :, chosen while a text is typed.
+import { ask, say } from "./page.js";
+import { t } from "./say.js";
+import { suggest } from "./suggest.js";
+
+const known = new WeakSet();
+const SIGN = /(?:^|[\s(])([@:])([\p{L}\p{N}._-]{0,40})$/u;
+
+const mentionable = (q) => fetch(`/-/mentions?${new URLSearchParams({ q })}`).then((each) => each.ok ? each.json() : null, () => null);
+const snippets = (select) => [...select.options].filter(({ value }) => value).map(({ value, text }) => ({ name: text, value }));
+
+async function fitting(text) {
+  const [, sign, typed] = SIGN.exec(text.value.slice(0, text.selectionStart)) ?? [];
+  const select = text.form.elements.snippet;
+  const length = (typed ?? "").length + 1;
+  if (!sign || !text.dataset.typing.includes(sign)) return null;
+  if (sign === ":") return { typed, length, isByNote: true, found: select ? snippets(select) : [] };
+  return { typed, length, isByNote: true, found: ((await mentionable(typed))?.results ?? []).map(({ name, label }) => ({ name: `@${name} `, note: label })) };
+}
+
+async function put({ name, value }) {
+  if (!value) return name;
+  const filled = await ask(`/-/snippets/${value}`, { ticket: document.querySelector("[data-ticket]")?.dataset.id ?? "" });
+  if (!filled) say(t("The snippet could not be filled in."));
+  return filled?.text ?? "";
+}
+
+// Begin with a text in which one of the signs was typed.
+export function begin(text) {
+  if (known.has(text)) return;
+  known.add(text);
+  const box = text.closest(".field");
+  box.classList.add("chooser");
+  const { takes, open } = suggest(box, text, t("Suggestions"), () => fitting(text), put);
+  text.addEventListener("keydown", takes);
+  open(false);
+}
