@@ -1,10 +1,11 @@
 """What pages with lists of records share: searching, choosing, one record. Source: ours."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from console import ui
 from console.ui import PAGE_ROWS, ChooserOptions, Option
 from console.visit import Visit
 from server.desk import records
@@ -52,11 +53,12 @@ def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[s
     return results
 
 
-def search_names(visit: Visit, uri: str, text: str, limit: int) -> dict[str, Any]:
-    """The page of records whose names have every word of a text; the first ones for no words."""
+def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
+    """The page of records whose names have every word of a text; the first ones for no words. q: what they are
+    besides."""
     words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
     # Types that look for whole words find the beginnings of them, the others what stands inside a name.
-    q = " ".join(f'(text:"*{word}*" OR text:"{word}*")' for word in words)
+    q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
     try:
         return records.search(visit.ctx, uri, SearchRequest(q, limit, expand=LABEL))
     except BadQuery:
@@ -75,19 +77,19 @@ def found_at(uri: str, q: str) -> str:
 
 def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
     """Records to choose from, as id and label."""
-    return options(search(visit, uri, q, LABEL))
+    return options(visit, search(visit, uri, q, LABEL))
 
 
 def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserOptions:
     """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed; "0" is nothing."""
     chosen = "" if chosen == "0" else chosen
     found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
-    listed = options(found["results"])
+    listed = options(visit, found["results"])
     is_all = found["total"] <= len(listed)
     if chosen in dict(listed) and is_all:
         return ChooserOptions(uri, listed, chosen)
     # What is chosen may fit no more: it is shown anyway, or the form would choose something else by itself.
-    present = options(search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
+    present = options(visit, search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
     if is_all:
         return ChooserOptions(uri, listed + present, chosen)
     return ChooserOptions(uri, None, numbered(*present[0]) if present else chosen)
@@ -98,9 +100,20 @@ def numbered(id: str, label: str) -> str:
     return f"{label} #{id}"
 
 
-def options(found: list[dict[str, Any]]) -> list[Option]:
+def options(visit: Visit, found: list[dict[str, Any]]) -> list[Option]:
     """Records that a search found, as id and label; they must hold their LABEL."""
-    return [(str(each["id"]), str(each[LABEL])) for each in found]
+    return [(str(each["id"]), choice(visit, each)) for each in found]
+
+
+def choice(visit: Visit, record: dict[str, Any]) -> str:
+    """A record as it is called where one is chosen: its label, and of a worker whether they are away."""
+    return f"{record[LABEL]} ({away(visit, record)})" if record.get("is_away") else str(record[LABEL])
+
+
+def away(visit: Visit, worker: Mapping[str, Any]) -> str:
+    """Until when a worker is away who is."""
+    until = int(worker["away_until"])
+    return _("away until {time}", time=ui.moment(visit, until)) if until else _("away until further notice")
 
 
 def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:

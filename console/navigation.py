@@ -48,6 +48,9 @@ PLACES = (
         "/admin/people/rosters", "Rosters", "Administration", "admin", words="members managers", is_part=True
     ),
     NavigationItem(
+        "/admin/targets", "Service targets", "Administration", "admin", words="sla response resolution", is_part=True
+    ),
+    NavigationItem(
         "/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True
     ),
     NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets", icon="fields"),
@@ -108,6 +111,7 @@ PLACES = (
     NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
     NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
     NavigationItem("/notifications", "Notifications", "You", words="bell unread mentions", is_part=True),
+    NavigationItem("/reminders", "Reminders", "You", words="snooze later follow up", is_part=True),
     NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
     NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
     NavigationItem("/account#sessions", "Active sessions", "You", words="sessions devices", is_part=True),

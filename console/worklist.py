@@ -23,7 +23,7 @@ from console.row_lists.rows import Row, RowSource
 from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
-from server import times
+from server import refusals, times
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.desk.records import SearchRequest
@@ -51,7 +51,7 @@ class BulkAction:
     field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
     does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
     is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
-    it to a row that is no record, by its id."""
+    it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do."""
 
     name: str
     label: Words
@@ -67,6 +67,7 @@ class BulkAction:
     is_time: bool = False
     page: str = ""
     run: Callable[[Visit, str], object] | None = None
+    is_there: Callable[[Visit], bool] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Worklist:
     list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
     is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
     records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
-    list are called. heading: over the list, where that is another than its title."""
+    list are called. heading: over the list, where that is another than its title. limit: rows of a page at first."""
 
     uri: str
     path: str
@@ -107,6 +108,7 @@ class Worklist:
     is_followed: bool = False
     source: RowSource | None = None
     heading: Words = ""
+    limit: int = ui.PAGE_ROWS
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -132,7 +134,7 @@ class TableView(ABC):
     def __init__(self, visit: Visit, worklist: Worklist) -> None:
         self.visit, self.of, self.available = visit, worklist, available(visit, worklist)
         query = visit.query
-        self.limit = query.integer("limit", ui.PAGE_ROWS, 1, PAGE_SIZES[-1])
+        self.limit = query.integer("limit", worklist.limit, 1, PAGE_SIZES[-1])
         self.sort = query.text("sort", "")
         self.columns = self._chosen()
         self.q = self.by = self.wrong = ""
@@ -238,7 +240,8 @@ class TableView(ABC):
     def actions(self) -> list[BulkAction]:
         """What the worker may do to what is selected; each record is asked again when it is done."""
         is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
-        return list(self.of.actions) if is_open else []
+        listed = self.of.actions if is_open else ()
+        return [each for each in listed if each.is_there is None or each.is_there(self.visit)]
 
 
 class ListView(TableView):
@@ -394,7 +397,7 @@ def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -
             do(visit, key)
             done.append(key)
         except HelpdeskError as error:
-            refused.append(f"{key}: {error.message}")
+            refused.append(f"{key}: {refusals.translated(error.message)}")
     return Outcome(tuple(done), tuple(refused), {})
 
 
@@ -417,7 +420,7 @@ def _each(
                 records.update(visit.ctx, worklist.uri, id, dict(fields))
             done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
         except HelpdeskError as error:
-            refused.append(f"{id}: {error.message}")
+            refused.append(f"{id}: {refusals.translated(error.message)}")
     return Outcome(tuple(done), tuple(refused), done)
 
 

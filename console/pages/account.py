@@ -3,9 +3,11 @@
 Source: ours."""
 
 import re
+from datetime import datetime
 
 import segno
 
+from console import lists
 from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.login import new_password
@@ -13,12 +15,25 @@ from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server.access import totp
+from server.desk import notification_mail
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
 from server.people import login_address, password_change, preferences, profile, security, sign_in
 from server.people.preferences import DENSITIES, THEMES, Preferences
+from server.records.shared import absence
 from server.translation import N_, _, ngettext
 
+STAND_IN = "away_stand_in_id"
 ISSUER = N_("Helpdesk")
+MAILED = (
+    ("assigned", N_("A ticket is assigned to me"), ""),
+    ("mentioned", N_("Somebody mentions me in a note"), ""),
+    ("message", N_("A customer writes on a ticket that I own or watch"), ""),
+    ("note", N_("Somebody adds a note to what I own or watch"), ""),
+    ("reopened", N_("A ticket that I own or watch is open again"), ""),
+    ("failed", N_("Mail could not be sent or fetched"), N_("And what I wrote by mail was not understood.")),
+    ("due", N_("A reminder or a service target is due"), ""),
+    ("other", N_("Everything else on what I own or watch"), ""),
+)  # of notification_mail.KINDS
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
 
@@ -40,6 +55,32 @@ def save_profile(visit: Visit) -> PageResponse:
     return see("/account")
 
 
+@page("POST", "/account/absence")
+def save_absence(visit: Visit) -> PageResponse:
+    """Say when one is away, and who stands in."""
+    form, before = Form.sent(visit.form, absence.FIELDS), _absence(visit)
+    try:
+        sent = {name: form.text(name) for name in absence.FIELDS if name in visit.form}
+        if STAND_IN in sent:
+            sent[STAND_IN] = str(lists.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
+        profile.change(visit.ctx, sent)
+    except HelpdeskError as error:
+        return _account(visit, absence_form=form.refuse(error))
+    visit.tell("Your absence is saved.", visit.path, **{name: before.get(name) for name in absence.FIELDS})
+    return see("/account#absence")
+
+
+@page("POST", "/account/absence/end")
+def end_absence(visit: Visit) -> PageResponse:
+    """Be back at once."""
+    before = _absence(visit)
+    if before.get("away_from") or before.get("away_until"):
+        profile.change(visit.ctx, {"away_from": "", "away_until": ""})
+    back = {name: before.get(name) for name in absence.FIELDS}
+    visit.tell("Welcome back.", "/account/absence", **back)
+    return see("/account#absence")
+
+
 @page("POST", "/account/appearance")
 def save_appearance(visit: Visit) -> PageResponse:
     """Change how the console looks."""
@@ -56,6 +97,19 @@ def save_appearance(visit: Visit) -> PageResponse:
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
     visit.tell("The appearance is changed.", "/account/appearance", **was)
     return see("/account#appearance")
+
+
+@page("POST", "/account/notifications")
+def save_notifications(visit: Visit) -> PageResponse:
+    """Choose what one gets by mail, too."""
+    form, before = Form.sent(visit.form, (), ("mailed",)), notification_mail.of_caller(visit.ctx)
+    unknown = next((each for each in form.several["mailed"] if each not in notification_mail.KINDS), "")
+    if unknown:
+        form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
+        return _account(visit, notifications_form=form)
+    notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
+    visit.tell("Your notifications are saved.", visit.path, **{"mailed[]": sorted(before)})
+    return see("/account#notifications")
 
 
 @page("POST", "/account/password", hashes=True)
@@ -142,7 +196,7 @@ def turn_off(visit: Visit) -> PageResponse:
 
 def _account(
     visit: Visit, profile_form: Form | None = None, appearance_form: Form | None = None,
-    password_form: Form | None = None,
+    password_form: Form | None = None, notifications_form: Form | None = None, absence_form: Form | None = None,
 ) -> PageResponse:  # fmt: skip
     worker_id = visit.actor.worker_id
     look = visit.preferences
@@ -150,6 +204,8 @@ def _account(
         "profile": profile_form or Form.of(profile.of(visit.ctx)),
         "appearance": appearance_form
         or Form.of({"theme": look.theme, "density": look.density, "has_keys": "1" if look.has_keys else ""}),
+        "notifications": notifications_form or _notifications(visit),
+        "absence": absence_form or _absence(visit),
         "password": password_form or Form(),
     }
     own = security.own(visit.ctx, visit.peer.known)
@@ -160,8 +216,26 @@ def _account(
         device=sign_in.shown_device, devices=own.devices, known=own.known, has_code=own.has_code,
         codes_left=own.codes_left,
         themes=[("system", N_("As the system")), ("light", N_("Light")), ("dark", N_("Dark"))],
+        stand_ins=lists.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
+        away=profile.absence_of(visit.ctx, worker_id), mailed=MAILED, answers=visit.service.settings.answer_by_mail,
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )  # fmt: skip
+
+
+def _absence(visit: Visit) -> Form:
+    """One's absence as it is stored, with times as they are typed."""
+    own = profile.of(visit.ctx)
+    times = {
+        name: datetime.fromtimestamp(own[name], visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if own[name] else ""
+        for name in ("away_from", "away_until")
+    }
+    return Form.of(times | {STAND_IN: str(own[STAND_IN] or "")})
+
+
+def _notifications(visit: Visit) -> Form:
+    form = Form()
+    form.several["mailed"] = sorted(notification_mail.of_caller(visit.ctx))
+    return form
 
 
 def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:

@@ -1,7 +1,9 @@
 """Finding by name: the jump to anything, and the records that a field lets choose. Both are pages that work without
 scripts, and both answer scripts in JSON. Source: ours."""
 
+import re
 from dataclasses import asdict, dataclass
+from urllib.parse import unquote
 
 from console import articles, lists, navigation, owners
 from console.page_response import PageResponse
@@ -9,6 +11,7 @@ from console.pages.asides import answer
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
+from server.automation import macros
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.records.shared import paths
@@ -19,6 +22,7 @@ from server.translation import N_, _, shown
 MAX_HITS = 40  # of one jump
 MAX_OF_KIND = 8  # records of one type, settings, help pages
 MAX_CHOSEN_FROM = 20  # records that a field shows at once; more words show others
+_TICKET_PAGE = re.compile(r"/tickets/([^/?#]+)")
 SETTINGS_PAGE = "/admin/system/settings"
 
 
@@ -98,8 +102,21 @@ def found(visit: Visit, q: str) -> list[JumpTarget]:
     """Tickets by mask or words, people, pages, records, settings and help pages whose names have every word; all pages
     for none."""
     known = SYNONYMS.get(" ".join(q.lower().split()), "")
-    hits = [*_tickets(visit, q), *_named(visit, q), *(_named(visit, known) if known else [])] if q else _named(visit, q)
+    others = [*_named(visit, q), *(_named(visit, known) if known else [])]
+    hits = [*_macros(visit, q), *_tickets(visit, q), *others] if q else others
     return list(dict.fromkeys(hits))[:MAX_HITS]
+
+
+def _macros(visit: Visit, q: str) -> list[JumpTarget]:
+    """Those for the ticket whose page was open, by name or label; all of them for "macro"."""
+    there = _TICKET_PAGE.match(visit.referring_path)
+    id = masks.ticket_id(visit.ctx, unquote(there[1])) if there else None
+    if there is None or id is None or not records.may(visit.ctx, "ticket", "update", id):
+        return []
+    words, base = q.lower().split(), f"/tickets/{there[1]}/macros"
+    names = {each: f"{_('Macro')} macro {each.label} {each.name}" for each in macros.usable(visit.ctx, id)}
+    fitting = [each for each, name in names.items() if _fits(words, name)][:MAX_OF_KIND]
+    return [JumpTarget(each.label, _("Macro"), f"{base}?macro={each.id}") for each in fitting]
 
 
 def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
@@ -165,4 +182,4 @@ def _records(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
     page = lists.search_names(visit, uri, q, MAX_CHOSEN_FROM)
-    return [(each["id"], each["_label"]) for each in page["results"]], page["total"]
+    return [(each["id"], lists.choice(visit, each)) for each in page["results"]], page["total"]

@@ -4,7 +4,7 @@ from console.forms import Form
 from console.page_response import PageResponse, see
 from console.pages.mailing.mail import LISTENER
 from console.pages.setup import BASE as SETUP
-from console.pages.system import SETTINGS
+from console.pages.upkeep.system import SETTINGS
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit

@@ -10,13 +10,17 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from console import drafts, lists
+from console import drafts, lists, ui
 from console.forms import Form, sentence
 from console.page_response import INVALID, PageResponse, attachment, see
 from console.rendering import render
 from console.routes import page
+from console.row_lists import row_view
+from console.row_lists.rows import RowPage, RowQuery, RowSource, of_all
 from console.ui import Option
 from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
@@ -34,7 +38,7 @@ BASE = "/admin/packages"
 FORM_BYTES = 3 * MAX_PACKAGE_BYTES + 64 * 1024  # quotes and braces are three bytes each in a form
 MAX_KEPT = 50  # results of imports, until they were looked at
 KEPT_SECONDS = 600
-MAX_PAST = 100  # imports that are listed
+MAX_PAST = 5  # imports that are shown with the packages, or with one of them; the list has all
 MAX_FOUND = 100  # records to choose from for a package
 LABELS = {"package_json": N_("Package"), "records": N_("Records"), "q": N_("Search"), "name": N_("Name")}
 # Where the console shows records of a type.
@@ -187,6 +191,41 @@ def show_result(visit: Visit) -> PageResponse:
     return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
 
 
+def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
+    past = library.list_imports(visit.ctx)
+    who = _who(visit, past)
+    listed = [
+        {
+            "id": each.id, "_label": each.name or _("A package without a name"), "revision": each.revision,
+            "at": each.imported_at, "by": who.get(each.worker_id) or _("a deleted worker"), "there": each.there,
+            "made": len(each.made), "name": each.name.casefold(),
+        }
+        for each in past
+    ]  # fmt: skip
+    return of_all(listed, asked)
+
+
+PAST = declare(Worklist(
+    "imports", f"{BASE}/imported", N_("Imported packages"), ("name", "revision", "at", "by", "there"),
+    own=(
+        ListColumn("name", N_("Package"), lambda visit, row, more: (
+            ui.link(f"{BASE}/imported/{row['id']}", row["_label"])), "name", value=lambda row, more: row["_label"]),
+        ListColumn("revision", N_("Revision"), lambda visit, row, more: ui.plain(row["revision"])),
+        ListColumn("at", N_("When"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("by", N_("By"), lambda visit, row, more: ui.plain(row["by"]), "by"),
+        ListColumn("there", N_("Still exist"), lambda visit, row, more: (
+            ui.plain(_("{count} of {all}", count=row["there"], all=row["made"]))), "there"),
+    ),
+    changes="admin", empty=N_("No package was imported yet."), source=RowSource(_past_rows),
+))  # fmt: skip
+
+
+@page("GET", f"{BASE}/imported", "proven admin")
+def show_past_list(visit: Visit) -> PageResponse:
+    """All imports of the past, the newest first."""
+    return row_view.page(visit, PAST)
+
+
 @page("GET", f"{BASE}/imported/{{id}}", "proven admin")
 def show_past(visit: Visit) -> PageResponse:
     """What an import of the past made. Raises NotFound."""
@@ -306,7 +345,7 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
         return []
     if found["total"] > lists.MAX_CHOICES:
         return []
-    return lists.options(found["results"])
+    return lists.options(visit, found["results"])
 
 
 def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
@@ -371,7 +410,7 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     except BadQuery as error:
         form.fail("q", error.message)
     names = {value for value, _, _ in chosen}
-    more = [(f"{uri}:{id}", label, "") for id, label in lists.options(found) if f"{uri}:{id}" not in names]
+    more = [(f"{uri}:{id}", label, "") for id, label in lists.options(visit, found) if f"{uri}:{id}" not in names]
     form.values["type"] = uri
     return render(
         visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,

@@ -3,16 +3,20 @@ Source: ours."""
 
 import json
 from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
 
-from console import confirmation, resume, worklist, worklist_columns
+from console import confirmation, lists, resume, worklist, worklist_columns
 from console.desk import inbox
 from console.page_response import INVALID, PageResponse, see
+from console.pages.jump import place_of
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit, own_path
 from console.worklist import BulkAction, Key, Outcome, Worklist
 from server.context import Context
 from server.desk import changes, records
+from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
 from server.people import list_columns
@@ -62,13 +66,17 @@ def any_type(visit: Visit, uri: str) -> Worklist:
         return inbox.of_search()
     if not record_type.operations["search"]:
         raise NotOffered(_("{type} cannot be searched.", type=record_type.label_names[1]))
-    deletes = (DELETE,) if record_type.operations["delete"] else ()
+    sets = BulkAction("set", N_("Set a field"), page=f"/records/{uri}/set")
+    actions = (
+        *((sets,) if record_type.operations["update"] and not place_of(visit, uri) else ()),
+        *((DELETE,) if record_type.operations["delete"] else ()),
+    )
     name = in_sentence(record_type.label_names[0])
     new = (f"/records/{record_type.uri}/new", _("New {record}", record=name))
     creates = records.may(visit.ctx, record_type.uri, "create")
     return Worklist(
         record_type.uri, f"{BASE}/{record_type.uri}", record_type.label_names[1], _first_columns(visit, uri),
-        actions=deletes, changes="worker",
+        actions=actions, changes="worker",
         empty=N_("There are none yet."), none=N_("No matches."),
         new=new if creates else None, import_path=f"/records/{record_type.uri}/import" if creates else "",
     )  # fmt: skip
@@ -108,7 +116,7 @@ def act(visit: Visit) -> PageResponse:
     action = _action(visit, found)
     ids = _selected(visit, found)
     if action.page:
-        return see(f"{action.page}?ids={','.join(map(str, ids))}")
+        return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, found)})}")
     if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
     if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
@@ -211,6 +219,22 @@ def _selected(visit: Visit, found: Worklist) -> list[Key]:
     return ids
 
 
+def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The records of these ids that the worker may read, at most MAX_SELECTED. Raises Invalid for none."""
+    known = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
+    asked = SearchRequest(f"id:[{','.join(known)}]", MAX_SELECTED, 1, lists.LABEL)
+    found: list[dict[str, Any]] = records.search(visit.ctx, uri, asked)["results"] if known else []
+    if not found:
+        raise Invalid(_("Select at least one record."), field="ids")
+    return found
+
+
+def back_to_list(visit: Visit, *paths: str) -> str:
+    """Where the page or the form says that one came from, when that is one of these lists; else the first of them."""
+    sent = visit.form if visit.request.method == "POST" else visit.query
+    back = own_path(sent.text("back", ""))
+    return back if back.partition("?")[0] in paths else paths[0]
+
+
 def _back(visit: Visit, found: Worklist) -> str:
-    back = own_path(visit.form.text("back", ""))
-    return back if back.partition("?")[0] == found.path else found.path
+    return back_to_list(visit, found.path)

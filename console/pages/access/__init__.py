@@ -1,1 +1,1 @@
-"""Keys to the API."""
+"""Keys to the API, and what people sign in by."""

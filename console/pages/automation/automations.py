@@ -20,6 +20,7 @@ from server.automation.engine import RunResult
 from server.automation.examples import Example
 from server.automation.host import FUNCTION, Script
 from server.automation.inputs import InputDeclaration
+from server.automation.macros import listing as macros
 from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
@@ -28,7 +29,7 @@ from server.desk import records
 from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
-from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, TRIGGERS
+from server.records.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
 from server.translation import N_, _, ngettext
 from server.web.json_text import loads
 from server.web.webhooks import received_of
@@ -52,6 +53,11 @@ LABELS = {
     "example_name": N_("Example"),
 }
 FIRST_SCRIPT = "start:\n  return:\n    hello: world\n"
+# Of automations that are begun for a trigger: an example to be changed.
+FIRST_SCRIPTS = {
+    MACRO: "start:\n  return:\n    reply: We look into {{ticket_subject}} and write again by friday.\n    changes:\n"
+    "      status: waiting\n      reopen_at: friday 9am\n      owner_id: me\n"
+}
 STATES = {"return": "ok", "exit": "ok", "await": "info", "error": "err", "failure": "err"}
 ENDINGS = {
     "return": "returned",
@@ -167,6 +173,7 @@ LIST = declare(
         quick=(
             (N_("Webhooks"), "trigger:svc.trigger.webhook.respond"),
             (N_("Timers"), "trigger:svc.trigger.automation.timer"),
+            (N_("Macros"), f"trigger:{MACRO}"),
         ),
     )
 )
@@ -191,7 +198,8 @@ def show_new(visit: Visit) -> PageResponse:
     """The editor, with a first script. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
     form = Form.of({
-        "extension_id": trigger if trigger in TRIGGERS else FUNCTION, "script": FIRST_SCRIPT, "values": "{}",
+        "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
+        "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT), "values": _sample(visit, trigger),
     })  # fmt: skip
     return _editor(visit, _EditorView(0, form))
 
@@ -207,7 +215,7 @@ def show(visit: Visit) -> PageResponse:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
     record = lists.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
-    values = _of_delivery(visit, delivery) if delivery else _sample(record["extension_id"])
+    values = _of_delivery(visit, delivery) if delivery else _sample(visit, record["extension_id"])
     shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
     return _editor(visit, _EditorView(visit.id, Form.of(shown)))
 
@@ -489,8 +497,12 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
     return found
 
 
-def _sample(trigger: str) -> str:
-    """Values that name what a trigger hands over; inputs have fields of their own."""
+def _sample(visit: Visit, trigger: str) -> str:
+    """Values that name what a trigger hands over; inputs have fields of their own. A macro is tried on the newest
+    ticket, by who asks."""
+    if trigger == MACRO:
+        newest = [each["id"] for each in lists.search(visit, "ticket", "sort:-id limit:1")]
+        return json.dumps(macros.values_of(visit.ctx, newest[0] if newest else 0), indent=1)
     known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
     keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
     return json.dumps(dict.fromkeys(keys, ""), indent=1)

@@ -7,6 +7,7 @@ from typing import Any
 from console import ui
 from console.page_response import PageResponse
 from console.pages.automation.jobs import BADGES, BASE, DOES, RUNS, STATES, TABS
+from console.pictures import upkeep
 from console.routes import page
 from console.row_lists import row_view
 from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
@@ -99,7 +100,10 @@ JOB_LIST = declare(Worklist(
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
     """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
-    return row_view.page(visit, JOB_LIST, "jobs.html", states=STATES[1:], counts=scheduled_jobs.counts(visit.ctx))
+    return row_view.page(
+        visit, JOB_LIST, "jobs.html", states=STATES[1:], counts=scheduled_jobs.counts(visit.ctx),
+        pictures=upkeep.jobs(visit),
+    )  # fmt: skip
 
 
 # -- how they went -----------------------------------------------------------------------------------------------------

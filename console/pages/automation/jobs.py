@@ -18,7 +18,7 @@ from console.worklist_columns import ListColumn
 from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
-from server.jobs import queue, scheduler
+from server.jobs import queue
 from server.translation import N_, _
 from server.upkeep import scheduled_jobs
 
@@ -45,6 +45,7 @@ DOES = {
     "event": N_("Runs what automations wait for an event"),
     "mail.send": N_("Sends a mail"),
     "mailbox.check": N_("Looks at a mailbox"),
+    "notification.mail": N_("Mails a worker what they have not read"),
     "password.link": N_("Sends a link for a password"),
     "service.look": N_("Asks mail servers whether they can be reached"),
     "timer": N_("Runs an automation timer"),
@@ -78,6 +79,8 @@ SCANS_DO = {
     N_("old webhook deliveries"): N_("Removes what no rule keeps."),
     N_("old webhook tokens"): N_("Ends addresses that were replaced."),
     N_("records due to open"): N_("Opens tickets and tasks whose wait is over."),
+    N_("answers of workers"): N_("Forgets answers by mail that came too long ago to come again."),
+    N_("service targets"): N_("Gives open tickets their targets, and tells of those that are due."),
     N_("reminders due"): N_("Tells their workers."),
     N_("sessions that are over"): N_("Removes them."),
     N_("spam lessons"): N_("Learns what mail is spam from what workers marked."),
@@ -87,32 +90,6 @@ SCANS_DO = {
 DAY_SECONDS = 86400
 REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
 MAX_LINES = 100  # of the log, about one job
-
-
-@page("GET", SCANS, "admin")
-def show_scans(visit: Visit) -> PageResponse:
-    """What runs from time to time: when it ran last and runs next."""
-    found = scheduled_jobs.scans(visit.ctx)
-    return render(visit, "scans.html", found=found, tabs=TABS, seconds=scheduler.SCAN_SECONDS, does=SCANS_DO)
-
-
-@page("POST", SCANS, "admin")
-def look_now(visit: Visit) -> PageResponse:
-    """Let all of it run at once."""
-    scheduled_jobs.look_now(visit.ctx)
-    visit.tell("All that is on runs now.")
-    return see(SCANS)
-
-
-@page("POST", f"{SCANS}/switch", "admin")
-def switch_scan(visit: Visit) -> PageResponse:
-    """Switch one of them on or off."""
-    name, is_off = visit.form.text("name", ""), visit.form.flag("off")
-    scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
-    off = _("“{name}” is off. It stays off when the service starts again.", name=name)
-    on = _("“{name}” is on.", name=name)
-    visit.tell(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
-    return see(SCANS)
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")

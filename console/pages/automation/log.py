@@ -6,7 +6,7 @@ from typing import Any
 
 from console import exports, live
 from console.page_response import INVALID, PageResponse
-from console.pages.system import SETTINGS
+from console.pages.upkeep.system import SETTINGS
 from console.rendering import render
 from console.routes import page
 from console.ui import PAGE_ROWS

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from console import controls, ui, worklist_columns
+from console import sheet, ui, worklist_columns
 from console.forms import Form, sentence
 from console.page_response import INVALID, PageResponse, again, see
 from console.pages.jump import place_of
@@ -191,7 +191,7 @@ def _label(name: str, target: CsvTarget) -> str:
     if name == ID:
         return _("Record number")
     field = target.field
-    return controls.label_of(field.alternative_to if field is not None and field.alternative_to else name)
+    return sheet.named(field.alternative_to if field is not None and field.alternative_to else name)
 
 
 def _keys(found: Mapping[str, CsvTarget], labels: Mapping[str, str]) -> list[Option]:

@@ -155,11 +155,11 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
     boxes, senders = lists.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
     routes = mail_setup.routes(visit.ctx)
     shown = {name: lists.part(visit, rows, name) for name, rows in
-             (("out", lists.options(transports)), ("from", senders), ("in", boxes), ("to", routes))}  # fmt: skip
+             (("out", lists.options(visit, transports)), ("from", senders), ("in", boxes), ("to", routes))}  # fmt: skip
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
         visit, "mail.html", form.status, form=form, tabs=tabs(visit), labels=LABELS,
-        transports=lists.options(transports), kinds=kinds, boxes=boxes, shown=shown,
+        transports=lists.options(visit, transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
         parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
         looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),

@@ -4,13 +4,19 @@ Source: ours."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from console import ui, worklist
 from console.forms import Form
 from console.page_response import PageResponse, again, file, see
 from console.rendering import render
 from console.routes import SMALL_FORM_BYTES, page
+from console.row_lists.row_view import RowView
+from console.row_lists.rows import Row, RowPage, RowQuery, RowSource, of_all
 from console.ui import bytes_text
 from console.visit import Visit
+from console.worklist import BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.translation import N_, _, listed, ngettext
@@ -19,7 +25,6 @@ from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
-MAX_SHOWN = 200  # of the newest
 WARN_SECONDS = 7 * 86400  # without a backup
 MAX_TIMES = 6  # of a day, told one by one
 AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
@@ -45,6 +50,7 @@ class BackupEntry:
     name: str
     path: str
     at: int
+    bytes: int
     size: str
     look: BackupCheck | None
     is_read: bool
@@ -138,30 +144,79 @@ def restore(visit: Visit) -> PageResponse:
     return see(RESTORE)
 
 
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    looks = backups.looks(visit.ctx)
+    listed = [_listed(each, looks, set()) for each in backups.list_all_backups(visit.service.settings)]
+    return of_all([_row(each) for each in listed], asked)
+
+
+def _row(each: BackupEntry) -> dict[str, Any]:
+    state = "" if each.look is None else "damaged" if each.look.problem else "sound"
+    return {
+        "id": each.path.rpartition("/")[2], "_label": each.name, "name": each.name, "path": each.path, "at": each.at,
+        "bytes": each.bytes, "size": each.size, "version": each.look.program if each.look else "", "state": state,
+        "verified_at": each.look.at if each.look else 0, "is_sent": each.is_sent,
+    }  # fmt: skip
+
+
+def _created(visit: Visit, row: Row, more: Any) -> str:
+    sent = ui.muted(_("sent")) if row["is_sent"] else ""
+    return f"<div>{ui.when(visit, row['at'])} {sent}</div>"
+
+
+def _verified(visit: Visit, row: Row, more: Any) -> str:
+    if not row["state"]:
+        return ui.muted(_("not read yet"))
+    badge = ui.badge("err", N_("damaged")) if row["state"] == "damaged" else ui.badge("ok", N_("sound"))
+    return f'<div>{badge} <span class="muted">{ui.when(visit, row["verified_at"])}</span></div>'
+
+
+LIST = declare(Worklist(
+    "backups", BASE, N_("Backups"), ("name", "at", "bytes", "version", "state"),
+    own=(
+        ListColumn("name", N_("File"),
+                   lambda visit, row, more: f'<a href="{ui.plain(row["path"])}">{ui.code(row["name"])}</a>', "name"),
+        ListColumn("at", N_("Created"), _created, "at"),
+        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(row["size"]), "bytes", "number"),
+        ListColumn("version", N_("Version"), lambda visit, row, more: ui.plain(row["version"])),
+        ListColumn("state", N_("Verified"), _verified, "state"),
+    ),
+    actions=(
+        BulkAction("verify", N_("Verify"), run=lambda visit, key: backups.verify(visit.ctx, key)),
+        BulkAction("remove", N_("Remove"), deletes=True, run=lambda visit, key: backups.remove(visit.ctx, key),
+                   confirm=N_("Remove the selected backups for good?")),
+    ),
+    changes="proven admin", empty=N_("There is no backup yet."), source=RowSource(_rows),
+))  # fmt: skip
+
+
 def _all(visit: Visit, form: Form) -> PageResponse:
-    ctx, settings, wrong = visit.ctx, visit.service.settings, ""
+    ctx, settings, trouble = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []
-    looks: dict[str, BackupCheck] = {}
     try:
-        found, looks = backups.list_all_backups(settings), backups.looks(ctx)
-        rows = [_listed(each, looks, set()) for each in found[:MAX_SHOWN]]
+        found = backups.list_all_backups(settings)
     except (HelpdeskError, OSError) as error:  # one may be removed while they are listed
-        wrong = (
+        trouble = (
             error.message
             if isinstance(error, HelpdeskError)
             else _("The folder has changed: {reason}.", reason=error.strerror)
         )
-        rows = []
+    view = RowView(visit, LIST) if settings.backup_folder and not trouble else None
     job, last = scheduled_jobs.only(ctx, backups.KIND), restoring.last(ctx)
     is_made = job is not None and job.state in ("due", "running") and not job.error
     own = next((each for each in found if not each.is_sent), None)
-    shown = render(
-        visit, "backups.html", form.status, form=form, labels=LABELS, rows=rows, wrong=wrong,
-        folder=settings.backup_folder, kept=_kept(settings), made=told_times(settings), next_at=_next(visit), job=job,
-        progress=backups.progress(ctx), failure=backups.failure(ctx), is_same_disk=_is_same_disk(settings), last=last,
-        is_late=own is None or own.at < visit.now - WARN_SECONDS, data=str(Path(settings.data).absolute()),
-        steps=sorted(backups.steps(ctx).items()), shown=MAX_SHOWN, most=bytes_text(MAX_UPLOAD_BYTES),
-    )  # fmt: skip
+    values = {
+        "form": form, "labels": LABELS, "rows": len(found), "trouble": trouble, "folder": settings.backup_folder,
+        "kept": _kept(settings), "made": told_times(settings), "next_at": _next(visit), "job": job,
+        "progress": backups.progress(ctx), "failure": backups.failure(ctx), "is_same_disk": _is_same_disk(settings),
+        "last": last, "is_late": own is None or own.at < visit.now - WARN_SECONDS,
+        "data": str(Path(settings.data).absolute()), "steps": sorted(backups.steps(ctx).items()),
+        "most": bytes_text(MAX_UPLOAD_BYTES),
+    }  # fmt: skip
+    if view is not None:
+        shown = worklist.page_of(visit, view, "backups.html", form.status, **values)
+    else:
+        shown = render(visit, "backups.html", form.status, view=None, worklist=LIST, **values)
     return again(shown, AGAIN_SECONDS) if is_made and not form.is_wrong else shown
 
 
@@ -176,7 +231,8 @@ def _one(visit: Visit, form: Form) -> PageResponse:
 
 def _listed(each: Backup, looks: dict[str, BackupCheck], read: set[str]) -> BackupEntry:
     name = each.path.name
-    return BackupEntry(name, _path(each), each.at, bytes_text(each.bytes), looks.get(name), name in read, each.is_sent)
+    size = bytes_text(each.bytes)
+    return BackupEntry(name, _path(each), each.at, each.bytes, size, looks.get(name), name in read, each.is_sent)
 
 
 def _path(each: Backup) -> str:

@@ -13,6 +13,7 @@ import tornado
 
 from console import live, ui, worklist
 from console.page_response import PageResponse, see
+from console.pictures import upkeep
 from console.rendering import render
 from console.routes import page
 from console.ui import bytes_text, duration, quoted
@@ -89,7 +90,7 @@ def show(visit: Visit) -> PageResponse:
         waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
-        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES,
+        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=upkeep.storage(visit),
     )  # fmt: skip
 
 

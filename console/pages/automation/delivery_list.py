@@ -1,0 +1,89 @@
+"""The calls of all webhooks, the newest first: of one of them, or those that failed. Source: ours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from console import lists, ui
+from console.page_response import PageResponse
+from console.routes import page
+from console.row_lists import row_view
+from console.row_lists.rows import Row, RowFilter, RowPage, RowQuery, RowSource
+from console.ui import Option
+from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
+from server.automation.webhooks import deliveries
+from server.digits import id_in
+from server.translation import N_, _
+
+PATH = "/automations/webhooks/deliveries"
+ANSWERS: Sequence[Option] = (
+    ("", N_("Every answer")), ("done", N_("Answered")), ("failed", N_("Failed, with 400 or more")),
+)  # fmt: skip
+MESSAGE_CHARS = 60  # shown of what an automation failed with
+
+
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    webhook = id_in(asked.filters["webhook"]) or 0
+    found, total = deliveries.all_of(
+        visit.ctx, webhook, asked.filters["answer"], asked.limit, asked.page - 1, asked.sort
+    )
+    return RowPage([each | {"_label": _("Delivery {id}", id=each["id"])} for each in found], total)
+
+
+def _names(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
+    """{webhook: its name}."""
+    ids = ",".join(sorted({str(row["listener_id"]) for row in rows}))
+    return {each["id"]: str(each[lists.LABEL]) for each in lists.search(visit, "webhook_listener", f"id:[{ids}]")}
+
+
+def _when(visit: Visit, row: Row, more: Any) -> str:
+    link = f'<a href="{PATH}/{row["id"]}">{ui.when(visit, row["at"])}</a>'
+    return f"<div>{link} {ui.badge('info', N_('replay'))}</div>" if row["replay_of"] else link
+
+
+def _request(visit: Visit, row: Row, more: Any) -> str:
+    return f"<div>{ui.plain(row['method'])} {ui.code('/' + row['path'])}</div>"
+
+
+def _answer(visit: Visit, row: Row, more: Any) -> str:
+    badge = ui.badge("ok" if row["status"] < deliveries.FAILED else "err", str(row["status"]))
+    return f"<div>{badge} {ui.muted(row['message'][:MESSAGE_CHARS])}</div>" if row["message"] else badge
+
+
+def _webhook(visit: Visit, row: Row, more: dict[int, str]) -> str:
+    return ui.link(f"/automations/webhooks/{row['listener_id']}", more.get(row["listener_id"], ""))
+
+
+def _run(visit: Visit, row: Row, more: Any) -> str:
+    return ui.link(f"/automations/log?run={row['run_id']}", _("Run")) if row["run_id"] else ""
+
+
+LIST = declare(Worklist(
+    "deliveries", PATH, N_("Deliveries"), ("at", "webhook", "request", "answer", "automation", "ms"),
+    own=(
+        ListColumn("at", N_("When"), _when, "at"),
+        ListColumn("webhook", N_("Webhook"), _webhook, value=lambda row, more: more.get(row["listener_id"], "")),
+        ListColumn("request", N_("Request"), _request, value=lambda row, more: f"{row['method']} /{row['path']}"),
+        ListColumn("answer", N_("Answer"), _answer, "status", value=lambda row, more: row["status"]),
+        ListColumn("automation", N_("Automation"), lambda visit, row, more: (
+            ui.breakable(row["automation"]) if row["automation"] else ui.muted(_("none")))),
+        ListColumn("client", N_("From"), lambda visit, row, more: ui.plain(row["client"])),
+        ListColumn("size", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["size"])), "size", "number"),
+        ListColumn("ms", N_("ms"), lambda visit, row, more: ui.plain(str(row["ms"])), "ms", "number"),
+        ListColumn("run", N_("Log"), _run, value=lambda row, more: row["run_id"] or ""),
+    ),
+    load=_names, sort="-at", changes="admin",
+    subtitle=N_("What webhooks were asked, and what they answered"),
+    empty=N_("No webhook was called yet."), none=N_("No delivery is like that."),
+    source=RowSource(_rows, (
+        RowFilter("webhook", N_("Webhook"), uri="webhook_listener"),
+        RowFilter("answer", N_("Answer"), lambda visit: ANSWERS),
+    )),
+))  # fmt: skip
+
+
+@page("GET", PATH, "admin")
+def show(visit: Visit) -> PageResponse:
+    """A page of the deliveries. Raises Invalid for a filter that there is not."""
+    return row_view.page(visit, LIST)

@@ -1,0 +1,94 @@
+"""What runs from time to time: when it ran last and runs next, and whether it is on. Source: ours."""
+
+from typing import Any
+
+from console import ui
+from console.page_response import PageResponse, see
+from console.pages.automation.jobs import SCANS, SCANS_DO, TABS
+from console.routes import page
+from console.row_lists import row_view
+from console.row_lists.rows import Row, RowPage, RowQuery, RowSource, of_all
+from console.visit import Visit
+from console.worklist import PAGE_SIZES, BulkAction, Worklist, declare
+from console.worklist_columns import ListColumn
+from server.jobs import scheduler
+from server.translation import N_, _, shown
+from server.upkeep import scheduled_jobs
+
+
+def _rows(visit: Visit, asked: RowQuery) -> RowPage:
+    listed = [
+        {
+            "id": each.name, "_label": shown(each.name), "name": shown(each.name), "is_on": each.is_on,
+            "at": each.last.at if each.last else 0, "ms": each.last.ms if each.last else 0,
+            "error": each.last.error if each.last else "", "next_at": each.next_at,
+        }
+        for each in scheduled_jobs.scans(visit.ctx)
+    ]  # fmt: skip
+    return of_all(listed, asked)
+
+
+def _named(visit: Visit, row: Row, more: Any) -> str:
+    does = SCANS_DO.get(row["id"], "")
+    return f'<div>{ui.plain(row["name"])}<br><span class="muted">{ui.plain(shown(does))}</span></div>'
+
+
+def _state(visit: Visit, row: Row, more: Any) -> str:
+    if not row["is_on"]:
+        return ui.badge("muted", N_("off"))
+    return ui.badge("err", N_("failing")) if row["error"] else ui.badge("ok", N_("on"))
+
+
+def _switch(visit: Visit, row: Row, more: Any) -> str:
+    path = f"{SCANS}/switch"
+    if not row["is_on"]:
+        return ui.button(visit, path, N_("Switch on"), "link", name=row["id"], off="0")
+    asked = _("Switch off '{name}'? What it looks for is not done until it is on again.", name=row["name"])
+    return ui.button(visit, path, N_("Switch off"), "link", asked, name=row["id"], off="1")
+
+
+LIST = declare(Worklist(
+    "maintenance-tasks", SCANS, N_("Maintenance tasks"), ("name", "state", "at", "ms", "next_at", "error", "do"),
+    own=(
+        ListColumn("name", N_("Task"), _named, "name", value=lambda row, more: row["name"]),
+        ListColumn("state", N_("State"), _state, value=lambda row, more: "on" if row["is_on"] else "off"),
+        ListColumn("at", N_("Last"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("ms", N_("Duration"),
+                   lambda visit, row, more: ui.plain(f"{row['ms']} ms") if row["at"] else "", "ms", "number"),
+        ListColumn("next_at", N_("Next"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at"),
+        ListColumn("error", N_("Error"), lambda visit, row, more: ui.plain(row["error"])),
+        ListColumn("do", N_("Action"), _switch, value=lambda row, more: ""),
+    ),
+    actions=(
+        BulkAction("off", N_("Switch off"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, False),
+                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again.")),
+        BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True)),
+    ),
+    sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks the service runs by itself"),
+    tabs=tuple(TABS), tabs_label=N_("Scheduler"), source=RowSource(_rows),
+))  # fmt: skip
+
+
+@page("GET", SCANS, "admin")
+def show(visit: Visit) -> PageResponse:
+    """All that runs from time to time."""
+    return row_view.page(visit, LIST, "scans.html", seconds=scheduler.SCAN_SECONDS, run_all=SCANS)
+
+
+@page("POST", SCANS, "admin")
+def run_all(visit: Visit) -> PageResponse:
+    """Let all of it run at once."""
+    scheduled_jobs.look_now(visit.ctx)
+    visit.tell("All that is on runs now.")
+    return see(SCANS)
+
+
+@page("POST", f"{SCANS}/switch", "admin")
+def switch(visit: Visit) -> PageResponse:
+    """Switch one of them on or off. Raises NotFound."""
+    name, is_off = visit.form.text("name", ""), visit.form.flag("off")
+    scheduled_jobs.switch_scan(visit.ctx, name, not is_off)
+    off = _("“{name}” is off. It stays off when the service starts again.", name=name)
+    on = _("“{name}” is on.", name=name)
+    visit.tell(off if is_off else on, f"{SCANS}/switch", name=name, off="0" if is_off else "1")
+    return see(SCANS)

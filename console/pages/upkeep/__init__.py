@@ -1,0 +1,1 @@
+"""Pages of what keeps the service sound: backups, settings, the check-up, the log."""
