@@ -22,7 +22,7 @@ from console import controls, script_words, sheet, template_words  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402
-from server.records.shared import custom  # noqa: E402
+from server.records.shared import custom, points  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
 TEMPLATES = ROOT / "console" / "templates"
@@ -80,6 +80,8 @@ def _of_declarations(found: Found) -> None:
             found.add("server/settings.py", text)
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
         found.add("server/records/shared/custom.py", text)
+    for point in points.POINTS.values():
+        found.add("server/records/shared/points.py", point.pattern)
     types = registry.load()
     for record_type in types:
         where = f"record types, {record_type.uri}"

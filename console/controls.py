@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from console import lists, owners, ui
+from console import lists, owners, sheet, ui
 from console.forms import Form
 from console.ui import Option
 from console.visit import Visit
@@ -24,22 +24,6 @@ LINE_CHARS = 255  # characters; a text that may have more gets several lines
 SEVERAL_LINES = ("area", "code", "json", "lines")
 KEPT = N_("Leave it blank to keep what is stored.")
 JSON_HINT = N_("As JSON.")
-# Names that the words of a field do not give.
-LABELS = {
-    "owner": N_("Belongs to"),
-    "org_id": N_("Organization"),
-    "timezone": N_("Time zone"),
-    "recurring_timezone": N_("Time zone"),
-    "dob": N_("Birthday"),
-    "email": N_("Mail address"),
-    "email_id": N_("Mail address"),
-    "at_mention_name": N_("Nickname"),
-    "automations_kata": N_("Automations"),
-    "params": N_("Settings"),
-    "pos": N_("Position"),
-    "reply_personal": N_("Sender name"),
-    "url": N_("Web address"),
-}
 # Notes of fields that are written for programs: codes, names of fields, what zero means.
 _FOR_PROGRAMS = re.compile(r"[`_{}<>;]|\b[0-9]+\b|omitted|also the label|returned|\bid\b|\bId\b|KATA|JSON")
 _CUSTOM_KINDS = {
@@ -100,10 +84,10 @@ def of_field(registry: Registry, record_type: RecordType, told: Control) -> Cont
     if told.name == "owner" and set(OWNER) <= set(record_type.fields):
         return _owner(record_type, told)
     if declared is None or told.is_own:
-        return replace(told, label=told.label or label_of(told.name), hint=told.hint or "", kind=told.kind or "line")
+        return replace(told, label=told.label or sheet.named(told.name), hint=told.hint or "", kind=told.kind or "line")
     target = told.target or _target(registry, declared)
     kind = told.kind or _kind(declared, target)
-    label = told.label or label_of(told.name)
+    label = told.label or sheet.named(told.name)
     return replace(
         told, kind=kind, label=label, target=target, hint=_hint(declared, label) if told.hint is None else told.hint,
         options=told.options or _options(registry, declared), none=_none(declared) if told.none is None else told.none,
@@ -124,22 +108,10 @@ def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
     )  # fmt: skip
 
 
-def label_of(name: str) -> str:
-    """What people call a field.
-
-    >>> label_of("reply_address_id"), label_of("is_disabled"), label_of("last_ran_at"), label_of("org_id")
-    ('Reply address', 'Disabled', 'Last ran', 'Organization')
-    """
-    if name in LABELS:
-        return shown(LABELS[name])
-    words = re.sub(r"^is_|__context$|_id$|_at$", lambda match: " type" if match[0] == "__context" else "", name)
-    return words.replace("_", " ").strip().capitalize()
-
-
 def _owner(record_type: RecordType, told: Control) -> Control:
     is_required = record_type.fields[OWNER[0]].required
     none = N_("Nobody") if not is_required else ""
-    label = told.label or label_of("owner")
+    label = told.label or N_("Belongs to")
     return replace(told, label=label, kind="owner", none=none, hint=told.hint or "", also=OWNER)
 
 

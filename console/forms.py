@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.page_response import INVALID
+from server import refusals
 from server.errors import HelpdeskError, TooMany, all_of
-from server.translation import Words, shown
+from server.translation import Words
 from server.web import errors
 from server.web.params import Params
 
@@ -42,7 +43,7 @@ class Form:
 
     def fail(self, name: str, message: Words) -> "Form":
         """Something is wrong with a field, or with the whole form."""
-        self.errors.setdefault(name, shown(message))
+        self.errors.setdefault(name, refusals.translated(message))
         self.status = max(self.status, INVALID)
         return self
 
@@ -75,6 +76,6 @@ def sentence(message: str) -> str:
     >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
     ('Email: is taken', 'mail.example cannot be reached')
     """
-    message = shown(message)
+    message = refusals.translated(message)
     first = message.partition(" ")[0].rstrip(":;,.").replace("-", "")
     return message[:1].upper() + message[1:] if first.isalpha() else message  # names of hosts and settings stay

@@ -26,7 +26,7 @@ def choosable(visit: Visit, chosen: str) -> ChooserOptions:
         found = lists.search_names(visit, uri, "", lists.MAX_LISTED_CHOICES)
         total += found["total"]
         listed += [
-            (_stored(visit, uri, id), _label(visit, uri, label)) for id, label in lists.options(found["results"])
+            (_stored(visit, uri, id), _label(visit, uri, label)) for id, label in lists.options(visit, found["results"])
         ]
     is_all = total <= lists.MAX_LISTED_CHOICES
     if chosen not in dict(listed):

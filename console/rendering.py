@@ -3,7 +3,7 @@
 from typing import Any
 
 from console import files, ui
-from console.forms import Form
+from console.forms import Form, sentence
 from console.page_response import PageResponse, fragment
 from console.visit import Visit
 from server.errors import HelpdeskError
@@ -44,8 +44,8 @@ def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageRe
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""
     return render(
-        visit, "problem.html", status, title=TITLES.get(status, OTHER_TITLE), message=message, request_id=request_id,
-        can_retry=can_retry, query=query,
+        visit, "problem.html", status, title=TITLES.get(status, OTHER_TITLE), message=sentence(message),
+        request_id=request_id, can_retry=can_retry, query=query,
     )  # fmt: skip
 
 

@@ -1,7 +1,9 @@
 """One record as a page shows it to people: what it is called, its keys with the names of what they point to, its files,
 comments and links; as far as who asks may read them. Source: ours."""
 
+import dataclasses
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +19,7 @@ from server.records.shared import custom, paths
 from server.records.shared.custom import FieldDefinition
 from server.records.shared.forms import MOST
 from server.records.traits import Avatars
-from server.translation import shown
+from server.translation import N_, shown
 
 LABEL, FIELDSET = "_label", "custom_fieldset"
 BLOCK_CHARS = 160  # a text of more stands below its name
@@ -28,13 +30,38 @@ KINDS = {"timestamp": "time", "bit": "flag", "boolean": "flag", "url": "url", "o
 CUSTOM_KINDS = {"E": "time", "C": "flag", "U": "url"}
 
 
+# Names that the words of a field do not give.
+LABELS = {
+    "org_id": N_("Organization"),
+    "timezone": N_("Time zone"),
+    "recurring_timezone": N_("Time zone"),
+    "dob": N_("Birthday"),
+    "email": N_("Mail address"),
+    "email_id": N_("Mail address"),
+    "at_mention_name": N_("Nickname"),
+    "is_superuser": N_("Administrator"),
+    "is_mfa_required": N_("Must use a second factor"),
+    "away_stand_in_id": N_("Stand-in"),
+    "timeout_idle_secs": N_("Signed out after idle seconds"),
+    "importance_min": N_("From importance"),
+    "response_minutes": N_("First response, minutes"),
+    "resolution_minutes": N_("Resolution, minutes"),
+    "automations_kata": N_("Automations"),
+    "params": N_("Settings"),
+    "pos": N_("Position"),
+    "reply_personal": N_("Sender name"),
+    "url": N_("Web address"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Another record. path: of its page."""
+    """Another record. path: of its page. ref: `<type>:<id>`, as the API names it."""
 
     label: str
     type_label: str
     path: str
+    ref: str = dataclasses.field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +162,8 @@ def _values(record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
     for key in describe.keys(record_type):
         name = key["key"]
         if key["returned"] == "default" and name not in _SAID | behind and not _is_own_page(name, found):
-            yield from _fact(name, named(name), KINDS.get(key["type"], "text"), found.get(name))
+            is_nobody = name.endswith("_id") and not found.get(name)
+            yield from () if is_nobody else _fact(name, named(name), KINDS.get(key["type"], "text"), found.get(name))
 
 
 def _is_own_page(name: str, found: dict[str, Any]) -> bool:
@@ -200,14 +228,17 @@ def link(registry: Registry, type: str, id: int, label: object) -> Link:
     found = registry.find(type)
     type_label = shown(found.label_names[0]) if found else type
     if found is None or label is None or not found.operations["retrieve"]:
-        return Link(f"{type_label} {id}", type_label, "")
-    return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id))
+        return Link(f"{type_label} {id}", type_label, "", f"{found.uri if found else type}:{id}")
+    return Link(str(label) or f"{type_label} {id}", type_label, paths.record(found.uri, id), f"{found.uri}:{id}")
 
 
 def named(key: str) -> str:
-    """A key as people read it.
+    """What people call a field or key.
 
-    >>> named("last_opened_at"), named("_amount")
-    ('Last opened at', 'Amount')
+    >>> named("reply_address_id"), named("is_disabled"), named("last_ran_at"), named("org_id"), named("_amount")
+    ('Reply address', 'Disabled', 'Last ran', 'Organization', 'Amount')
     """
-    return key.strip("_").replace("_", " ").capitalize()
+    if key in LABELS:
+        return shown(LABELS[key])
+    words = re.sub(r"^is_|__context$|_id$|_at$", lambda match: " type" if match[0] == "__context" else "", key)
+    return words.replace("_", " ").strip().capitalize()

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from console import cookies
-from server import times
+from server import refusals, times
 from server.access import second_factor, sessions
 from server.access.actor import Actor
 from server.access.known_devices import KNOWN_SECONDS
@@ -24,7 +24,7 @@ from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
-from server.translation import Words, _, shown
+from server.translation import Words, _
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
 from server.web.call import id_of
@@ -258,7 +258,7 @@ class Visit:
             except TooLarge:
                 undo = kept = ""
             fields = {}
-        told = json.dumps([shown(text)[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
+        told = json.dumps([refusals.translated(text)[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
         told = told.encode("utf-8", "replace").decode()
         signed = f"{self._tag(told)}{told}"
         self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))

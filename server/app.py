@@ -32,6 +32,7 @@ from server import (
     jobs,
     log,
     mailroom,
+    notifying,
     outbound,
     outbox,
     packages,
@@ -77,7 +78,7 @@ from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 
 ROOMS = (
-    access, jobs, counting, desk, people, connections, outbox, tickets, mailroom, queries, packages, imports,
+    access, jobs, counting, desk, people, connections, outbox, tickets, notifying, mailroom, queries, packages, imports,
     automation, export, upkeep, first_start,
 )  # fmt: skip
 DATABASE = "helpdesk.db"

@@ -286,6 +286,37 @@ SETTINGS: tuple[Setting, ...] = (
         most=120,
         is_live=True,
     ),
+    Setting(
+        "notification_mail",
+        ("assigned", "mentioned", "failed"),
+        "Notifications that reach a worker by mail, too, until they choose for themselves.",
+        type="list",
+        choices=("assigned", "mentioned", "message", "note", "reopened", "failed", "due", "other"),
+        is_live=True,
+    ),
+    Setting(
+        "notification_mail_seconds",
+        60,
+        "Time that a worker has to read a notification before it is mailed.",
+        "seconds",
+        most=86400,
+        is_live=True,
+    ),
+    Setting(
+        "answer_by_mail",
+        True,
+        "Take a worker's answer to mail about a ticket as their reply or note on it.",
+        type="yes/no",
+        is_live=True,
+    ),
+    Setting(
+        "answer_address",
+        "",
+        "Address that answers to such mail go to, with {token} where it is signed, as help+{token}@desk.example; "
+        "empty: to the sender, signed in the Message-Id alone.",
+        type="text",
+        is_live=True,
+    ),
     Setting("mail_timeout_seconds", 30, "Time a mail server has for each answer.", "seconds", least=1, most=600),
     Setting(
         "mailbox_poll_seconds", 60, "Wait between two looks at a mailbox.", "seconds", least=1, most=86400, is_live=True
@@ -626,9 +657,9 @@ def _typed(setting: Setting, value: object, shown_as: str) -> Value:
         case "folder", str() | Path() if str(value):
             return Path(value)
         case (("list" | "lines"), str()):
-            return _items(value, setting.type)
+            return tuple(_checked_text(setting, each, shown_as) for each in _items(value, setting.type))
         case (("list" | "lines"), list() | tuple()) if all(isinstance(item, str) for item in value):
-            return tuple(value)
+            return tuple(_checked_text(setting, each, shown_as) for each in value)
     wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
     raise Invalid(
         f"{shown_as} is {value!r}; it must be {wanted.get(setting.type, 'a list of texts')}", field=setting.name
@@ -645,6 +676,8 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
         return _checked_url(setting.name, text, shown_as)
     if setting.name == "backup_at" and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
         raise Invalid(f"{shown_as} is '{text}'; it must be a time of the day from 00:00 to 23:59", field="backup_at")
+    if setting.name == "answer_address" and text and not re.fullmatch(r"[^\s@,;<>{}]*\{token\}@[^\s@,;<>{}]+", text):
+        raise Invalid(f"{shown_as} is '{text}'; it must be like help+{{token}}@desk.example", field="answer_address")
     return text
 
 

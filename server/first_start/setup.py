@@ -15,7 +15,7 @@ from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound
 from server.first_start import demo
 from server.packages import bundle, importing
-from server.people import sign_in
+from server.people import nicknames, sign_in
 from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
 from server.records.shared.scopes import DEFAULT
@@ -164,7 +164,9 @@ def _create(
 ) -> str:  # fmt: skip
     """Make an administrator where that may still be; answers what `along` does in the same transaction, "" else."""
     record_type = ctx.service.registry.type("worker")
-    prepared = record_type.before({"language": "en_US", **fields, "is_superuser": "1"})
+    names = str(fields.get("first_name", "")), str(fields.get("last_name", ""))
+    nickname = ctx.service.store.read(lambda tx: nicknames.free(tx, *names))
+    prepared = record_type.before({"language": "en_US", "at_mention_name": nickname, **fields, "is_superuser": "1"})
 
     def write(tx: Transaction) -> str:
         if not may(tx):

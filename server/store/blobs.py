@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
+import peewee
+
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
@@ -35,6 +37,12 @@ def keep(tx: Transaction, content: bytes) -> int:
     for piece, start in enumerate(range(0, len(content), PIECE_BYTES)):
         tx.insert(BLOB_PIECE, {"blob_id": id, "piece": piece, "bytes": content[start : start + PIECE_BYTES]})
     return id
+
+
+def total(tx: Transaction) -> int:
+    """The bytes of all contents."""
+    table = BLOB.sql
+    return int(tx.value(lambda: table.select(peewee.fn.SUM(table.size))) or 0)
 
 
 def use(tx: Transaction, id: int) -> int:

@@ -14,7 +14,7 @@ from server.store.transaction import Transaction
 
 DOING = "fill the service with demo data, or remove it"  # what administrators alone may
 KEY = "demo"  # of the service setting: {record type: ids}
-PLAIN = ("task", "snippet", "saved_search")  # what nothing else rests on
+PLAIN = ("task", "snippet", "saved_search", "automation")  # what nothing else rests on
 
 Ids = dict[str, list[int]]
 

@@ -28,7 +28,9 @@ from server.mailroom.incoming import IncomingMail
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, default_sender
+from server.people import nicknames
 from server.records.base import Record
+from server.records.shared.triggers import MACRO
 from server.records.task import STATUSES as TASK_STATUSES
 from server.store.transaction import Transaction
 from server.tickets import letter, requesters
@@ -174,6 +176,7 @@ class _Desk:
                 "first_name": each.first_name, "last_name": each.last_name, "title": each.title,
                 "email_id": self._address(writing, each)["id"], "location": each.location, "language": "en_US",
                 "timezone": each.timezone, "is_password_disabled": 1,
+                "at_mention_name": nicknames.free(writing.tx, each.first_name, each.last_name),
             })  # fmt: skip
         for name, buckets in desk.told()["groups"].items():
             id = self.groups[name] = self._make(writing, "group", {"name": name})
@@ -205,12 +208,15 @@ class _Desk:
         service_settings.put(writing.tx, KEY, self.ids)
 
     def furnish(self, writing: RecordWriter) -> None:
-        """What lies ready: snippets, searches, tasks."""
+        """What lies ready: snippets, macros, searches, tasks."""
         self.ids = {uri: ids for uri, ids in self.ids.items() if uri not in PLAIN}
         for each in desk.told()["snippet"]:
             owner = {"owner__context": GROUP, "owner_id": self.groups[each["group"]]}
             values = {"title": each["title"], "content": each["content"].strip(), "context": TICKET}
             self._make(writing, "snippet", values | owner)
+        for each in desk.told()["macro"]:
+            values = {name: each[name].strip() for name in ("name", "description", "script")}
+            self._make(writing, "automation", values | {"extension_id": MACRO, "policy_kata": _for(each["groups"])})
         for each in desk.told()["search"]:
             values = {"name": each["name"], "query": each["query"], "context": TICKET, "owner__context": APP}
             self._make(writing, "saved_search", values | {"owner_id": 0})
@@ -340,6 +346,12 @@ class _Desk:
                 "target__context": TASK, "target_id": id, "comment": told["note"], "author__context": WORKER,
                 "author_id": author,
             })  # fmt: skip
+
+
+def _for(groups: Sequence[str]) -> str:
+    """The policy of a macro for tickets of these groups."""
+    listed = ", ".join(f"'{each}'" for each in groups)
+    return f"callers:\n  {MACRO}:\n    allow@bool: {{{{ticket_group__label in [{listed}]}}}}\n"
 
 
 def _attach(writing: RecordWriter, worker_id: int, file: DemoFile) -> int:
