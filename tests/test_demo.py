@@ -18,6 +18,9 @@ from server import log
 from server.__main__ import main
 from server.access.logins import WORKER_LOGIN
 from server.access.tokens import TOKEN
+from server.automation import examples
+from server.automation.macros import answer
+from server.automation.macros import listing as macros
 from server.errors import AdminOnly, Conflict
 from server.first_start import builtin_records, demo, setup, to_do
 from server.first_start.demo import making
@@ -231,6 +234,23 @@ def test_an_answer_goes_to_who_wrote_and_to_nobody_else(filled: Filled) -> None:
     for id in desk.found("message", "isOutgoing:no ticket:(status:open)"):
         shown = desk.record("message", id, expand="reply_to,reply_cc,sender_")
         assert shown["reply_to"] == shown["sender_email"] and shown["reply_cc"] == ""
+
+
+def test_macros_do_what_they_say(filled: Filled) -> None:
+    desk, nora, _, _ = filled
+    ctx, labels = desk.context(nora), {}
+    for group in ("Hardware", "Orders"):
+        (ticket,) = desk.found("ticket", f"group:(name:{group}) status:open limit:1", by=nora)[:1]
+        labels[group] = {each.label: each for each in macros.usable(ctx, ticket)}
+    assert set(labels["Orders"]) == {"Promise a call", "Close as solved"}
+    assert set(labels["Hardware"]) == {*labels["Orders"], "Ask for the serial number"}
+    assert all(each.more for each in labels["Hardware"].values())
+    for each in labels["Hardware"].values():
+        given = macros.values_of(ctx, ticket) | {"inputs": {}}
+        found = examples.simulate(ctx, each.automation, given)
+        done = answer.read(found.returned, nora)
+        assert found.state == "return" and done.reply and done.changes["status"], (each.label, found.message)
+        assert "{" not in done.reply + done.note and done.sends == (each.label == "Close as solved")
 
 
 def test_saved_searches_find_something(filled: Filled) -> None:

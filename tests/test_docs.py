@@ -76,8 +76,9 @@ INTERNAL = {
     """,
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
-        people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
-        people.reminders.MAX_BATCHES tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
+        people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
+        tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
         store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
@@ -92,13 +93,14 @@ INTERNAL = {
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
-        console.pages.backups.MAX_SHOWN console.pages.explorer.MAX_FOUND
+        console.pages.explorer.MAX_FOUND
         mailroom.mailboxes.letters.MAX_SHOWN_BYTES mail.dialogue.MAX_LINES mail.dialogue.MAX_LINE_CHARACTERS
         mailroom.mailboxes.dead_letters.MAX_WHY_CHARACTERS
-        console.pages.system.MAX_EVENTS console.pages.system.MAX_LINES console.pages.system.MAX_TROUBLES
+        console.pages.upkeep.system.MAX_EVENTS console.pages.upkeep.system.MAX_LINES
+        console.pages.upkeep.system.MAX_TROUBLES
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
         people.token_lists.MAX_LISTED
-        console.pages.asides.MAX_ZONES console.pages.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
+        console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.articles.MAX_FOUND console.articles.MAX_WORDS
@@ -140,7 +142,7 @@ INTERNAL = {
         mail.compose.MAX_REFERENCES markup.balance.MAX_DEPTH markup.clean.MAX_DATA_IMAGE_CHARACTERS
         markup.links.MAX_LINKED_CHARACTERS markup.links.MAX_WORD_CHARACTERS markup.tokens.MAX_ATTRIBUTES
         outbound.connection.MAX_ADDRESSES outbound.dns.MAX_SERVERS
-        outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS
+        outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS records.shared.absence.MAX_CHAIN
         automation.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
     """,
@@ -152,6 +154,7 @@ INTERNAL = {
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
+        tickets.acknowledging.MAX_ERROR_CHARACTERS
         outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS

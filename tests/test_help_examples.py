@@ -92,10 +92,14 @@ def test_the_request_of_each_endpoint_is_one(tmp_path_factory: pytest.TempPathFa
     server = Server(folder / "data")
     nora = Api(server.url, server.set_up().token, is_checked=False)
     files = {"mail.eml": mail(0), "plan.pdf": "%PDF-1.7", "package.json": json.dumps(PACKAGE)}
-    nora.create("org", name="Acme").ok()
+    for name in ("Acme", "Acme Ltd"):
+        nora.create("org", name=name).ok()
+        nora.create("contact", first_name=name).ok()
     for number in (1, 2, 3):
         nora.parse(mail(number)).ok()
     nora.create("automation", name="a", extension_id="svc.trigger.webhook.respond", script=SCRIPT).ok()
+    macro = {"extension_id": "svc.trigger.ticket.macro", "script": "start:\n  return:\n    note: x"}
+    nora.create("automation", name="macro.callBack", **macro).ok()
     hook = nora.create("webhook_listener", name="Hook", automations_kata="automation/a:\n  uri: svc:automation:a").ok()
     assert requests.post(f"{server.url}/webhooks/{hook['guid']}", data="x", timeout=60).text == "thanks"
     nora.post("/rest/packages/import.json", package_json=json.dumps({"package": PACKAGE["package"], "bots": [BOT]}),

@@ -21,7 +21,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
             "passwords clock settings log context events markup memory resources discovery times wildcards digits "
             "cells file_names contexts translation"
         ),
-        "store mail kata template outbound",
+        "store mail kata template outbound refusals",
         "search",
         "fields",
         "records",
@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "connections",
         "outbox",
         "tickets",
+        "notifying",
         "mailroom",
         "queries",
         "packages",

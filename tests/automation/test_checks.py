@@ -145,9 +145,10 @@ def test_policies_without_mistakes_pass(name):
     assert checker.check_policy(POLICIES[name]) == []
 
 
-def test_callers_are_no_mistake_and_there_is_a_warning_of_them():
+def test_callers_are_no_mistake_and_there_is_a_warning_of_those_that_nobody_asks_for():
     (warned,) = checker.warn_of_policy("settings:\n  time_limit_ms: 1\n" + POLICIES["callers"])
-    assert (warned.line, warned.path) == (3, "callers") and "has no effect yet" in warned.message
+    assert (warned.line, warned.path) == (4, "callers:anything.here") and "has no effect yet" in warned.message
+    assert checker.warn_of_policy("callers:\n  svc.trigger.ticket.macro:\n    allow: yes") == []
     others = [text for name, text in POLICIES.items() if name != "callers"]
     assert [checker.warn_of_policy(text) for text in (*others, "", "a")] == [[]] * (len(others) + 2)
 

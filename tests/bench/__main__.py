@@ -31,6 +31,7 @@ PAGES = "pages"  # not measured beside the bare handler, but beside the requests
 USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhile
 SIGNING = "signing"  # the same: others' answers while many sign in
 STREAMING = "streams"  # the same: requests beside streams
+INBOXES = "inboxes"  # the same: requests beside the open inboxes of many workers
 OTHERS = 4  # clients whose answers are measured then
 
 
@@ -54,8 +55,8 @@ def main() -> None:
                 print(report.hold_line(tickets, longest_write_ms(server)), flush=True)
             if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
                 measure_pages(desk, asked.scenarios, asked.seconds)
-            if STREAMING in asked.scenarios:
-                for line in streaming.lines(desk, half_of(server, asked.seconds)):
+            for name, lines in ((STREAMING, streaming.lines), (INBOXES, streaming.inbox_lines)):
+                for line in lines(desk, half_of(server, asked.seconds)) if name in asked.scenarios else ():
                     print(line, flush=True)
             loaded_mib = server.memory_kib() / 1024
             processes.append(report.Process(tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server)))
@@ -66,7 +67,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING]
+    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join(names))

@@ -168,7 +168,8 @@ start:
       url: http://127.0.0.1:PORT/
       timeout@int: 60
 """
-MAY_ALL = "commands:\n  all:\n    allow@bool: yes"
+# 120 seconds: some wait for as long as something else is measured.
+MAY_ALL = "settings:\n  time_limit_ms@int: 120000\ncommands:\n  all:\n    allow@bool: yes"
 
 
 def webhook(desk: Desk, script: str, name: str) -> str:

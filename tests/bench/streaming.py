@@ -1,25 +1,28 @@
 """What streams cost others: requests a second without and with so many open, in turn, so that a machine that is slow
 for a while is slow for both.
 
-    python -m tests.bench.streaming PORT COUNT < request
+    python -m tests.bench.streaming PORT < requests
 
-holds so many streams in a process of its own, says so once each of them has begun, and reads what they are told until
-its input ends."""
+holds a stream for each of the requests in a process of its own, says so once each of them has begun, and reads what
+they are told until its input ends."""
 
+import json
 import selectors
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from statistics import median
 
 from server.web.connections import raise_limit
+from tests.bench.pages import Visit
 from tests.bench.process import ROOT
-from tests.bench.scenarios import Desk, create, read
+from tests.bench.scenarios import Desk, compose, create, read
 
-STREAMS, CLIENTS = 1000, 16
+STREAMS, INBOXES, CLIENTS = 1000, 200, 16
+PASSWORD = "a password of an inbox alone"
 ROUNDS = 5
 MOST_LOST_PERCENT = 10.0  # of the requests a second, while nothing is told
 OPEN = "open"
@@ -43,13 +46,32 @@ def lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
     yield from _compared("create an address, which all hear of", desk, run, create(desk))
 
 
+def inbox_lines(desk: Desk, run: Callable[[list[str]], Half]) -> Iterator[str]:
+    """The same beside the open inboxes of INBOXES workers: each follows the tickets and its own bell."""
+    cursor = desk.answer(desk.get("/rest/changes.json"))["cursor"]
+    held = []
+    for number in range(INBOXES):
+        email = f"inbox{number}@bench.example"
+        fields = {"email": email, "first_name": "Inbox", "language": "en_US", "timezone": "UTC", "password": PASSWORD}
+        desk.answer(desk.post("/rest/records/worker/create.json", **{f"fields[{k}]": v for k, v in fields.items()}))
+        cookies = Visit(f"http://{HOST}:{desk.port}", email, PASSWORD).session.cookies
+        sent = f"Cookie: {'; '.join(f'{each.name}={each.value}' for each in cookies)}\r\nAccept: text/event-stream"
+        held += [f"GET {path} HTTP/1.1\r\nHost: {HOST}:{desk.port}\r\n{sent}\r\n\r\n"
+                 for path in (f"/-/follow/ticket?since={cursor}", "/notifications/unread?since=0")]  # fmt: skip
+    title = f"{CLIENTS} clients, alone and beside {INBOXES} open inboxes"
+    yield f"{title:<40} {'a second':>15} {'us each':>15} {'lost %':>7}"
+    yield from _compared("read a ticket by id", desk, run, read(desk), MOST_LOST_PERCENT, held)
+    yield from _compared("compose a ticket, which all hear of", desk, run, compose(desk), MOST_LOST_PERCENT, held)
+
+
 def _compared(
-    title: str, desk: Desk, run: Callable[[list[str]], Half], requests: list[str], most: float = 0
-) -> Iterator[str]:
+    title: str, desk: Desk, run: Callable[[list[str]], Half], requests: list[str], most: float = 0,
+    held: Sequence[str] = (),
+) -> Iterator[str]:  # fmt: skip
     rounds = []
     for _ in range(ROUNDS):
         alone = run(requests)
-        with following(desk, STREAMS):
+        with following(desk, held or [_changes(desk)] * STREAMS):
             rounds.append((alone, run(requests)))
     lost = (1 - median(beside.per_second / alone.per_second for alone, beside in rounds)) * 100
     verdict = f"  at most {most:g}: {'ok' if lost <= most else 'MISSED'}" if most else ""
@@ -58,14 +80,18 @@ def _compared(
     yield f"{title:<40} {told} {lost:>7.1f}{verdict}"
 
 
+def _changes(desk: Desk) -> str:
+    """The request for a stream of changes."""
+    return desk.get("/rest/changes.json").replace("\r\n\r\n", "\r\nAccept: text/event-stream\r\n\r\n")
+
+
 @contextmanager
-def following(desk: Desk, number: int) -> Iterator[None]:
-    """Inside, so many streams of changes are open. Raises SystemExit when not all are."""
-    request = desk.get("/rest/changes.json").replace("\r\n\r\n", "\r\nAccept: text/event-stream\r\n\r\n")
-    command = [sys.executable, "-m", "tests.bench.streaming", str(desk.port), str(number)]
+def following(desk: Desk, requests: Sequence[str]) -> Iterator[None]:
+    """Inside, a stream is open for each of the requests. Raises SystemExit when not all are."""
+    command = [sys.executable, "-m", "tests.bench.streaming", str(desk.port)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holding:
         assert holding.stdin is not None and holding.stdout is not None
-        holding.stdin.write(f"{request!r}\n")
+        holding.stdin.write(f"{json.dumps(requests)}\n")
         holding.stdin.flush()
         if holding.stdout.readline().strip() != OPEN:
             raise SystemExit("not all streams came to be open; see the log of the server")
@@ -75,12 +101,12 @@ def following(desk: Desk, number: int) -> Iterator[None]:
         raise SystemExit("a stream ended that should have stayed open; see the log of the server")
 
 
-def hold(port: int, number: int, request: bytes) -> None:
-    """Open streams, say so, and read them until the input ends. Raises SystemExit when one ends before."""
+def hold(port: int, requests: list[str]) -> None:
+    """Open a stream for each, say so, and read them until the input ends. Raises SystemExit when one ends before."""
     with ExitStack() as stack, selectors.DefaultSelector() as ready:
-        for _ in range(number):
+        for request in requests:
             client = stack.enter_context(socket.create_connection((HOST, port), timeout=30))
-            client.sendall(request)
+            client.sendall(request.encode("latin-1"))
             if not client.recv(RECEIVE_BYTES).startswith(b"HTTP/1.1 200"):
                 raise SystemExit("a stream was refused")
             ready.register(client, selectors.EVENT_READ, client)
@@ -95,7 +121,5 @@ def hold(port: int, number: int, request: bytes) -> None:
 
 
 if __name__ == "__main__":
-    import ast
-
     raise_limit()
-    hold(int(sys.argv[1]), int(sys.argv[2]), ast.literal_eval(sys.stdin.readline()).encode("latin-1"))
+    hold(int(sys.argv[1]), json.loads(sys.stdin.readline()))

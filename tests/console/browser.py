@@ -51,7 +51,7 @@ class Browser:
             context.add_cookies([{"name": name, "value": text, "url": url} for name, text in cookies.items()])
         try:
             yield context.new_page()
-            assert wrong == []
+            assert wrong == [], wrong
         finally:
             context.close()
 

@@ -246,6 +246,9 @@ class Lively:
 
     def _fields(self) -> None:
         owner = {"owner__context": "svc.contexts.app", "owner_id": 0}
+        self._make("contact", "contact", first_name="Ana", email="ana.merge@larch.example")
+        self._make("org", "org", name="Larch Merged")
+        self._make("target", "service_target", name="Answer within a day", response_minutes=1440)
         self._make("fieldset", "custom_fieldset", name="Contract", context="ticket", **owner)
         for number, (key, name, kind, more) in enumerate((
             ("field", "Service level", "D", {"params": {"options": ["Gold", "Silver", "Bronze"]}}),

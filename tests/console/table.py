@@ -18,6 +18,7 @@ IDS = {
     "/admin/mail/transports": "transport", "/admin/packages/imported": "imported", "/admin/people": "worker0",
     "/admin/people/buckets": "bucket", "/admin/people/groups": "group0", "/admin/people/roles": "role",
     "/files": "file", "/notifications": "notification", "/records/{type}": "worker0",
+    "/admin/targets": "target", "/records/contact": "contact", "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
 }  # fmt: skip
@@ -27,13 +28,14 @@ NAMES = {
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
 FOLDER, TYPE = "api", "worker"
-FRAMES = ("/messages/", "/drafts/")  # documents of mail, which stand inside of pages
+FRAMES = ("/messages/", "/drafts/", "/admin/people/acknowledgements/")  # documents of mail inside of pages
 CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}": "table"}
 # What a page needs to be asked; and further looks of pages, such as one without rows or with a filter.
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
     "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
-    "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1",
+    "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1", "/inbox/macro": "ids=1",
+    "/records/{type}/set": "ids=1&field=first_name",
 }  # fmt: skip
 MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",

@@ -47,6 +47,30 @@ def test_zone_and_language_are_ones_own(visitor: Visitor, ines: str, nora: Api) 
     assert visitor.get("/-/zones", params={"q": "zzz"}).json() == {"results": []}
 
 
+def test_an_absence_is_said_shown_and_ended(visitor: Visitor, ines: str, nora: Api) -> None:
+    visitor.sign_in(ines)
+    own, milo = nora.ids["ines"], nora.ids["milo"]
+    mistakes = [
+        ({"away_until": "blurb"}, "away_until"), ({"away_from": "+2 days", "away_until": "+1 day"}, "away_until"),
+        ({"away_stand_in_id": "Nobody Known"}, "away_stand_in_id"),
+        ({"away_stand_in_id": str(own)}, "away_stand_in_id"),
+    ]  # fmt: skip
+    for wrong, name in mistakes:
+        refused = visitor.send("/account/absence", wrong, page="/account")
+        assert refused.status_code == 422 and f'id="{name}-error"' in refused.text, wrong
+    form = {"away_from": "-1 hour", "away_until": "+3 days", "away_stand_in_id": str(milo), "is_superuser": "1"}
+    assert place(visitor.send("/account/absence", form, page="/account")) == "/account#absence"
+    found = nora.record("worker", own).ok()
+    assert (found["is_away"], found["away_stand_in_id"], found["is_superuser"]) == (1, milo, 0)
+    page = visitor.get("/account").text
+    assert "Milo Test stands in." in html.unescape(page)
+    assert place(visitor.send("/account/absence/end", page="/account")) == "/account#absence"
+    found = nora.record("worker", own).ok()
+    assert (found["is_away"], found["away_from"], found["away_until"], found["away_stand_in_id"]) == (0, 0, 0, milo)
+    page = visitor.get("/account").text
+    assert "I am back" not in page
+
+
 def test_a_second_factor_from_beginning_to_end(visitor: Visitor, ines: str, server: Server) -> None:
     visitor.sign_in(ines)
     page = visitor.get("/account/second-factor").text
@@ -244,3 +268,22 @@ def test_times_and_numbers_are_written_as_where_the_worker_lives(visitor: Visito
         told = visitor.send("/-/time", {"text": "2031-02-03 16:05"}, page="/account").json()["understood"]
         assert told.startswith(f"{time}, in "), told
         assert number in visitor.get("/-/ui").text
+
+
+def test_what_reaches_one_by_mail_is_chosen_and_the_choice_undone(visitor: Visitor, ines: str) -> None:
+    visitor.sign_in(ines)
+
+    def chosen() -> set[str]:
+        return set(re.findall(r'name="mailed\[\]" value="(\w+)"[^>]* checked', visitor.get("/account").text))
+
+    usual = chosen()
+    assert usual == {"assigned", "mentioned", "failed"}
+    answer = visitor.send("/account/notifications", {"mailed[]": ["message", "note"]}, page="/account")
+    assert place(answer) == "/account#notifications"
+    page = visitor.get("/account").text
+    assert "Your notifications are saved." in page and chosen() == {"message", "note"}
+    visitor.send("/account/notifications", {"mailed[]": sorted(usual)}, page="/account")
+    assert chosen() == usual
+    visitor.send("/account/notifications", page="/account")
+    assert chosen() == set()
+    assert visitor.send("/account/notifications", {"mailed[]": ["pigeon"]}, page="/account").status_code == 422

@@ -10,7 +10,7 @@ import apsw
 import pytest
 from playwright.sync_api import expect
 
-from console.pages.backups import told_times
+from console.pages.upkeep.backups import told_times
 from server import clock, settings
 from server.store import schema
 from tests.clients import Clients

@@ -107,7 +107,7 @@ def test_every_dangerous_button_asks_first_or_stands_below_its_question(shown: d
 NOTHING = "zzz-nothing-has-this"
 LISTS = {
     "/admin/apps": NOTHING, "/admin/people": NOTHING, "/admin/people/groups": NOTHING, "/admin/people/roles": NOTHING,
-    "/inbox": NOTHING, "/notifications": NOTHING,
+    "/inbox": NOTHING, "/notifications": NOTHING, "/admin/targets": NOTHING, "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
 }  # fmt: skip

@@ -33,7 +33,8 @@ GETS = [each for each in routes.PAGES if each.method == "GET"]
 # Parameters that pages read from their address.
 QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "next", "tried", "records", "status")
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
-FRAMES = re.compile(r"/messages/\d+/body$|/drafts/\d+/preview$")  # documents of mail: console/pages/tickets/frames.py
+# Documents of mail: console/pages/tickets/frames.py.
+FRAMES = re.compile(r"/messages/\d+/body$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$")
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",
     "base-uri": "'none'", "form-action": "'none'",
@@ -89,7 +90,9 @@ def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked:
 def test_mail_is_shown_where_nothing_runs(looked: dict[str, requests.Response]) -> None:
     """What strangers wrote comes as it is, but for what acts, in a document of its own that may do nothing."""
     frames = {path: page for path, page in looked.items() if FRAMES.match(path)}
-    assert {path.split("/")[1] for path, page in frames.items() if page.status_code == 200} == {"messages", "drafts"}
+    assert {path.split("/")[1] for path, page in frames.items() if page.status_code == 200} == {
+        "messages", "drafts", "admin"
+    }  # fmt: skip
     for path, page in frames.items():
         if page.status_code != 200:
             continue
@@ -158,7 +161,9 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
     assert world.nora.record("ticket", secret).ok()["subject"] == CANARY
     # Of tokens those come and go that the page of the API makes for one request of who uses it.
     # On tickets that they may change they write drafts.
-    assert changed(world, before) <= {"login_attempt", "session", "oauth_token", "draft", "change_log"}
+    assert changed(world, before) <= {
+        "login_attempt", "session", "oauth_token", "draft", "change_log", "notification_mail_choice",
+    }  # fmt: skip
     for each in world.tokens:
         Api(world.server.url, each).get("/rest/workers/me.json").ok()
     own_form = {"_xsrf": world.visitor.token("/account"), "v0": str(secret)}

@@ -204,7 +204,7 @@ def test_what_went_well_late_and_wrong_is_told(signed_in: Visitor, desk: Desk) -
 
 def test_what_runs_from_time_to_time_is_switched_and_run(signed_in: Visitor, desk: Desk, nora: Api) -> None:
     name = "reminders due"
-    assert name in signed_in.get(SCANS).text and "Switch on" not in signed_in.get(SCANS).text
+    assert name in signed_in.get(SCANS).text and 'name="off" value="0"' not in signed_in.get(SCANS).text
     assert place(signed_in.send(f"{SCANS}/switch", {"name": name, "off": "1"}, page=SCANS)) == SCANS
     assert "is off" in text_of(signed_in.get(SCANS).text)
     assert [row[0] for row in desk.read(lambda tx: tx.find(OFF))] == [name]

@@ -18,7 +18,15 @@ SHORT = {"width": PHONE[0], "height": 560}  # so that bars are near
 TINY = {"width": NARROW[0], "height": NARROW[1]}
 # Codes that were used, and what never was.
 NOT_THERE = (f"/reset/{table.GONE}", f"/confirm-address/{table.GONE}", f"/setup/{table.GONE}", "/no/")
-FEW = ("/-/ui", "/automations", "/account")  # where colours are looked at that are the same everywhere
+FEW = (
+    "/-/ui",
+    "/automations",
+    "/account",
+    "/inbox?v=open",
+    "/compose",
+    "/tickets/{ticket}",
+    "/",
+)  # where colours are looked at that are the same everywhere
 # Forms whose answer is a page: what came out, or a secret that is shown once.
 SHOWN = (
     "/forgotten", "/automations/new", "/automations/{id}", "/automations/webhooks/{id}/try", "/admin/tokens/new",
@@ -107,8 +115,9 @@ def test_what_stands_around_every_page(mine: Page) -> None:
     expect(mine.get_by_role("button", name="Keyboard shortcuts")).to_be_focused()
 
 
-def test_light_and_forced_colours(mine: Page) -> None:
-    for path in FEW:
+def test_light_and_forced_colours(mine: Page, lively: Lively) -> None:
+    mask = lively.nora.search("ticket", "messages.count:>0", limit=1).ok()["results"][0]["mask"]
+    for path in (each.format(ticket=mask) for each in FEW):
         mine.goto(path)
         for colours in ({"color_scheme": "light"}, {"color_scheme": "dark", "forced_colors": "active"}):
             mine.emulate_media(**colours)

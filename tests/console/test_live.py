@@ -112,19 +112,19 @@ def test_it_ends_with_the_login(
 
 def test_who_is_no_administrator_any_more_is_told_nothing(visitor: Visitor, nora: Api, desk: Desk) -> None:
     second = nora.create(
-        "worker", first_name="Vera", email="vera@desk.example", language="en_US", timezone="UTC", is_superuser=1,
+        "worker", first_name="Livia", email="livia@desk.example", language="en_US", timezone="UTC", is_superuser=1,
         password="correct horse battery",
     ).ok()["id"]  # fmt: skip
-    vera = Visitor(nora.url)
-    assert vera.sign_in("vera@desk.example").status_code == 303
-    with following(vera) as stream:
+    livia = Visitor(nora.url)
+    assert livia.sign_in("livia@desk.example").status_code == 303
+    with following(livia) as stream:
         nora.update("worker", second, is_superuser=0).ok()
         note(nora)
         assert stream.end()["__error"] == "ERROR_PERMISSIONS"
     # Nor may who has the id of a session from before learn by it what came with other rights.
     for headers in (EVENTS, LIVE):
-        assert place(vera.get(LOG, headers=headers)).startswith("/login")
-    assert vera.get(LOG).status_code == 403
+        assert place(livia.get(LOG, headers=headers)).startswith("/login")
+    assert livia.get(LOG).status_code == 403
 
 
 def test_who_may_not_open_the_page_may_not_follow_it(server: Server, nora: Api) -> None:

@@ -110,3 +110,32 @@ def test_raw_data_is_what_the_api_tells(signed_in: Visitor, nora: Api) -> None:
     raw = re.search(r"<pre [^>]*>(.*?)</pre>", page, re.DOTALL)
     assert raw is not None and json.loads(unescape(raw[1])) == told
     assert HOSTILE not in page
+
+
+def test_two_contacts_are_merged_side_by_side(signed_in: Visitor, nora: Api) -> None:
+    kept = nora.create("contact", first_name="Zita", email="zita@merge.example", location="Bern").ok()["id"]
+    other = nora.create("contact", first_name=HOSTILE[:60], email="zita2@merge.example", location="Basel").ok()["id"]
+    page = f"/records/contact/{kept}"
+    assert f'href="{page}/merge"' in signed_in.get(page).text
+    chosen = signed_in.get(f"{page}/merge", params={"other": str(other)}).text
+    assert "Bern" in chosen and "Basel" in chosen and HOSTILE[:60] not in chosen and "Addresses" in text_of(chosen)
+    form = {"other": str(other), "take_location": "other"}
+    assert place(signed_in.send(f"{page}/merge", form, page=page)) == page
+    found = nora.record("contact", kept, expand="emails").ok()
+    assert found["location"] == "Basel" and found["first_name"] == "Zita"
+    assert sorted(found["emails"].values()) == ["zita2@merge.example", "zita@merge.example"]
+    assert nora.record("contact", other).status == 404
+    for wrong in ("", "0", str(kept), str(other), "nobody at all"):
+        assert signed_in.send(f"{page}/merge", {"other": wrong}, page=page).status_code == 422, wrong
+    assert signed_in.get(f"/records/task/{made(nora, 'task')}/merge").status_code == 404
+
+
+def test_organizations_are_merged_by_the_api(nora: Api) -> None:
+    kept, one, two = (nora.create("org", name=f"Merged {name}").ok()["id"] for name in ("A", "B", "C"))
+    ticket = nora.create("ticket", subject="Of C", group="Support", org_id=two).ok()["id"]
+    sent = {"target_id": kept, "source_ids[]": [one, two], "fields[city]": "Bern"}
+    answer = nora.post("/rest/orgs/merge.json", **sent).ok()
+    assert (answer["id"], answer["city"]) == (kept, "Bern") and nora.record("ticket", ticket).ok()["org_id"] == kept
+    assert nora.post("/rest/orgs/merge.json", **sent).status == 404
+    assert nora.post("/rest/contacts/merge.json", target_id=kept).status == 422
+    assert nora.as_("milo").post("/rest/orgs/merge.json", **{"target_id": kept, "source_ids[]": [kept]}).status == 422

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from server.jobs.scheduler import OFF
 from server.mailroom.mailboxes import dead_letters
 from tests.console.visitor import Visitor, place, text_of
 from tests.records.desk import Desk
@@ -117,3 +118,36 @@ def test_others_do_nothing_to_what_administrators_see(
         assert visitor.send("/-/bulk", form, page="/account").status_code in (403, 422)
     assert visitor.get(path).status_code == visitor.get(f"{path}?format=csv").status_code == 403
     assert nora.record("draft", mails[0]).status == 200
+
+
+def test_deliveries_are_found_by_webhook_and_answer(signed_in: Visitor, visitor: Visitor, nora: Api) -> None:
+    path, session = "/automations/webhooks/deliveries", nora.session
+    script = "start:\n  return:\n    status_code: 418\n    body: tea"
+    nora.create("automation", name="rows.tea", extension_id="svc.trigger.webhook.respond", script=script).ok()
+    kata = "automation/tea:\n  uri: svc:automation:rows.tea\n"
+    hook = nora.create("webhook_listener", name="Teapot", automations_kata=kata).ok()
+    for name in ("one", "two"):
+        assert session.post(f"{nora.url}/webhooks/{hook['guid']}/{name}", timeout=60).status_code == 418
+    page = signed_in.get(path, params={"webhook": hook["id"], "answer": "failed", "sort": "-at"}).text
+    rows = re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL)[0]
+    assert rows.index("/two<") < rows.index("/one<") and rows.count("418") == 2 and rows.count("Teapot") == 2
+    assert "No delivery is like that." in signed_in.get(path, params={"webhook": hook["id"], "answer": "done"}).text
+    assert "/one<" in signed_in.get(path).text
+    file = signed_in.get(
+        path, params={"webhook": hook["id"], "format": "csv", "columns": "webhook,request,answer"}
+    ).text
+    assert [each["answer"] for each in csv.DictReader(io.StringIO(file.lstrip("\ufeff")))] == ["418", "418"]
+    assert visitor.sign_in("milo@desk.example").status_code == 303 and visitor.get(path).status_code == 403
+
+
+def test_maintenance_tasks_are_switched_together(signed_in: Visitor, desk: Desk) -> None:
+    path, names = "/admin/jobs/scans", ["reminders due", "spam lessons"]
+    form = {"list": path, "back": path, "do": "off", "ids[]": names}
+    asked = signed_in.send("/-/bulk", form, page=path)
+    assert asked.status_code == 422 and "Switch off the selected tasks?" in text_of(asked.text)
+    assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=path)) == path
+    assert sorted(row[0] for row in desk.read(lambda tx: tx.find(OFF))) == names
+    signed_in.send("/-/bulk", {**form, "do": "on", "ids[]": [*names, "nobody"]}, page=path)
+    told = text_of(signed_in.get(path).text)
+    assert "2 records: done. Refused: nobody: nothing that runs from time to time is called" in told
+    assert desk.read(lambda tx: tx.find(OFF)) == []

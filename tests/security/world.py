@@ -21,6 +21,7 @@ from server.mailroom.mailboxes import dead_letters
 from server.records.workspaces.visits import VISIT
 from server.store.schema import META
 from server.store.statements import slot
+from server.tickets import targets
 from tests.api.minimal import MINIMAL
 from tests.console.visitor import Visitor, place
 from tests.oauth.apps import challenge
@@ -33,7 +34,9 @@ NOTHING = "nothing-that-there-is"  # in the place of a name or code
 FAR = 4_000_000_000  # Unix seconds of what shall not begin while somebody counts
 # What the word before an id in a path names.
 CRUMBS = {
-    "apps": "app", "people": "worker", "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
+    "apps": "app", "people": "worker", "targets": "service_target", "contact": "contact", "org": "org",
+    "reminders": "reminder",
+    "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
     "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
     "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
     "sessions": "session", "senders": "sender", "tokens": "token",
@@ -49,7 +52,8 @@ NAMED = {
 }  # fmt: skip
 # What a page must be asked to show anything.
 ASKED = {
-    "/inbox/reply": ("ids=1",), "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
+    "/inbox/reply": ("ids=1",), "/inbox/macro": ("ids=1",),
+    "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
     "/admin/fields/new": ("type=org", "type=org&kind=D"), "/admin/fields/sets/new": ("type=org",),
     "/admin/packages/open": ("name=starter",), "/admin/fields": ("", "type=org"), "/api": ("", "tag=ticket"),
 }  # fmt: skip
@@ -113,6 +117,7 @@ class World:
         self._secrets()
         self._codes()
         self.several = self._addressed()
+        targets.watch(self.desk.service, clock.now())  # what the scheduler would do of it some time later
         self.visitor.get("/")  # where what there is ticks off a list, once
         self.visitor.get(f"/notifications/{self.ids['notification']}")  # which counts as read from now on
 
@@ -191,6 +196,8 @@ class World:
             extension_id="svc.trigger.webhook.respond",
             script=SCRIPT.format(SCRIPTED),
         )
+        macro = {"extension_id": "svc.trigger.ticket.macro", "script": "start:\n  return:\n    note: x"}
+        self.nora.create("automation", name="shop.macro", description=payloads.text(60), **macro).ok()
         hook = self.nora.create("webhook_listener", name=payloads.text(255), automations_kata=BINDING.format(SCRIPTED))
         self.ids["webhook"] = hook.ok()["id"]
         address = f"{self.server.url}/webhooks/{hook['guid']}/{payloads.SHORT[0]}"
@@ -336,7 +343,10 @@ class World:
                 f"/records/{uri}/{self.ids[uri]}/delete" for uri in MINIMAL if self._offers(uri, "delete")
             ],
             "/records/{type}/{id}/activity": [f"/records/{uri}/{self.ids[uri]}/activity" for uri in MINIMAL],
-            "/records/{type}/{id}/comment": [f"/records/org/{self.ids['org']}/comment"],
+            **{
+                f"/records/{{type}}/{{id}}/{act}": [f"/records/org/{self.ids['org']}/{act}"]
+                for act in ("comment", "link", "unlink", "remind")
+            },
             "/records/{type}/{id}/raw": [f"/records/{uri}/{self.ids[uri]}/raw" for uri in MINIMAL],
             "/records/{type}/{id}": [f"/records/{uri}/{self.ids[uri]}" for uri in MINIMAL],
             "/records/{type}/import": [f"/records/{uri}/import" for uri in MINIMAL if self._offers(uri, "create")],
