@@ -23,7 +23,7 @@ from server.translation import _
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE
 from server.web.site import Pool, Request, Site, announced
-from server.web.streams import Follower
+from server.web.streams import Follower, wants_events
 
 THREADS = 8  # its own: hashing passwords must not keep the API waiting
 MAX_FORM_BYTES = routes.SMALL_FORM_BYTES
@@ -214,6 +214,8 @@ class Console(Site):
         if each.access in ("anyone", "code"):
             return None if each.access == "anyone" or _waits(visit) else see(LOGIN)
         if visit.session is None or _waits(visit):
+            if wants_events(visit.request.headers.get("Accept", "")):
+                return PageResponse(status=204)  # which ends a stream for good; a page in its place is a mistake to it
             if visit.is_post and visit.form.tree:
                 return resume.again(visit, resume.SIGNED_OUT)
             return see(f"{LOGIN}?{urlencode({'next': visit.shown_path})}")

@@ -480,6 +480,18 @@ def test_only_administrators_see_deliveries_and_rotate(nora: Api, echo: Hook) ->
     assert milo.post(f"/rest/webhooks/{echo.id}/rotate.json").status == 403
 
 
+def test_the_deliveries_of_all_webhooks(nora: Api, echo: Hook) -> None:
+    echo.call()
+    mine = nora.get("/rest/webhooks/deliveries.json", webhook_id=echo.id).ok()
+    assert {each["webhook_id"] for each in mine["results"]} == {echo.id}
+    assert [each["id"] for each in mine["results"]] == [each["id"] for each in echo.deliveries()]
+    parts = [nora.get("/rest/webhooks/deliveries.json", answer=each).ok()["total"] for each in ("done", "failed")]
+    assert sum(parts) == nora.get("/rest/webhooks/deliveries.json", limit=1).ok()["total"]
+    wrong = nora.get("/rest/webhooks/deliveries.json", answer="fail")
+    assert wrong.status == 422 and "use done or failed" in wrong["message"]
+    assert nora.as_("milo").get("/rest/webhooks/deliveries.json").status == 403
+
+
 @pytest.mark.parametrize("path", ["webhooks/999999/deliveries", "webhooks/deliveries/999999"])
 def test_what_is_not_there_is_not_found(nora: Api, path: str) -> None:
     assert nora.get(f"/rest/{path}.json").status == 404

@@ -154,8 +154,8 @@ ACTS = [
     act("/admin/mail/listener", "setting.changed", lmtp_port="0", lmtp_domains="desk.example"),
     act("/admin/mail/failed/{name}/take", "mail.taken"),
     act("/admin/mail/failed/{name}/discard", "mail.discarded"),
-    act("/admin/mail/outbox/{id}/drop", "mail.dropped"),
-    act("/admin/mail/outbox/{id}/send", "mail.retried"),
+    act("/admin/mail/outbox/{id}/drop", "mail.dropped", path="/admin/mail/outbox/{later0}/drop"),
+    act("/admin/mail/outbox/{id}/send", "mail.retried", path="/admin/mail/outbox/{later1}/send"),
     act("/setup/address", "setting.changed", mail_mask_pattern="LLLL-NNNNN"),
     act("/setup/mail", "mail_transport.created", "setting.changed", host="127.0.0.1", encryption="none",
         port="{smtp_port}"),
@@ -268,6 +268,12 @@ def _prepare(lively: Lively) -> None:
         "automation", name="morning.report", extension_id="svc.trigger.automation.timer",
         script="start:\n  return:\n    a: b\n",
     ).ok()  # fmt: skip
+    for number in range(2):  # which no transport of these tests takes by itself
+        params = {"to": "ana@customer.example", "subject": "For later", "content": "Dear Ana"}
+        ids[f"later{number}"] = nora.create(
+            "draft", type="mail.transactional", name="For later", to=params["to"], params=params, is_queued=1,
+            queue_delivery_date=FAR,
+        ).ok()["id"]  # fmt: skip
     ids["app1"] = nora.found("oauth_app", 'name:"Token generator"')[0]
     kept = settings.load({}, {}, data_folder=lively.server.data)
     dead_letters.keep(kept, "mailbox-1-8", b"From: ana@customer.example\nSubject: Broken\n\nIt fails", "it was cut")

@@ -85,8 +85,9 @@ def test_the_bell_alone_is_what_the_page_would_have(bella: Visitor, nora: Api) -
 
 
 def test_who_is_not_signed_in_follows_nothing(server: Server) -> None:
-    for headers in ({}, EVENTS):
-        assert place(Visitor(server.url).get(UNREAD, headers=headers)).startswith("/login")
+    assert place(Visitor(server.url).get(UNREAD)).startswith("/login")
+    ended = Visitor(server.url).get(UNREAD, headers=EVENTS)
+    assert (ended.status_code, ended.content) == (204, b""), "a browser does not connect again"
 
 
 def test_it_keeps_no_login_alive(bella: Visitor, nora: Api, desk: Desk) -> None:

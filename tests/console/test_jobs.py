@@ -55,7 +55,7 @@ def test_a_job_is_dropped_and_the_audit_log_tells(signed_in: Visitor, desk: Desk
     page = signed_in.get("/admin/system/audit?q=activity%3Ajob.dropped").text
     assert f"Nora Berg dropped job {id} (nobody.does.this)" in text_of(page) and "<script>alert" not in page
     answer = signed_in.send(f"{BASE}/{id}/drop", {}, page="/account")
-    assert answer.status_code == 404 and f"there is no job {id}" in text_of(answer.text)
+    assert answer.status_code == 404 and f"There is no job {id}" in text_of(answer.text)
 
 
 def test_a_job_that_runs_is_left_alone(signed_in: Visitor, desk: Desk) -> None:

@@ -73,10 +73,10 @@ def mine(pages: list[tuple[Page, str]]) -> Page:
 
 
 def is_page(lively: Lively, path: str) -> bool:
-    """Whether it is HTML, and not a file to be kept."""
+    """Whether it is a whole page, and not a part of one or a file."""
     answer = lively.visitor.get(path)
     assert answer.status_code < 500, (path, answer.status_code)
-    return answer.headers["Content-Type"].startswith("text/html")
+    return answer.headers["Content-Type"].startswith("text/html") and answer.text.startswith("<!doctype html>")
 
 
 def test_every_page_for_everybody(pages: list[tuple[Page, str]]) -> None:

@@ -69,7 +69,7 @@ def test_who_is_slower_sees_both_values_and_chooses(signed_in: Visitor, nora: Ap
     ({"name": "nosuch", "value": "1"}, "no such property"), ({"name": "status", "value": "gone"}, "Choose open"),
     ({"name": "status", "value": "waiting", "reopen_at": "yesterday 9am"}, "has passed"),
     ({"name": "status", "value": "waiting", "reopen_at": "mon 25pm"}, "mon 25pm"),
-    ({"name": "importance", "value": "900"}, "importance"), ({"name": "owner", "value": "Nobody Known"}, "exactly"),
+    ({"name": "importance", "value": "900"}, "Importance"), ({"name": "owner", "value": "Nobody Known"}, "exactly"),
 ])  # fmt: skip
 def test_a_value_that_cannot_be_is_refused_with_the_reason(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], fields: dict[str, str], told: str

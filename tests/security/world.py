@@ -48,6 +48,8 @@ NAMED = {
     "/help/{name}": "/help/limits", "/help/{folder}/{name}": "/help/types/ticket",
     "/choose/{name}": "/choose/ticket", "/-/choose/{name}": "/-/choose/org",
     "/-/query/{type}": "/-/query/ticket",
+    "/records/{type}/set": "/records/worker/set?ids=1&field=first_name",
+    "/records/{type}/set/undo": "/records/worker/set/undo",
     "/api/{name}": "/api/records_ticket_search", "/api/{name}/write": "/api/records_ticket_delete/write",
 }  # fmt: skip
 # What a page must be asked to show anything.

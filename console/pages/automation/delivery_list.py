@@ -1,6 +1,7 @@
 """The calls of all webhooks, the newest first: of one of them, or those that failed. Source: ours."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from console import lists, ui
@@ -59,6 +60,13 @@ def _run(visit: Visit, row: Row, more: Any) -> str:
     return ui.link(f"/automations/log?run={row['run_id']}", _("Run")) if row["run_id"] else ""
 
 
+SOURCE = RowSource(
+    _rows,
+    (
+        RowFilter("webhook", N_("Webhook"), uri="webhook_listener"),
+        RowFilter("answer", N_("Answer"), lambda visit: ANSWERS),
+    ),
+)
 LIST = declare(Worklist(
     "deliveries", PATH, N_("Deliveries"), ("at", "webhook", "request", "answer", "automation", "ms"),
     own=(
@@ -76,14 +84,14 @@ LIST = declare(Worklist(
     load=_names, sort="-at", changes="admin",
     subtitle=N_("What webhooks were asked, and what they answered"),
     empty=N_("No webhook was called yet."), none=N_("No delivery is like that."),
-    source=RowSource(_rows, (
-        RowFilter("webhook", N_("Webhook"), uri="webhook_listener"),
-        RowFilter("answer", N_("Answer"), lambda visit: ANSWERS),
-    )),
+    source=SOURCE,
 ))  # fmt: skip
 
 
 @page("GET", PATH, "admin")
 def show(visit: Visit) -> PageResponse:
     """A page of the deliveries. Raises Invalid for a filter that there is not."""
-    return row_view.page(visit, LIST)
+    webhook, answer = visit.query.text("webhook", ""), visit.query.text("answer", "")
+    fields = [(name, text) for name, text in (("webhook_id", webhook), ("answer", answer)) if text]
+    source = replace(SOURCE, sample=ui.Sample("GET", "/rest/webhooks/deliveries.json", fields))
+    return row_view.page(visit, replace(LIST, source=source))

@@ -19,7 +19,7 @@ from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.secret_requests import hidden, hidden_headers, hidden_query, withheld
 from server.automation.webhooks.tokens import note_use
 from server.context import Context, Service
-from server.errors import NotFound
+from server.errors import Invalid, NotFound, nearest
 from server.jobs.scheduler import periodic
 from server.store.statements import ordering, slot
 from server.store.tables import Column, Index, Table, table_named
@@ -44,6 +44,7 @@ FAILED = 400  # the least status of an answer that counts as failed, by a mistak
 LISTED = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
           "ms", "status", "run_id")  # fmt: skip
 SORTS = ("at", "status", "size", "ms")
+ANSWERS = ("done", "failed")
 
 DELIVERY = Table(
     "webhook_delivery",
@@ -273,8 +274,11 @@ def all_of(
     ctx: Context, listener_id: int, answer: str, limit: int, page: int, sort: str = "-at"
 ) -> tuple[list[dict[str, Any]], int]:
     """Deliveries of all webhooks as listed, and how many there are. listener_id: of one webhook, 0 for all. answer:
-    done, failed, or "" for both. sort: one of SORTS, with "-" before it for the other direction. Raises AdminOnly."""
+    one of ANSWERS, or "" for both. sort: one of SORTS, with "-" before it for the other direction. Raises AdminOnly,
+    Invalid."""
     ctx.require_admin(DOING)
+    if answer and answer not in ANSWERS:
+        raise Invalid(f"answer: '{answer[:60]}' is none{nearest(answer, ANSWERS)}; use done or failed", field="answer")
     has_listener = bool(listener_id)
     values = (listener_id,) if has_listener else ()
 

@@ -5,6 +5,7 @@ from typing import Any
 from server.automation.webhooks import deliveries, tokens
 from server.automation.webhooks.tokens import DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS
 from server.desk.records import MAX_PAGE
+from server.digits import MAX_ID
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -16,6 +17,7 @@ BRIEF = shapes.keys(
     replay_of=shapes.ID, automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT,
     status=shapes.INTEGER, run_id=shapes.ID,
 )  # fmt: skip
+BRIEF_OF_ALL = {**BRIEF, "properties": {"webhook_id": shapes.ID, **BRIEF["properties"]}}
 WHOLE = shapes.keys(
     id=shapes.ID, webhook_id=shapes.ID, at=shapes.TIME, client_ip=shapes.TEXT, replay_of=shapes.ID,
     automation=shapes.TEXT, state=shapes.TEXT, message=shapes.TEXT, ms=shapes.COUNT, run_id=shapes.ID,
@@ -35,6 +37,24 @@ def list_deliveries(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     results, total = deliveries.of_listener(call.ctx, call.id, limit, page)
+    return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+
+
+@endpoint(
+    "GET", "webhooks/deliveries", "What all webhooks received, newest first. For administrators.", "read",
+    Parameter("webhook_id", "integer", "The webhook; all of them when absent."),
+    Parameter("answer", "string", "`failed` for those answered with a status of 400 or more, `done` for the others; "
+              "both when absent."),
+    Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
+    Parameter("page", "integer", "The page, counted from 0."),
+    answer=shapes.page(BRIEF_OF_ALL),
+)  # fmt: skip
+def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
+    params = call.params
+    limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
+    webhook, answer = params.integer("webhook_id", 0, 0, MAX_ID), params.text("answer", "")
+    found, total = deliveries.all_of(call.ctx, webhook, answer, limit, page)
+    results = [{"webhook_id": each.pop("listener_id"), **each} for each in found]
     return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
 
 
