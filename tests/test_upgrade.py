@@ -5,6 +5,7 @@ same few records. old_database.py makes further ones, with a record of every typ
 
 import lzma
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from server import app, clock
 from server.access import totp
+from server.jobs.scheduler import Scheduler
 from server.settings import load
+from server.tickets.types.ticket_parts.status import OPEN, WAITING
 from tests.api.minimal import MINIMAL
 from tests.console.visitor import Visitor, place
 from tests.old_database import SECOND_FACTOR_OF
@@ -22,6 +25,8 @@ from tests.service import BARE, Api, Server, command
 DATA = Path(__file__).parent / "data"
 OLD = sorted(DATA.glob("*.db.xz"))
 PATIENCE = 1000  # searches until the words of what was there are in the index
+SOON_SECONDS = 600  # a code of a second factor is taken once
+YEAR_SECONDS = 365 * 86400
 OWN_TYPES = "custom_record_"  # the beginning of the tables of types that administrators make
 Shape = dict[str, set[str]]
 
@@ -93,17 +98,58 @@ def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh:
 
 @pytest.mark.parametrize("old", [OLD[0], OLD[-1]], ids=["oldest", "newest"])
 def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
+    """Soon after it was left, whenever the test runs: nothing in it has fallen due since."""
     _unpacked(old, data)
-    server = Server(data)
-    made = command("token", "create", "--worker", "nora@desk.example", "--expires", "1 day", data=data)
+    off = _left_at(data) + SOON_SECONDS - clock.now()
+    server = Server(data, seconds_off=off)
+    made = command(
+        "token", "create", "--worker", "nora@desk.example", "--expires", "1 day", data=data,
+        env={"HELPDESK_CLOCK_OFFSET_SECONDS": str(off)},
+    )  # fmt: skip
     api = Api(server.url, made.stdout.decode().strip())
     _has_what_was_put_in(api)
     if old == OLD[-1]:
         _has_all_types(api)
-        _lets_in_by_second_factor(data, server)
+        _lets_in_by_second_factor(data, server, off)
     assert api.reply(message_id=1, content="Goes on.", dont_send=1).ok()["num_messages"] == 3
     assert server.stop() == 0
     assert command("check", data=data).stdout == b"the database is sound\n"
+
+
+@pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
+def test_what_fell_due_while_it_was_left_is_done(old: Path, data: Path) -> None:
+    """A year later every scan passes, and the ticket waits no more than it was to."""
+    _unpacked(old, data)
+    dated, later = _reopens_at(data) > 0, _left_at(data) + YEAR_SECONDS
+    service = app.open_service(load({}, BARE, data_folder=data))
+    with ThreadPoolExecutor(1) as pool:
+        scheduler = Scheduler(service, pool)
+        scheduler.run_due(later)
+    service.store.close()
+    assert {name: run.error for name, run in scheduler.scanned.items() if run.error} == {}
+    assert _status(data) == (OPEN if dated else WAITING) and _reopens_at(data) == 0
+    assert app.check(load({}, BARE, data_folder=data)) == []
+
+
+def _left_at(data: Path) -> int:
+    """When its ticket was last changed, which was one of the last things that happened to it."""
+    return _of_the_ticket(data, "updated")
+
+
+def _reopens_at(data: Path) -> int:
+    return _of_the_ticket(data, "reopen_date")
+
+
+def _status(data: Path) -> int:
+    return _of_the_ticket(data, "status_id")
+
+
+def _of_the_ticket(data: Path, column: str) -> int:
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    found = connection.execute(f"SELECT {column} FROM ticket WHERE id = 1").get
+    connection.close()
+    assert isinstance(found, int)
+    return found
 
 
 def _has_all_types(api: Api) -> None:
@@ -118,13 +164,13 @@ def _has_all_types(api: Api) -> None:
     assert shown > len(MINIMAL) * 0.9
 
 
-def _lets_in_by_second_factor(data: Path, server: Server) -> None:
+def _lets_in_by_second_factor(data: Path, server: Server, off: int) -> None:
     connection = apsw.Connection(str(data / "helpdesk.db"))
     key = connection.execute("SELECT secret FROM worker_second_factor").get
     connection.close()
     visitor = Visitor(server.url)
     assert place(visitor.sign_in(SECOND_FACTOR_OF)).startswith("/login/code?") and not visitor.is_in
-    step = clock.now() // totp.STEP_SECONDS
+    step = (clock.now() + off) // totp.STEP_SECONDS
     assert place(visitor.send("/login/code", {"code": totp.code(key, step)})) == "/" and visitor.is_in
 
 
