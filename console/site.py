@@ -214,7 +214,7 @@ class Console(Site):
         if each.access in ("anyone", "code"):
             return None if each.access == "anyone" or _waits(visit) else see(LOGIN)
         if visit.session is None or _waits(visit):
-            if wants_events(visit.request.headers.get("Accept", "")):
+            if not visit.is_post and wants_events(visit.request.headers.get("Accept", "")):
                 return PageResponse(status=204)  # which ends a stream for good; a page in its place is a mistake to it
             if visit.is_post and visit.form.tree:
                 return resume.again(visit, resume.SIGNED_OUT)

@@ -138,6 +138,14 @@ def test_who_may_not_open_the_page_may_not_follow_it(server: Server, nora: Api) 
     assert place(Visitor(server.url).get(LOG)).startswith("/login")
 
 
+def test_a_form_of_who_is_signed_out_is_no_stream_and_is_refused(server: Server) -> None:
+    """An empty answer would say that it was saved."""
+    asked = Visitor(server.url).session.post
+    form = {"name": "live.none"}
+    refused = asked(f"{server.url}/automations/new", data=form, headers=EVENTS, allow_redirects=False, timeout=60)
+    assert refused.status_code == 403 and "carries no token" in refused.text
+
+
 WRONG = [("since", "x"), ("since", "-1")]
 
 
