@@ -17,7 +17,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     """The settings that flags, variables and the settings file give. Raises Invalid; a wrong flag ends the command as
     any wrong command line does."""
     flags: dict[str, str | None] = {}
-    for name in ("data", "host", "port", "base_url", "config"):
+    for name in ("data", "host", "port", "base_url", "role", "config"):
         value = getattr(options, name, None)
         if value is not None:
             flags[name] = value

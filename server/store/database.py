@@ -49,7 +49,12 @@ class Store:
     A thread that waits for something else, such as a script for another server, holds no connection.
 
     path: the database file. read_seconds: the longest one read may take. after_commit: runs what was registered with
-    Transaction.after_commit, off the writer's thread; replaced by the service with its script threads."""
+    Transaction.after_commit, off the writer's thread; replaced by the service with its script threads.
+
+    is_shared: whether other processes may serve the same database; then they hear what is announced, by on_announced of
+    theirs, on a thread of the store. "" is announced where some may have been missed."""
+
+    is_shared = False
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class Store:
         self.statements = StatementCache(compile_statement)
         self.locals: dict[Any, Any] = {}  # by their StoreLocal
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
+        self.on_announced: Callable[[str], None] = lambda name: None
         self._local = threading.local()  # of each thread: when its read must end, and how many statements it ran
         self._connections: list[apsw.Connection] = []
         self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
@@ -250,6 +256,10 @@ class Store:
     def submit(self, work: Write, done: Callable[[PendingWrite], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""
         self._writer.submit(work, done)
+
+    def announce_after(self, tx: Transaction, name: str) -> None:
+        """Let the other processes hear a name, of at most 60 characters, once the transaction is on disk. Nothing where
+        there are no others: one process at a time has a file."""
 
     def count_queries(self, number: int) -> None:
         """Add statements to what was run for the calling thread."""

@@ -77,6 +77,7 @@ VITAL = {
     "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
     "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
     "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
+    "takes_requests": ("server", "it is about to stop", "wait; it is started again, or another process answers"),
     "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
 }
 

@@ -51,7 +51,8 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Health:
-    """What is well: each of these must be. free_bytes: room on the disk of the data folder."""
+    """What is well: each of these must be. free_bytes: room on the disk of the data folder. takes_requests: whether
+    the service is not about to stop."""
 
     database_readable: bool
     database_writable: bool
@@ -59,6 +60,7 @@ class Health:
     scheduler_alive: bool
     disk_has_room: bool
     free_bytes: int
+    takes_requests: bool = True
 
     @property
     def is_well(self) -> bool:
@@ -129,7 +131,7 @@ class Pulse:
         self._looked_at = -RECENT_SECONDS
         self._disk = (False, False, False, 0)
 
-    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS) -> Health:
+    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS, takes_requests: bool = True) -> Health:
         """The state of now; that of the disk may be so many seconds old. Source: ours."""
         service = self._service
         with self._lock:
@@ -138,7 +140,8 @@ class Pulse:
                 self._disk = (is_readable(store), is_writable(store), store.files.are_in_place, free)
                 self._looked_at = time.monotonic()
             readable, writable, in_place, free = self._disk
-        return Health(readable, writable, in_place, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
+        has_room = free >= service.settings.disk_free_mib * MIB
+        return Health(readable, writable, in_place, scheduler_alive, has_room, free, takes_requests)
 
 
 def free_bytes(folder: Path) -> int:
