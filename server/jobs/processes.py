@@ -122,12 +122,13 @@ class Membership:
     @property
     def leads(self) -> bool:
         """Whether this process runs the scans; never longer than others let it without a sign of life."""
+        if not self._service.store.is_shared:
+            return True
         return self._leads and self._monotonic() - self._beat_at < LEASE_SECONDS
 
     def start(self) -> None:
         """Be one of the processes from now on, where others may be. Raises what a write raises."""
         if not self._service.store.is_shared:
-            self._leads = True
             return
         self._service.hearing[LEFT] = lambda text: self.look(is_beat_due=True)
         self.beat()
