@@ -66,7 +66,7 @@ from server.records.registry import Registry
 from server.records.shared import custom_types
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
-from server.store.database import Store
+from server.store.sqlite import SqliteStore
 from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
@@ -163,10 +163,9 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     make_folder(folder)
     registry = record_types.load()
     saving.register()
-    path = folder / DATABASE
     os.umask(0o077)
     store = schema.open_store(
-        path,
+        settings.database or folder / DATABASE,
         all_tables(registry),
         registry.texts(),
         read_seconds=settings.read_seconds,
@@ -560,7 +559,7 @@ def open_unchanged(settings: Settings) -> Service:
     """The service on a database as it is: nothing is added to it or migrated, so it may lack what this version needs.
     Raises Damaged when it cannot be opened."""
     path = require_database(Path(settings.data))
-    store = Store(path, read_seconds=3600)
+    store = SqliteStore(path, read_seconds=3600)
     return Service(store, record_types.load(), settings, settings.base_url.rstrip("/"), "")
 
 

@@ -61,6 +61,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting(
+        "database",
+        "",
+        "Address of a PostgreSQL database in place of a file in the data folder, such as "
+        "postgresql://helpdesk@db.example/helpdesk; several processes may use it. Empty: the file.",
+        type="text",
+    ),
+    Setting(
         "base_url",
         "",
         "Address in links and mail, as others reach it; empty: from host and port.",

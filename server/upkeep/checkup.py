@@ -138,8 +138,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             "database", "problem", lazy_gettext("damaged: {problems}", problems=damage.problems[0]), "restore a backup"
         )
-    log = service.store.path.with_name(f"{service.store.path.name}-wal")
-    size = log.stat().st_size if log.exists() else 0
+    _, size = service.store.sizes()
     if size > LARGE_LOG_BYTES:
         yield Finding(
             "write-ahead log",

@@ -137,7 +137,7 @@ class Pulse:
         with self._lock:
             if time.monotonic() - self._looked_at >= seconds:
                 store, free = service.store, free_bytes(Path(service.settings.data))
-                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place, free)
+                self._disk = (is_readable(store), is_writable(store), store.is_in_place, free)
                 self._looked_at = time.monotonic()
             readable, writable, in_place, free = self._disk
         has_room = free >= service.settings.disk_free_mib * MIB
@@ -192,7 +192,19 @@ def waiting(ctx: Context) -> Backlog:
     return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
 
 
-def database(ctx: Context) -> tuple[Path, int]:
-    """The file of the database, and how many writes wait for it. Raises AdminOnly."""
+@dataclass(frozen=True)
+class DatabaseState:
+    """product: what the database is. bytes: what it takes; log_bytes: what a log beside it takes."""
+
+    product: str
+    version: str
+    bytes: int
+    log_bytes: int
+    writes_waiting: int
+
+
+def database(ctx: Context) -> DatabaseState:
+    """What keeps the data, and how many writes wait for it. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
-    return ctx.service.store.path, ctx.service.store.writes_waiting
+    store = ctx.service.store
+    return DatabaseState(*store.product(), *store.sizes(), store.writes_waiting)

@@ -11,14 +11,15 @@ import pytest
 
 from server.errors import Damaged
 from server.store import database, schema
-from server.store.database import APPLICATION_ID, Store
 from server.store.lock import FolderLock, is_held
+from server.store.sqlite import SqliteStore
+from server.store.sqlite_schema import APPLICATION_ID
 from tests.store.conftest import TABLES, WORDS, add_pump
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _open(path: Path) -> Store:
+def _open(path: Path) -> SqliteStore:
     return schema.open_store(path, TABLES, [WORDS])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from server.search.conditions import ALWAYS, Condition, equals, slots_from
 from server.store.shapes import NoShape, keyed, shape_of
-from server.store.statements import StatementCache, compile_statement, slot
+from server.store.statements import SQLITE_COMPOSER, StatementCache, slot
 from server.store.tables import Column, Table, table_named
 from tests.composed_anew import _compared
 from tests.store.builders import closures, sources
@@ -51,7 +51,7 @@ def whole(table: Table) -> Callable[[], Any]:
 
 
 def cache() -> StatementCache[Any]:
-    return StatementCache(compile_statement)
+    return StatementCache(SQLITE_COMPOSER.statement)
 
 
 def test_one_place_with_the_same_parts_is_one_shape() -> None:
