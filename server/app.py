@@ -213,7 +213,11 @@ def serve(
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)
-    held.take()
+    try:
+        held.take()
+    except Damaged:  # beside a database that is elsewhere, it tells commands of one process that can be asked
+        if not settings.database:
+            raise
     raise_limit()
     share_heaps()
 
