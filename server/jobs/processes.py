@@ -17,7 +17,7 @@ from typing import Any
 import peewee
 
 from server import clock, log
-from server.context import Service
+from server.context import WAKE, Service
 from server.errors import HelpdeskError
 from server.jobs import queue
 from server.settings import ALL, WEB
@@ -153,7 +153,7 @@ class Membership:
                 LOG.warning("process.gone", process=each.name, host=each.host, pid=each.pid, role=each.role)
         if self.leads and not led:
             LOG.info("process.leads", process=queue.run_name())
-            self._service.hear("wake")
+            self._service.hear(WAKE)
 
     def stop(self) -> None:
         """Be none of them any more; what this process has claimed is free for others. Never raises: they find out."""
@@ -229,13 +229,14 @@ class Membership:
         if row is None or row[PROCESS.position["beats"]] != gone.beats:
             return False
         self._leave(tx, gone.name)
+        self._service.wake_after(tx)
         return True
 
     def _leave(self, tx: Transaction, name: str) -> None:
         release(tx, name)
         tx.delete(PROCESS, name=name)
-        self._service.store.announce_after(tx, LEFT)
-        self._service.wake_after(tx)
+        for each in (LEFT, WAKE):
+            self._service.store.announce_after(tx, each)
 
 
 MEMBERSHIP: StoreLocal[Membership] = StoreLocal()  # of a service that runs
@@ -296,7 +297,7 @@ def release(tx: Transaction, name: str) -> None:
 
 def claimed_by(column: Any, name: int) -> Any:
     """Whether a claim is that of a process. name: the place of what `claims_of` makes of its name."""
-    return peewee.fn.SUBSTR(column, 1, queue.RUN_NAME_CHARS + 1) == slot(name)
+    return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(queue.RUN_NAME_CHARS + 1))) == slot(name)
 
 
 def claims_of(name: str) -> str:
