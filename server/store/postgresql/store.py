@@ -22,7 +22,7 @@ from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
 from server.store.postgresql.connection import READ, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost
-from server.store.postgresql.listening import Listener
+from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.transaction import PostgresqlTransaction
 from server.store.sqlite_schema import SCHEMA_NUMBER
 from server.store.statements import POSTGRESQL, StatementCache
@@ -64,7 +64,7 @@ class PostgresqlStore(Store):
             raise
         self._free.append(first)
         self._writer = Writer(self, queue_limit, batch_limit)
-        self._listener = Listener(address, lambda name: self.on_announced(name))
+        self._listener = AnnouncementListener(address, lambda name: self.on_announced(name))
 
     # -- connections ------------------------------------------------------------------------------------------------
 
