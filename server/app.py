@@ -66,7 +66,6 @@ from server.records.registry import Registry
 from server.records.shared import custom_types
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
-from server.store.sqlite import SqliteStore
 from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
@@ -541,13 +540,25 @@ def _shown_host(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, f"[{host}]" if ":" in host else host)
 
 
-def require_database(folder: Path) -> Path:
-    """The database file of a data folder. Raises Damaged when there is none, or one that is not ours."""
+def require_database(settings: Settings) -> Path | str:
+    """The database file of the data folder, or the address of the PostgreSQL database. Raises Damaged when there is no
+    file, or one that is not ours."""
+    if settings.database:
+        return str(settings.database)
+    folder = Path(settings.data)
     path = folder / DATABASE
     if not path.exists():
         raise Damaged(f"there is no database in {folder}; start the server once, or choose another (--data)")
     schema.refuse_foreign(path)
     return path
+
+
+def require_file(settings: Settings) -> Path:
+    """The database file, for what PostgreSQL is not asked by us. Raises Damaged, Unavailable."""
+    found = require_database(settings)
+    if isinstance(found, str):
+        raise Unavailable("the data is in PostgreSQL: back it up and restore it with pg_dump, or as your provider does")
+    return found
 
 
 def check(settings: Settings) -> list[str]:
@@ -562,8 +573,7 @@ def check(settings: Settings) -> list[str]:
 def open_unchanged(settings: Settings) -> Service:
     """The service on a database as it is: nothing is added to it or migrated, so it may lack what this version needs.
     Raises Damaged when it cannot be opened."""
-    path = require_database(Path(settings.data))
-    store = SqliteStore(path, read_seconds=3600)
+    store = schema.opened(require_database(settings), read_seconds=3600)
     return Service(store, record_types.load(), settings, settings.base_url.rstrip("/"), "")
 
 

@@ -118,7 +118,7 @@ class Store(ABC):
 
     @property
     def file(self) -> Path:
-        """The one file of the database. Raises Unavailable where it is none: its operators back PostgreSQL up."""
+        """The one file of the database. Raises Unavailable where it is none."""
         if self.path is None:
             raise Unavailable(
                 "the data is in PostgreSQL: back it up and restore it with pg_dump or your provider's tools"

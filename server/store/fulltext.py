@@ -9,6 +9,7 @@ from typing import Any
 
 import peewee
 
+from server.store.shapes import Part
 from server.store.statements import SQLITE, slot
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
@@ -32,7 +33,7 @@ TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Colum
 
 
 @dataclass(frozen=True)
-class TextIndex:
+class TextIndex(Part):
     """One full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
 
     name: str

@@ -4,7 +4,6 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -268,10 +267,3 @@ def _rows(visit: Visit) -> list[SettingRow]:
 
 def _one_line(value: table.Value) -> str:
     return ", ".join(table.display_value(value).splitlines())
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:  # a log that is folded back is removed
-        return 0

@@ -10,6 +10,7 @@ from typing import Any
 import peewee
 
 from server.store.fulltext import TextIndex
+from server.store.peewee_parts import order_of, sorted_by
 from server.store.postgresql.texts import as_tsquery
 from server.store.statements import MARK, POSTGRESQL, Composer, ComposingContext, StatementCache, converted
 from server.store.tables import may_be_null
@@ -34,8 +35,8 @@ class PostgresqlContext(ComposingContext):
             obj.name = FUNCTIONS[obj.name]
         elif kind is peewee.Ordering and not obj.nulls:
             obj = _ordered(obj)
-        elif isinstance(obj, peewee.SelectBase | peewee.Window) and getattr(obj, "_order_by", None):
-            obj = _with_directions(obj)
+        elif isinstance(obj, peewee.SelectBase) and order_of(obj):
+            obj = sorted_by(obj, tuple(map(_directed, order_of(obj))))
         elif kind is peewee.Window and obj.order_by:
             obj = obj.clone()
             obj.order_by = tuple(map(_directed, obj.order_by))
@@ -63,13 +64,6 @@ def _element(value: Any) -> str:
 def _tsquery_of(text: TextIndex) -> Callable[[str], str]:
     columns = text.columns
     return lambda query: as_tsquery(query, columns)
-
-
-def _with_directions(query: Any) -> Any:
-    """A select whose order tells where nothing goes; still the same one to those that refer to it."""
-    found = query.clone()
-    found._order_by = tuple(map(_directed, query._order_by))
-    return found
 
 
 def _directed(node: Any) -> Any:

@@ -26,9 +26,7 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
     if isinstance(error, AWAY):
         return away()
     if isinstance(error, FULL):
-        return Full(
-            "no room is left for the database; free space there, then try again", retry_after=RETRY_AFTER_SECONDS
-        )
+        return Full("no room is left for the database; free some, then try again", retry_after=RETRY_AFTER_SECONDS)
     if isinstance(error, DENIED):
         return Damaged(
             "the database refuses this user; check the address in the setting database and what the user may do",

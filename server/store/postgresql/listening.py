@@ -17,7 +17,7 @@ AGAIN_SECONDS = 1.0
 LOG = log.get("store")
 
 
-class Listener:
+class AnnouncementListener:
     """hear(name) is called on its thread."""
 
     def __init__(self, address: str, hear: Callable[[str], None]) -> None:

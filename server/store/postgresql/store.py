@@ -22,7 +22,7 @@ from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
 from server.store.postgresql.connection import READ, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost
-from server.store.postgresql.listening import Listener
+from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.transaction import PostgresqlTransaction
 from server.store.sqlite_schema import SCHEMA_NUMBER
 from server.store.statements import POSTGRESQL, StatementCache
@@ -34,9 +34,9 @@ Result = TypeVar("Result")
 
 MIN_VERSION = 150000  # as PostgreSQL numbers itself
 MAX_FREE = 16  # connections that are kept for the next read
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
 TURN_SECONDS = 20  # the longest that it is waited for
-CONNECT_SECONDS = 5
 STEPS_A_MS = 20_000  # what SQLite does of its steps in a millisecond, for limits that are told in steps
 LOG = log.get("store")
 
@@ -65,7 +65,7 @@ class PostgresqlStore(Store):
             raise
         self._free.append(first)
         self._writer = Writer(self, queue_limit, batch_limit)
-        self._listener = Listener(address, lambda name: self.on_announced(name))
+        self._listener = AnnouncementListener(address, lambda name: self.on_announced(name))
 
     # -- connections ------------------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class PostgresqlStore(Store):
         if name == WRITE:
             options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
         try:
-            connection = connect(self.address, name, options, CONNECT_SECONDS)
+            connection = connect(self.address, name, options)
         except psycopg.Error as error:
             LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
             raise as_helpdesk_error(error) from None
@@ -98,8 +98,7 @@ class PostgresqlStore(Store):
     def _give_back(self, connection: Connection) -> None:
         """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
         try:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK" if connection.is_failed else "COMMIT")
+            connection.end_later()
             if not connection.is_lost and len(self._free) < MAX_FREE and not self._closed:
                 self._free.append(connection)
                 return
@@ -136,32 +135,21 @@ class PostgresqlStore(Store):
             local.deadline = None
 
     def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
-        connection, tx = self._begun(seconds)
+        connection = self._borrow()
+        connection.begin_later(SNAPSHOT)
+        tx = PostgresqlTransaction(self, connection, self.statements, False)
         try:
+            if seconds is not None:
+                connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(seconds)}")
             return work(tx)
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
+                LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
                 self._drop_free()
             raise as_helpdesk_error(error) from error
         finally:
             self._give_back(connection)
             self.count_queries(tx.statements)
-
-    def _begun(self, seconds: float | None) -> tuple[Connection, Transaction]:
-        """A snapshot. A connection that was lost while it was free is taken for another."""
-        for is_last in (False, True):
-            connection = self._borrow()
-            try:
-                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                if seconds is not None:
-                    connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(seconds)}")
-                return connection, PostgresqlTransaction(self, connection, self.statements, False)
-            except psycopg.Error as error:
-                self._drop(connection)
-                self._drop_free()
-                if is_last or not is_lost(error):
-                    raise as_helpdesk_error(error) from None
-        raise away()
 
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
         tx = self._writer.transaction_here()
@@ -186,8 +174,7 @@ class PostgresqlStore(Store):
                 self._writing = self._connected(WRITE)
             connection = self._writing
             try:
-                connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-                connection.execute("SELECT pg_advisory_xact_lock($1)", (TURN,))
+                connection.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({TURN})")
                 return connection
             except psycopg.Error as error:
                 if not is_lost(error):

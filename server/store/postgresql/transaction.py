@@ -11,7 +11,7 @@ from server.store.transaction import Row, Transaction, slots
 class PostgresqlTransaction(Transaction):
     """One snapshot to read from, and for the writer one unit of change."""
 
-    __slots__ = ("_cursors",)
+    __slots__ = ()
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         statement = self._asked(build, values)
@@ -23,8 +23,9 @@ class PostgresqlTransaction(Transaction):
             self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
             return 0
         statement = self._changing(lambda: table.sql.insert(slots(table, names)).returning(table.sql.id))
-        id: int = self.connection.insert(statement.sql, statement.bind(tuple(values.values())))
-        return id
+        rows = self.connection.execute(statement.sql, statement.bind(tuple(values.values())))
+        self.connection.count_one()
+        return int(rows[0][0])
 
     def reserve(self, table: Table, number: int) -> range:
         self.statements += 1
