@@ -87,7 +87,10 @@ class Watchman:
         for each in others:
             beats, since = before.get(each.name, (-1, now))
             self._seen[each.name] = (each.beats, since if beats == each.beats else now)
-        return [each for each in others if now - self._seen[each.name][1] >= LEASE_SECONDS]
+        still = [each for each in others if now - self._seen[each.name][1] >= LEASE_SECONDS]
+        for each in still:
+            del self._seen[each.name]  # one that comes back begins to count anew
+        return still
 
 
 class Membership:
@@ -95,9 +98,13 @@ class Membership:
     on_beat: done with each beat, on that thread, and at once when another process announces something to it. tells:
     {name: what the others are to know}, told with each beat. others: they, as of the last beat."""
 
-    def __init__(self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic, name: str = ""
+    ) -> None:
+        """name: how its claims begin; that of this run."""
         self._service = service
         self._role = role
+        self._name = name or queue.run_name()
         self._monotonic = monotonic
         self._watchman = Watchman(monotonic)
         self._beat_at = -LEASE_SECONDS
@@ -143,17 +150,26 @@ class Membership:
     def beat(self) -> None:
         """A sign of life, and a look at those of others. Raises what a write raises."""
         led = self.leads
-        told = json.dumps({name: tell() for name, tell in self.tells.items()})
-        others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, told))
-        self.others = others
-        self._beat_at = self._monotonic()
-        self._compare_clocks(others)
-        for each in self._watchman.gone(others):
-            if self._service.store.write(lambda tx, each=each: self._bury(tx, each)):  # type: ignore[misc]
-                LOG.warning("process.gone", process=each.name, host=each.host, pid=each.pid, role=each.role)
+        if any([self._buried(each) for each in self._watchman.gone(self._signed())]):
+            self._signed()  # the lead may be free now
         if self.leads and not led:
-            LOG.info("process.leads", process=queue.run_name())
+            LOG.info("process.leads", process=self._name)
             self._service.hear(WAKE)
+
+    def _signed(self) -> list[ServingProcess]:
+        """Give the sign; answers the others."""
+        told = json.dumps({name: tell() for name, tell in self.tells.items()})
+        self.others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, told))
+        self._beat_at = self._monotonic()
+        self._compare_clocks(self.others)
+        return self.others
+
+    def _buried(self, gone: ServingProcess) -> bool:
+        """Let others have what it had; False when somebody else has seen to it, or it lives."""
+        is_buried = self._service.store.write(lambda tx: self._bury(tx, gone))
+        if is_buried:
+            LOG.warning("process.gone", process=gone.name, host=gone.host, pid=gone.pid, role=gone.role)
+        return is_buried
 
     def stop(self) -> None:
         """Be none of them any more; what this process has claimed is free for others. Never raises: they find out."""
@@ -164,7 +180,7 @@ class Membership:
             return
         self._thread.join()
         try:
-            self._service.store.write(lambda tx: self._leave(tx, queue.run_name()))
+            self._service.store.write(lambda tx: self._leave(tx, self._name))
         except HelpdeskError as error:
             LOG.warning("process.not_signed_off", reason=error.message)
 
@@ -204,7 +220,7 @@ class Membership:
     def _beaten(self, tx: Transaction, told: str) -> tuple[list[ServingProcess], bool]:
         """Note the beat, and take the lead where nobody has it; answers the others, and whether it has the lead."""
         table: Any = PROCESS.sql
-        name, now = queue.run_name(), clock.now()
+        name, now = self._name, clock.now()
         taken = tx.run(
             lambda: table.update({table.beats: table.beats + 1, table.seen_at: slot(0), table.told: slot(1)}).where(
                 table.name == slot(2)
