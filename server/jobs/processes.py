@@ -150,7 +150,8 @@ class Membership:
     def beat(self) -> None:
         """A sign of life, and a look at those of others. Raises what a write raises."""
         led = self.leads
-        if any([self._buried(each) for each in self._watchman.gone(self._signed())]):
+        buried = [self._buried(each) for each in self._watchman.gone(self._signed())]
+        if any(buried):
             self._signed()  # the lead may be free now
         if self.leads and not led:
             LOG.info("process.leads", process=self._name)
