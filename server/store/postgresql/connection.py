@@ -11,6 +11,8 @@ import psycopg
 from psycopg import pq
 from psycopg.adapt import Loader, Transformer
 
+from server.store.postgresql.faults import is_lost
+
 READ, WRITE = "helpdesk reads", "helpdesk writes"  # as pg_stat_activity shows them
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
@@ -176,8 +178,8 @@ class Connection:
         assert beginning is not None
         try:
             return self._begun(beginning, sql, types, bound, formats)
-        except psycopg.OperationalError:
-            if not self.is_lost:
+        except psycopg.OperationalError as error:
+            if not self.is_lost and not is_lost(error):
                 raise
         self.close()
         self._connect()
