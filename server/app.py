@@ -1,6 +1,8 @@
 """Builds, starts and stops one service: store, registry, scheduler, HTTP server. Here the layers are joined."""
 
 import asyncio
+import contextlib
+import dataclasses
 import gc
 import os
 import secrets
@@ -43,25 +45,30 @@ from server import (
 )
 from server.access import provider
 from server.access.service_actor import own_context
-from server.automation import saving
+from server.automation import saving, stopping
 from server.context import Service
 from server.desk import live_settings, service_settings
+from server.desk.kept_here import KeptHere
+from server.desk.live_settings import LIVE_SETTINGS
 from server.desk.metrics import builtin as builtin_metrics
 from server.discovery import load_all
-from server.errors import Damaged, HelpdeskError, Unavailable
+from server.errors import Damaged, HelpdeskError, Invalid, Unavailable
 from server.first_start import builtin_records, setup
 from server.jobs import queue
+from server.jobs.processes import Membership
 from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
 from server.memory import share_heaps
 from server.outbox.sending import Sending
+from server.people import presence
 from server.records import registry as record_types
 from server.records.registry import Registry
 from server.records.shared import custom_types
-from server.settings import Settings
+from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
-from server.store.database import Store
 from server.store.tables import Table
+from server.store.transaction import Transaction
+from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
 from server.web import oauth, rest
 from server.web.connections import Connections, raise_limit, require_framework
@@ -76,6 +83,7 @@ from server.web.server import CUT_HEAD_BYTES, Front
 from server.web.site import Site
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
+from server.web.worker_site import WorkerSite
 
 ROOMS = (
     access, jobs, counting, desk, people, connections, outbox, tickets, notifying, mailroom, queries, packages, imports,
@@ -102,6 +110,7 @@ class RunningService:
     scripts: ThreadPoolExecutor
     mail: MailListener
     sending: Sending
+    members: Membership
     url: str
 
 
@@ -153,10 +162,9 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
     make_folder(folder)
     registry = record_types.load()
     saving.register()
-    path = folder / DATABASE
     os.umask(0o077)
     store = schema.open_store(
-        path,
+        settings.database or folder / DATABASE,
         all_tables(registry),
         registry.texts(),
         read_seconds=settings.read_seconds,
@@ -171,12 +179,12 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         if store.read(lambda tx: custom_types.load(tx, registry)):
             store.write(lambda tx: schema.add_tables(tx, [each.table for each in registry.custom]))
             store.statements.forget()
-        installation = store.read(lambda tx: service_settings.get(tx, "installation")) or secrets.token_hex(16)
-        service = Service(
-            store, registry, settings, settings.base_url.rstrip("/"), str(installation), wake and wake.set
-        )
+        installation = store.read(_installation) or secrets.token_hex(16)
+        service = Service(store, registry, settings, settings.base_url.rstrip("/"), installation, wake and wake.set)
         live_settings.apply(service)
         setup.prepare(own_context(service))
+        # Two processes may begin on a new database at the same time.
+        service = dataclasses.replace(service, installation=store.read(_installation))
         builtin_records.add_missing(own_context(service))
         builtin_metrics.prepare(own_context(service))
         setup.furnish(own_context(service))
@@ -184,6 +192,10 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
         store.close()
         raise
     return service
+
+
+def _installation(tx: Transaction) -> str:
+    return str(service_settings.get(tx, "installation", ""))
 
 
 @periodic("tokens of no use", deletes=True)
@@ -200,7 +212,11 @@ def serve(
     folder = Path(settings.data)
     make_folder(folder)
     held = lock.FolderLock(folder)
-    held.take()
+    try:
+        held.take()
+    except Damaged:  # beside a database that is elsewhere, it tells commands of one process that can be asked
+        if not settings.database:
+            raise
     raise_limit()
     share_heaps()
 
@@ -236,11 +252,14 @@ class Lifecycle:
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked = asyncio.Event()
+        self._hurried = asyncio.Event()
         self._exchange: Exchange | None = None
         self.is_over = False
 
     def end(self) -> None:
-        """End for good; on the loop."""
+        """End for good; asked for once more, without grace. On the loop."""
+        if self.is_over:
+            self._hurried.set()
         self.is_over = True
         self._asked.set()
 
@@ -256,6 +275,11 @@ class Lifecycle:
     async def asked(self) -> None:
         """Wait for the one or the other."""
         await self._asked.wait()
+
+    async def grace(self, seconds: float) -> None:
+        """Wait so long, or until it is asked for once more."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._hurried.wait(), seconds)
 
     def take(self) -> Exchange | None:
         """What is to be exchanged before the next start; None when there is none."""
@@ -276,6 +300,11 @@ async def _serve(
     try:
         wake = threading.Event()
         service = open_service(settings, wake)
+        try:
+            _require_role(service)
+        except HelpdeskError:
+            service.store.close()
+            raise
         _stop_on_signals(turns)
         _read_settings_on_hangup(again)
         while True:
@@ -288,6 +317,17 @@ async def _serve(
     finally:
         for each in sockets:
             each.close()
+
+
+def _require_role(service: Service) -> None:
+    """Raises Invalid where half of the work would be done by nobody."""
+    role = service.settings.role
+    if role != ALL and not service.store.is_shared:
+        raise Invalid(
+            f"role is '{role}', but a database file is served by one process, which does all; leave it out, or use "
+            "PostgreSQL (database)",
+            field="role",
+        )
 
 
 async def _serve_until_asked(
@@ -305,6 +345,8 @@ async def _serve_until_asked(
             ready(running)
             watch = asyncio.create_task(_watch_stalls(running.front.meter))
             await turns.asked()
+            if turns.is_over:
+                await _leave(running, turns)
             watch.cancel()
         finally:
             if turns.is_over:
@@ -346,19 +388,19 @@ def _exchanged(settings: Settings, wake: threading.Event, exchange: Exchange) ->
 def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event) -> RunningService:
     settings = service.settings
     endpoints()
-    mail = MailListener(service)
+    members = Membership(service, settings.role)
+    mail = MailListener(service, is_on=members.does_jobs)
     mail_listening.watch(service, mail)
     sending = Sending(service, max(settings.worker_threads // 2, 1))
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
-    api = {
-        "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
-    }  # fmt: skip
-    scheduler = Scheduler(service, scripts, wake, slots=settings.script_threads, stop_seconds=settings.stop_seconds)
+    slots = settings.script_threads if members.does_jobs else 0
+    scheduler = Scheduler(service, scripts, wake, slots=slots, stop_seconds=settings.stop_seconds)
     meter = Meter()
-    watching = MonitoringSites(service, meter, lambda: scheduler.is_alive, lambda: scheduler.running)
-    all_sites = {**api, **watching.sites, **oauth.sites(service), **sites(service)}
-    front = Front(service, all_sites, settings.rest_errors_as_200, meter)
+    watching = MonitoringSites(
+        service, meter, lambda: scheduler.is_alive, lambda: scheduler.running, lambda: not front.is_leaving
+    )
+    front: Front = Front(service, {**watching.sites, **_asked(service, sites)}, settings.rest_errors_as_200, meter)
     http = Connections(
         front,
         idle_connection_timeout=settings.idle_timeout_seconds,
@@ -366,6 +408,8 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
         max_header_size=CUT_HEAD_BYTES,
         max_body_size=settings.max_mail_bytes * 4,
     )
+    _follow_others(service, members)
+    members.start()
     http.add_sockets(sockets)
     scheduler.start()
     mail.start()
@@ -374,7 +418,41 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
     url = local_url(settings)
-    return RunningService(service, front, http, scheduler, scripts, mail, sending, url)
+    return RunningService(service, front, http, scheduler, scripts, mail, sending, members, url)
+
+
+def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
+    """What answers beside those who look after the service."""
+    if service.settings.role == WORKER:
+        return {"/": WorkerSite()}
+    api = {
+        "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
+    }  # fmt: skip
+    return {**api, **oauth.sites(service), **sites(service)}
+
+
+def _follow_others(service: Service, members: Membership) -> None:
+    """Hear what other processes of the database announce, and take over what they changed."""
+    if not service.store.is_shared:
+        return
+    kept = KeptHere(service)
+    members.on_beat += [kept.renew, lambda: mail_listening.follow(service)]
+    for what in (LIVE_SETTINGS, custom_types.CHANGED):
+        service.hearing[what] = lambda text: members.look()
+    service.hearing[presence.HERE] = lambda text: presence.hear(service, text)
+    service.hearing[stopping.STOP] = lambda text: stopping.hear(service, text)
+    service.hearing[verdict.LOOKED] = lambda text: verdict.forget(service)
+    service.registry.renew = kept.renew
+    service.store.on_announced = service.hear
+
+
+async def _leave(running: RunningService, turns: Lifecycle) -> None:
+    """Go on answering for the seconds of `stop_grace_seconds`, but say that others should be asked."""
+    running.front.is_leaving = True
+    seconds = running.service.settings.stop_grace_seconds
+    if seconds:
+        LOG.info("leaving", seconds=seconds)
+        await turns.grace(seconds)
 
 
 async def _watch_stalls(meter: Meter) -> None:
@@ -403,6 +481,7 @@ async def _stop(running: RunningService) -> None:
         loop.run_in_executor(None, running.sending.stop, max(seconds - 2 * END_SECONDS, 0)),  # the rest to end
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)
+    await loop.run_in_executor(None, running.members.stop)
     await running.http.close_all_connections()
 
 
@@ -461,13 +540,25 @@ def _shown_host(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, f"[{host}]" if ":" in host else host)
 
 
-def require_database(folder: Path) -> Path:
-    """The database file of a data folder. Raises Damaged when there is none, or one that is not ours."""
+def require_database(settings: Settings) -> Path | str:
+    """The database file of the data folder, or the address of the PostgreSQL database. Raises Damaged when there is no
+    file, or one that is not ours."""
+    if settings.database:
+        return str(settings.database)
+    folder = Path(settings.data)
     path = folder / DATABASE
     if not path.exists():
         raise Damaged(f"there is no database in {folder}; start the server once, or choose another (--data)")
     schema.refuse_foreign(path)
     return path
+
+
+def require_file(settings: Settings) -> Path:
+    """The database file, for what PostgreSQL is not asked by us. Raises Damaged, Unavailable."""
+    found = require_database(settings)
+    if isinstance(found, str):
+        raise Unavailable("the data is in PostgreSQL: back it up and restore it with pg_dump, or as your provider does")
+    return found
 
 
 def check(settings: Settings) -> list[str]:
@@ -482,8 +573,7 @@ def check(settings: Settings) -> list[str]:
 def open_unchanged(settings: Settings) -> Service:
     """The service on a database as it is: nothing is added to it or migrated, so it may lack what this version needs.
     Raises Damaged when it cannot be opened."""
-    path = require_database(Path(settings.data))
-    store = Store(path, read_seconds=3600)
+    store = schema.opened(require_database(settings), read_seconds=3600)
     return Service(store, record_types.load(), settings, settings.base_url.rstrip("/"), "")
 
 

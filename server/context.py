@@ -20,7 +20,8 @@ class Service:
     """The parts of one running service that operations need.
 
     base_url: the absolute address of this service, without a slash at its end; only `move` changes it. followers: who
-    is told, by its name, that there is something new on a channel; on the writer's thread."""
+    is told, by its name, that there is something new on a channel; on the writer's thread. hearing: {what other
+    processes announce: who hears the rest of it}; "" is heard where announcements may have been missed."""
 
     store: "Store"
     registry: "Registry"
@@ -29,6 +30,7 @@ class Service:
     installation: str
     wake_scheduler: Any = None
     followers: list[Callable[[str], None]] = field(default_factory=list)
+    hearing: dict[str, Callable[[str], None]] = field(default_factory=dict)
 
     def webhook_url(self, token: str) -> str:
         """The address of a webhook."""
@@ -39,20 +41,46 @@ class Service:
         object.__setattr__(self, "base_url", base_url.rstrip("/"))
 
     def wake_after(self, tx: "Transaction") -> None:
-        """Let the scheduler look for what is due once the transaction is on disk; nothing where no scheduler runs."""
+        """Let the schedulers, that of this process and those of others, look for what is due once the transaction is on
+        disk."""
+        if WAKE in tx.memo:
+            return
+        tx.memo[WAKE] = True
         if self.wake_scheduler is not None:
             tx.after_commit(self.wake_scheduler)
+        self.store.announce_after(tx, WAKE)
 
     def tell_after(self, tx: "Transaction", channel: str) -> None:
         """Tell those who follow a channel to look, once the transaction is on disk. A hint: what is new is in rows."""
-        if ("told", channel) not in tx.memo:
-            tx.memo["told", channel] = True
+        if (TELL, channel) not in tx.memo:
+            tx.memo[TELL, channel] = True
             tx.at_commit(lambda: self.tell(channel))
+            self.store.announce_after(tx, f"{TELL}:{channel}")
 
     def tell(self, channel: str) -> None:
-        """Tell those who follow a channel to look."""
+        """Tell those who follow a channel in this process to look."""
         for told in tuple(self.followers):
             told(channel)
+
+    def announce(self, what: str, text: str = "") -> None:
+        """Let other processes hear something that goes with no change of the database; both at most 60 characters."""
+        if self.store.is_shared:
+            self.store.write(lambda tx: self.store.announce_after(tx, f"{what}:{text}"))
+
+    def hear(self, name: str) -> None:
+        """Another process announced this; "" where some of it may have been missed. Must be quick."""
+        what, _, text = name.partition(":")
+        if what == WAKE or not name:
+            if self.wake_scheduler is not None:
+                self.wake_scheduler()
+        elif what == TELL:
+            self.tell(text)
+        for key, heard in tuple(self.hearing.items()):
+            if key == what or not name:
+                heard(text)
+
+
+WAKE, TELL = "wake", "tell"  # what processes announce: that something is due, that there is news on a channel
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ FILE_NAME = "helpdesk.toml"
 PREFIX = "HELPDESK_"
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))  # hosts that only this machine reaches
 CONSOLE = "console"  # the source of what was set there
+WEB, WORKER, ALL = "web", "worker", "all"  # what a process is for
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # of clients; no settings of a server
 
 KiB = 1024
@@ -60,6 +61,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting(
+        "database",
+        "",
+        "Address of a PostgreSQL database in place of a file in the data folder, such as "
+        "postgresql://helpdesk@db.example/helpdesk; several processes may use it. Empty: the file.",
+        type="text",
+    ),
+    Setting(
         "base_url",
         "",
         "Address in links and mail, as others reach it; empty: from host and port.",
@@ -86,6 +94,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("admin_password_file", "", "File whose first line is the password of that administrator.", type="text"),
     Setting("trusted_proxies", (), "Addresses or networks whose X-Forwarded-For is believed.", type="list"),
     Setting("trusted_hosts", (), "Further names accepted in the Host header.", type="list"),
+    Setting(
+        "role",
+        ALL,
+        "What this process is for, where several serve one database: web answers requests; worker does jobs, sends "
+        "mail that is due, takes mail in; all does both.",
+        type="text",
+        choices=(ALL, WEB, WORKER),
+    ),
     # Log
     Setting(
         "log_level",
@@ -155,6 +171,14 @@ SETTINGS: tuple[Setting, ...] = (
         "Time an idle connection stays open, and a client has to send the head of a request.",
         "seconds",
         least=1,
+    ),
+    Setting(
+        "stop_grace_seconds",
+        0,
+        "Time that requests are still answered after the server was told to stop, while /health says that it is not "
+        "ready: as long as a load balancer needs to see that.",
+        "seconds",
+        most=600,
     ),
     Setting("stop_seconds", 10, "Time running requests have to finish when the server stops.", "seconds", most=600),
     # Sizes

@@ -125,6 +125,11 @@ def test_a_host_that_is_not_ours_is_told_in_one_line(data: Path) -> None:
     _refused(_serve(data, "--host", "192.0.2.1"), "192.0.2.1")
 
 
+@pytest.mark.parametrize("role", ["web", "worker"])
+def test_half_a_server_on_a_file_is_refused(data: Path, role: str) -> None:
+    _refused(_serve(data, "--role", role), f"role is '{role}'", "one process, which does all")
+
+
 def test_a_second_server_on_a_folder_is_refused(used: Server) -> None:
     _refused(_serve(used.data), str(used.process.pid), "stop it first")
 

@@ -70,6 +70,25 @@ def test_a_request_that_waits_for_others_is_finished_before_the_server_stops(dat
     _is_all_there(data, nora.token, clients)
 
 
+def test_a_server_that_is_told_to_stop_sends_others_away_before_it_stops(data: Path) -> None:
+    """As a load balancer needs it: not ready at once, but answering on, and each connection ends with its answer."""
+    server = Server(data, env={"HELPDESK_STOP_GRACE_SECONDS": "600"})
+    nora = server.set_up()
+    assert nora.session.get(f"{server.url}/health", timeout=60).headers.get("Connection") != "close"
+    server.process.send_signal(signal.SIGTERM)
+    for _ in range(20_000):
+        health = requests.get(f"{server.url}/health", timeout=60)
+        if health.status_code == 503:
+            break
+    told = health.json()
+    assert told["status"] == "problem"
+    assert [name for name, is_well in told["checks"].items() if not is_well] == ["takes_requests"]
+    made = nora.session.post(f"{server.url}/rest/records/task/create.json", {"fields[title]": "late"}, timeout=60)
+    assert (made.status_code, made.headers["Connection"]) == (200, "close")
+    assert server.process.poll() is None
+    assert server.stop() == 0  # told once more
+
+
 def test_a_disk_that_takes_no_more_writes_does_not_break_the_stop(data: Path) -> None:
     """What was acknowledged is in the log, which the next start reads."""
     server = Server(data)

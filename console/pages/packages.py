@@ -4,10 +4,7 @@ Source: Packages; the rehearsal and the export are ours."""
 
 import json
 import re
-import secrets
-import threading
-from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from console import drafts, lists, ui
@@ -24,20 +21,19 @@ from console.worklist_columns import ListColumn
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
-from server.packages import bundle, exporting, importing, library, requirements
+from server.packages import bundle, exporting, importing, library, requirements, results
 from server.packages import document as documents
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
 from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
+from server.packages.results import SECRET
 from server.records.shared.custom_types import CustomType
 from server.translation import N_, _, shown
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
 FORM_BYTES = 3 * MAX_PACKAGE_BYTES + 64 * 1024  # quotes and braces are three bytes each in a form
-MAX_KEPT = 50  # results of imports, until they were looked at
-KEPT_SECONDS = 600
 MAX_PAST = 5  # imports that are shown with the packages, or with one of them; the list has all
 MAX_FOUND = 100  # records to choose from for a package
 LABELS = {"package_json": N_("Package"), "records": N_("Records"), "q": N_("Search"), "name": N_("Name")}
@@ -47,7 +43,6 @@ PATHS = {
     "group": "/admin/people/groups/", "oauth_app": "/admin/apps/", "role": "/admin/people/roles/",
     "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
 }  # fmt: skip
-SECRET = "client_secret"  # what only the answer of an import holds, of apps
 UNANSWERED = N_("Answer this question.")
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -74,36 +69,6 @@ class ImportedRecord:
     label: str
     path: str
     secrets: dict[str, str]
-
-
-@dataclass
-class _Results:
-    """What imports made, until their pages were seen: in memory, since nothing but the telling is lost with it."""
-
-    kept: OrderedDict[str, tuple[int, int, str, ImportResult]] = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def put(self, worker_id: int, now: int, name: str, imported: ImportResult) -> str:
-        """The code of a new result."""
-        code = secrets.token_urlsafe(24)
-        with self.lock:
-            self.kept[code] = (worker_id, now + KEPT_SECONDS, name, imported)
-            while len(self.kept) > MAX_KEPT:
-                self.kept.popitem(last=False)
-        return code
-
-    def get(self, code: str, worker_id: int, now: int) -> tuple[str, ImportResult] | None:
-        """The name of the package and what it made. With secrets in it, it is there once."""
-        with self.lock:
-            owner, ends_at, name, imported = self.kept.get(code, (0, 0, "", ImportResult()))
-            if owner != worker_id or ends_at <= now:
-                return None
-            if any(SECRET in each for made in imported.records.values() for each in made.values()):
-                del self.kept[code]
-            return name, imported
-
-
-RESULTS = _Results()
 
 
 # -- in ----------------------------------------------------------------------------------------------------------------
@@ -170,7 +135,7 @@ def run(visit: Visit) -> PageResponse:
         return _open(visit, tree, name, text, _refused(form, error, names))
     if is_dry:
         return _open(visit, tree, name, text, form, imported)
-    code = RESULTS.put(visit.actor.worker_id, visit.now, documents.read(tree).name, imported)
+    code = results.put(visit.ctx, documents.read(tree).name, imported)
     return see(f"{BASE}/done/{code}")
 
 
@@ -184,7 +149,7 @@ def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
 @page("GET", f"{BASE}/done/{{code}}", "admin")
 def show_result(visit: Visit) -> PageResponse:
     """What an import made. Raises NotFound when it is told no more."""
-    found = RESULTS.get(visit.arguments["code"], visit.actor.worker_id, visit.now)
+    found = results.get(visit.ctx, visit.arguments["code"])
     if found is None:
         raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
     name, imported = found

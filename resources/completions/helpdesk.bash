@@ -6,7 +6,7 @@ _helpdesk() {
         if [ -n "$skips" ]; then skips=""; continue; fi
         case "$place $word" in
             "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
-            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
         esac
     done
     case "$skips" in
@@ -15,6 +15,7 @@ _helpdesk() {
         "helpdesk serve --host") :; return ;;
         "helpdesk serve --port") :; return ;;
         "helpdesk serve --base-url") :; return ;;
+        "helpdesk serve --role") :; return ;;
         "helpdesk serve --config") COMPREPLY=($(compgen -f -- "$current")); return ;;
         "helpdesk worker create --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk worker create --email") :; return ;;
@@ -54,7 +55,7 @@ _helpdesk() {
     case "$place" in
         "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nexport\nkata\nscript\nautomation\npackage\nbackup\nrestore\ndoctor\ncompletion\napi\ndescribe\nlicenses\ndemo\nsetup-link\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
             ;;
-        "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--no-open\n--config' -- "$current"))
+        "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--role\n--no-open\n--config' -- "$current"))
             ;;
         "helpdesk worker") COMPREPLY=($(compgen -W $'create\n-h\n--help' -- "$current"))
             ;;

@@ -34,6 +34,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--host' = 'address to listen on (127.0.0.1)'
             '--port' = 'port to listen on, 0 for any free one (8200)'
             '--base-url' = 'the address that others reach this service by'
+            '--role' = 'what this process is for, where several serve a database: web, worker or all (all)'
             '--no-open' = 'do not open the set-up link in a browser'
             '--config' = 'settings file (helpdesk.toml in the data folder)'
         }
@@ -206,6 +207,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk serve --host' = @()
         'helpdesk serve --port' = @()
         'helpdesk serve --base-url' = @()
+        'helpdesk serve --role' = @()
         'helpdesk serve --config' = @()
         'helpdesk worker create --data' = @()
         'helpdesk worker create --email' = @()

@@ -34,6 +34,7 @@ from server.digits import whole_in
 from server.errors import Forbidden, Invalid
 from server.records.shared import callbacks
 from server.records.shared.scopes import Scope
+from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
@@ -326,8 +327,22 @@ def _with(service: Service, address: str, pairs: Iterable[tuple[str, str]]) -> s
 
 
 SEAL: StoreLocal[bytes] = StoreLocal()
+SEAL_KEY = "consent_seal"  # the row of META: one for all processes of a database, and for those that follow them
 
 
 def _seal_key(service: Service) -> bytes:
-    """Of this run of the service: a page that was shown before a restart is shown once more."""
-    return SEAL.made(service.store, lambda: secrets.token_bytes(32))
+    return SEAL.made(service.store, lambda: service.store.read(_kept_seal) or service.store.write(_made_seal))
+
+
+def _kept_seal(tx: Transaction) -> bytes:
+    row = tx.first(META, name=SEAL_KEY)
+    return b"" if row is None else bytes.fromhex(row[1])
+
+
+def _made_seal(tx: Transaction) -> bytes:
+    kept = _kept_seal(tx)
+    if kept:
+        return kept
+    made = secrets.token_bytes(32)
+    tx.put(META, {"name": SEAL_KEY, "value": made.hex()})
+    return made

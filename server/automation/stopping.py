@@ -6,9 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from server.automation.engine import Run
-from server.context import Context
+from server.context import Context, Service
+from server.records.shared.secrets import digest
 from server.store.database import Store
 from server.store.store_local import StoreLocal
+
+STOP = "stop"  # what other processes are told
+NAME_CHARS = 32
 
 
 @dataclass
@@ -38,6 +42,13 @@ class StoppableRuns:
                 found.stop()
         return found is not None
 
+    def stop_named(self, name: str) -> None:
+        """As stop, by what `name_of` makes of worker and code."""
+        with self.lock:
+            for (worker_id, code), found in self.runs.items():
+                if name_of(worker_id, code) == name:
+                    found.stop()
+
 
 STOPPABLE: StoreLocal[StoppableRuns] = StoreLocal()
 
@@ -48,5 +59,19 @@ def stoppable(store: Store) -> StoppableRuns:
 
 
 def stop(ctx: Context, code: str) -> bool:
-    """Stop a run of one's own, by the code that its page chose; whether there was one."""
-    return stoppable(ctx.service.store).stop(ctx.actor.worker_id, code)
+    """Stop a run of one's own, by the code that its page chose; whether there was one, as far as this process knows:
+    others are told."""
+    is_here = stoppable(ctx.service.store).stop(ctx.actor.worker_id, code)
+    if not is_here:
+        ctx.service.announce(STOP, name_of(ctx.actor.worker_id, code))
+    return is_here or ctx.service.store.is_shared
+
+
+def hear(service: Service, name: str) -> None:
+    """Another process was asked to stop this run."""
+    stoppable(service.store).stop_named(name)
+
+
+def name_of(worker_id: int, code: str) -> str:
+    """A run as it is named to other processes: short, whatever the code is."""
+    return f"{worker_id} {digest(code)[:NAME_CHARS]}"

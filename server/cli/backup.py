@@ -50,7 +50,7 @@ def _backup(options: argparse.Namespace) -> None:
     log.configure("warning", settings.log_format)
     if file.is_dir():
         raise Invalid(f"{file} is a folder; name a file in it")
-    database = app.require_database(Path(settings.data))
+    database = app.require_file(settings)
     shown = Progress()
     try:
         size = backup.make(database, file, shown.show)

@@ -41,7 +41,7 @@ def _demo(options: argparse.Namespace) -> None:
     log.configure("warning", settings.log_format)
     folder = Path(settings.data)
     if options.remove:
-        app.require_database(folder)
+        app.require_database(settings)
     app.make_folder(folder)
     held = _held(folder)
     try:

@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from server import app, log
@@ -17,7 +16,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     """The settings that flags, variables and the settings file give. Raises Invalid; a wrong flag ends the command as
     any wrong command line does."""
     flags: dict[str, str | None] = {}
-    for name in ("data", "host", "port", "base_url", "config"):
+    for name in ("data", "host", "port", "base_url", "role", "config"):
         value = getattr(options, name, None)
         if value is not None:
             flags[name] = value
@@ -44,5 +43,5 @@ def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) ->
 
 def with_database(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:
     """The same for what means nothing on a new database: a slip in --data makes none."""
-    app.require_database(Path(settings_of(options).data))
+    app.require_database(settings_of(options))
     return with_service(options, work)

@@ -13,7 +13,7 @@ from server.access.service_actor import own_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.first_start import setup
-from server.settings import VERSION, Settings
+from server.settings import ALL, VERSION, WORKER, Settings
 
 
 def declare(commands: Any) -> None:
@@ -22,6 +22,9 @@ def declare(commands: Any) -> None:
     serve.add_argument("--host", help="address to listen on (127.0.0.1)")
     serve.add_argument("--port", help="port to listen on, 0 for any free one (8200)")
     serve.add_argument("--base-url", metavar="URL", help="the address that others reach this service by")
+    serve.add_argument(
+        "--role", help="what this process is for, where several serve a database: web, worker or all (all)"
+    )
     serve.add_argument("--no-open", action="store_true", help="do not open the set-up link in a browser")
     serve.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
@@ -34,18 +37,36 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _announce(running: app.RunningService, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
-    path = setup.setup_path(own_context(running.service))
     setup.note_address(own_context(running.service))
+    answers = settings.role != WORKER
+    if answers:
+        _announce_pages(running, settings)
+    for url in running.mail.urls:
+        print(f"mail         {url}", flush=True)
+    if answers:
+        print(f"api          {running.service.base_url}/rest", flush=True)
+    if settings.role != ALL:
+        print(f"role         {settings.role}", flush=True)
+    print(f"data         {_place(running, settings)}  (helpdesk {VERSION})", flush=True)
+
+
+def _announce_pages(running: app.RunningService, settings: Settings) -> None:
+    ctx = own_context(running.service)
+    is_printed = running.service.store.is_shared and setup.has_link(ctx)
+    path = None if is_printed else setup.setup_path(ctx)
     print(f"console      {running.service.base_url}/", flush=True)
+    if is_printed:
+        print("set-up link  printed by another process; `helpdesk setup-link` prints a new one", flush=True)
     if path is not None:
         link = running.service.base_url + path
         print(f"set-up link  {link}  (works once, within 30 minutes)", flush=True)
         if settings.open_browser and sys.stdout.isatty() and has_display():
             webbrowser.open(link)
-    for url in running.mail.urls:
-        print(f"mail         {url}", flush=True)
-    print(f"api          {running.service.base_url}/rest", flush=True)
-    print(f"data         {Path(settings.data).absolute()}  (helpdesk {VERSION})", flush=True)
+
+
+def _place(running: app.RunningService, settings: Settings) -> str:
+    store = running.service.store
+    return store.place if store.is_shared else str(Path(settings.data).absolute())
 
 
 def has_display() -> bool:

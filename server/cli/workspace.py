@@ -50,7 +50,7 @@ class Workspace:
 
     def open_existing(self, folder: Path) -> None:
         """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""
-        app.require_database(folder)
+        app.require_database(load({}, os.environ, data_folder=folder))
         held = lock.FolderLock(folder)
         held.take()
         self._opened.callback(held.release)

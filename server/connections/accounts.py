@@ -2,8 +2,6 @@
 
 Who may use an account is who may read it; its credentials go nowhere but into requests."""
 
-import threading
-import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,22 +10,13 @@ from server import outbound
 from server.context import Context
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
-from server.errors import Invalid, NotFound, TimedOut, Unavailable
+from server.errors import Invalid, NotFound, Unavailable
+from server.jobs import turns
 from server.outbound import Signer, signing, tokens
 from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
-
-_guard = threading.Lock()
-_renewing: weakref.WeakValueDictionary[tuple[str, int], "_Turn"] = weakref.WeakValueDictionary()
-
-
-class _Turn:
-    """The right to renew the token of one account: a refresh token that is used twice is taken for a stolen one."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -115,10 +104,9 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
     """The account with another token than the old one; fetched once, however many ask for it at the same time."""
     bounds = outbound.limits(ctx.service.settings)
     bounds = replace(bounds, seconds=min(seconds or bounds.seconds, bounds.seconds))
-    id, turn = old.id, _turn(ctx, old.id)
-    if not turn.lock.acquire(timeout=bounds.seconds):
-        raise TimedOut(f"the token of the connected account {id} is being renewed, which takes too long")
-    try:
+    id = old.id
+    # A refresh token that is used twice is taken for a stolen one.
+    with turns.taken(ctx.service, f"the renewal of the token of the connected account {id}", bounds.seconds):
         account = _read(ctx, reference)
         is_old = account.values.get("access_token") == old.values.get("access_token")
         if is_old or not tokens.is_fresh(account.values, ctx.now):
@@ -127,14 +115,12 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
             ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
             account = _read(ctx, reference)
         return account
-    finally:
-        turn.lock.release()
 
 
 def _require_turn(ctx: Context, reference: str) -> None:
     """Raises Unavailable in a command beside a server, which renews by itself: a refresh token that two use is taken
-    for a stolen one, and ends."""
-    if lock.is_held_by_another(Path(ctx.service.settings.data)):
+    for a stolen one, and ends. Where a database is for several processes, they take turns."""
+    if not ctx.service.store.is_shared and lock.is_held_by_another(Path(ctx.service.settings.data)):
         raise Unavailable(
             f"the token of the connected account '{reference[:100]}' is over; the server that runs on the data folder "
             "renews it when it needs it. Use the account there, or stop the server first"
@@ -146,12 +132,3 @@ def _keep(writing: RecordWriter, id: int, fetched: dict[str, Any]) -> None:
     account = writing.record(TYPE, id)
     if account is not None:
         writing.set(TYPE, id, {"params": (account["params"] or {}) | fetched})
-
-
-def _turn(ctx: Context, id: int) -> _Turn:
-    key = (ctx.service.installation, id)
-    with _guard:
-        found = _renewing.get(key)
-        if found is None:
-            found = _renewing[key] = _Turn()
-        return found

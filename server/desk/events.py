@@ -87,10 +87,7 @@ def tell(writing: Writing, name: str, values: Values) -> int:
     tx, ctx = writing.tx, writing.ctx
     if ctx.is_quiet or ctx.is_untold or name not in bound(tx):
         return 0
-    wake = ctx.service.wake_scheduler
-    if wake is not None and "woken for events" not in tx.memo:
-        tx.memo["woken for events"] = True
-        tx.after_commit(wake)
+    ctx.service.wake_after(tx)
     payload = {
         "event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone,
         "is_by_machine": ctx.is_by_machine,

@@ -6,6 +6,7 @@ import time
 from server.access.service_actor import own_context
 from server.context import Service
 from server.desk.writing import RecordWriter
+from server.jobs import processes
 from server.jobs.scheduler import at_start, periodic
 from server.records.base import RecordType
 from server.records.registry import Registry
@@ -28,12 +29,12 @@ def look(service: Service, now: int) -> None:
     FILLING.set(service.store, {name: 1 - next_id / top_id for name, next_id, top_id in found})
 
 
-@periodic("words of older records")
+@periodic("words of older records", everywhere=True)
 def fill(service: Service, now: int) -> int | None:
     """Do some portions of one index; answers when there are more: now."""
     look(service, now)
     names = list(FILLING.get(service.store) or ())
-    if not names:
+    if not names or not processes.leads(service):  # the others only need to know
         return None
     types = {each.text.name: each for each in service.registry if each.text is not None}
     for _ in range(TURN_PORTIONS):

@@ -15,6 +15,7 @@ from server.settings import BY_NAME, LIVE, Settings, Value, display_value, value
 from server.store.transaction import Transaction
 
 KEY = "settings"  # where they are kept: {name: text}
+LIVE_SETTINGS = "settings"  # what other processes are told that one has changed
 _log = log.get("settings")
 _applying = threading.Lock()
 
@@ -60,6 +61,7 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
                 service_settings.log_change(RecordWriter(ctx, tx), name, before, text.strip())
         others = {name: text for name, text in kept.items() if text.strip() != display_value(BY_NAME[name].default)}
         service_settings.put(tx, KEY, others)
+        ctx.service.store.announce_after(tx, LIVE_SETTINGS)
 
     ctx.service.store.write(write)
     apply(ctx.service)

@@ -12,7 +12,10 @@ from server.store.transaction import Transaction
 
 MAX_LOGGED_CHARS = 300  # of a value, in the activity log
 NOTHING = "(nothing)"
-SERVICE_SETTING = Table("service_setting", [Column("name", "TEXT"), Column("value", "TEXT", "null")], key=("name",))
+VERSION = "settings"  # rises with each change of them
+SERVICE_SETTING = Table(
+    "service_setting", [Column("name", "TEXT"), Column("value", "TEXT", "null")], key=("name",), bumps={VERSION: ()}
+)
 
 DEFAULT_SENDER = "default_sender_id"  # an address: the sender where neither bucket nor group names one
 DEFAULT_TRANSPORT = "default_transport_id"  # a mail transport: for senders that have none of their own

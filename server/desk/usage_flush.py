@@ -17,7 +17,7 @@ from server.store.transaction import Transaction
 _log = log.get("metrics")
 
 
-@periodic("notes")
+@periodic("notes", everywhere=True)
 def write_notes(service: Service, now: int) -> None:
     """One write for everything since the last time; none when there is nothing to do."""
     taken = usage_buffer(service.store).take()

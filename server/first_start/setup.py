@@ -94,6 +94,14 @@ def setup_path(ctx: Context) -> str | None:
     return ctx.service.store.write(write)
 
 
+def has_link(ctx: Context) -> bool:
+    """Whether a set-up link was printed that is still of use."""
+    store = ctx.service.store
+    return store.read(lambda tx: bool(get(tx, SETUP_KEY)) and ctx.now < get(tx, SETUP_UNTIL_KEY, 0)) and not is_set_up(
+        ctx.service
+    )
+
+
 def note_address(ctx: Context) -> None:
     """Remember where the service is reached, for commands that print links while it runs."""
     url, store = ctx.service.base_url, ctx.service.store

@@ -14,6 +14,7 @@ from server.imports import columns, importing, uploads
 from server.imports.columns import CsvMapping
 from server.imports.importing import CsvResult, RowMistake
 from server.imports.uploads import CsvUpload
+from server.jobs import processes
 from server.jobs.queue import JobQueue, job
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
@@ -71,8 +72,11 @@ def task_of(upload: CsvUpload | None) -> CsvTask | None:
 
 
 def progress(ctx: Context, code: str) -> tuple[int, int]:
-    """(rows done, all rows) of a file that is worked on; (0, 0) before that."""
-    return PROGRESS.made(ctx.service.store, dict).get(code, (0, 0))
+    """(rows done, all rows) of a file that is worked on, in this process or another; (0, 0) before that."""
+    here = PROGRESS.made(ctx.service.store, dict).get(code)
+    elsewhere = [each[code] for each in processes.told(ctx.service, KIND) if code in each]
+    done, total = here or (elsewhere[0] if elsewhere else (0, 0))
+    return done, total
 
 
 @job(KIND)
@@ -83,6 +87,7 @@ def _work(service: Service, payload: dict[str, Any], now: int) -> None:
     if upload is None or task is None or not task.is_running:  # it was done before the service stopped
         return
     told = PROGRESS.made(service.store, dict)
+    processes.tell(service, KIND, lambda: dict(told))
     try:
         done = _done(_context(service, upload, now), upload, task, lambda *counts: told.__setitem__(code, counts))
     except Unavailable:

@@ -63,8 +63,9 @@ class ClockWatch:
         """Whether nothing may be deleted because of its age."""
         return self._monotonic() < self._held_until
 
-    def look(self, now: int) -> None:
-        """See whether the clock was set since the last look. now: Unix seconds."""
+    def look(self, now: int, is_kept: bool = True) -> None:
+        """See whether the clock was set since the last look. now: Unix seconds. is_kept: whether it is written down, as
+        one process of all does."""
         ahead = now - self._monotonic()
         if self._ahead is None:
             self._began(now)
@@ -74,7 +75,7 @@ class ClockWatch:
         if not self.holds:
             self.jump = None
         due = self._written_at + (0 if self.holds else SEEN_EVERY_SECONDS)
-        if self._monotonic() >= due:
+        if is_kept and self._monotonic() >= due:
             self._write(now)
 
     def _began(self, now: int) -> None:

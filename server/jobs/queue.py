@@ -18,6 +18,8 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 CLAIM_SECONDS = 300  # a claim that nobody renewed for so long is somebody's who is gone
+APART_SECONDS = 240  # that the clocks of two machines may be apart
+RUN_NAME_CHARS = 12
 RETRY_SECONDS = 30  # before the second attempt; doubles with every further one
 MAX_RETRY_SECONDS = 3600
 MAX_ATTEMPTS = 20  # about half a day with the waits above
@@ -65,7 +67,7 @@ RUN = Table(
 Body = Callable[[Service, dict[str, Any], int], None]
 _bodies: dict[str, Body] = {}
 _claims = count(1)
-_run_name = secrets.token_hex(6)  # tells claims of this run from those of one that is over
+_run_name = secrets.token_hex(RUN_NAME_CHARS // 2)  # tells claims of this run from those of one that is over
 
 
 def job(kind: str) -> Callable[[Body], Body]:
@@ -102,7 +104,13 @@ def begin_run() -> None:
     """The service starts again in this process: claims made until now belong to nobody, also where a
     restored database holds them."""
     global _run_name
-    _run_name = secrets.token_hex(6)
+    _run_name = secrets.token_hex(RUN_NAME_CHARS // 2)
+
+
+def furthest(store: Store, now: int, seconds: int) -> int:
+    """The latest instant up to which a claim of so many seconds can be good: one that reaches further was made before
+    the clock was set back. Processes on other machines may have clocks that are ahead."""
+    return now + seconds + (APART_SECONDS if store.is_shared else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +239,10 @@ class JobQueue:
         ))  # fmt: skip
 
     def release_lost(self) -> None:
-        """Free the claims of processes that are gone. For the start: a lock keeps the file to one process."""
+        """Free the claims of processes that are gone. For the start: a lock keeps a file to one process. Where there
+        are others, processes.py frees them."""
+        if self._store.is_shared:
+            return
         table: Any = JOB.sql
         self._store.write(lambda tx: tx.run(
             lambda: table.update({table.claimed_by: "", table.claimed_until: 0})
@@ -250,7 +261,7 @@ class JobQueue:
                     .order_by(table.due_at, table.id)
                     .limit(slot(4))
                 ),
-                (int(is_slow), now, now, now + CLAIM_SECONDS, most),
+                (int(is_slow), now, now, furthest(tx.store, now, CLAIM_SECONDS), most),
             )
 
         found = [row for is_slow, most in room.shares if most > 0 for row in of(is_slow, most)]
@@ -265,7 +276,7 @@ class JobQueue:
                 lambda: table.update({
                     table.claimed_by: slot(0), table.claimed_until: slot(1), table.attempts: table.attempts + 1,
                 }).where(table.id == slot(2), table.failed_at == 0, table.due_at <= slot(3), _is_free(table, 4)),
-                (claim, now + CLAIM_SECONDS, id, now, now, now + CLAIM_SECONDS),
+                (claim, now + CLAIM_SECONDS, id, now, now, furthest(tx.store, now, CLAIM_SECONDS)),
             )  # fmt: skip
             row = tx.get(JOB, id)
             if taken and row is not None:
@@ -300,8 +311,7 @@ def _note(tx: Transaction, job: Job, ran: JobTiming | None, error: str) -> None:
 
 
 def _is_free(table: Any, place: int) -> Any:
-    """Not claimed, or the claim has lapsed: values `now` and `now + CLAIM_SECONDS`. One that reaches further than any
-    claim can was made before the clock was set back."""
+    """Not claimed, or the claim has lapsed: values `now` and `furthest`."""
     return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))
 
 

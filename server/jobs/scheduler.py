@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 from server import clock, log
 from server.context import Service
+from server.jobs import processes
 from server.jobs.clock_watch import WATCH, ClockWatch
 from server.jobs.queue import OFF, Job, JobCapacity, JobQueue, JobTiming, body_of
 from server.store.store_local import StoreLocal
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
 STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
@@ -21,12 +24,20 @@ LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
 STOP_SECONDS = 10
 SLOTS = 4  # jobs that run at once; slow ones get half of them, the others all but one, so that neither starves
 MAX_ROUNDS = 1000  # of run_due
+TELL_SECONDS = 10.0  # between two times that others are told how scans went
 SET_SECONDS = 5  # the time of day is that much another than expected: it was set, or the machine slept
+
+SCAN_RUN = Table(
+    "scan_run",
+    [Column("name", "TEXT"), Column("at"), Column("ms"), Column("error", "TEXT"), Column("next_at")],
+    key=("name",),
+)  # how scans went in the process that runs them, for others
 
 Scan = Callable[[Service, int], int | None]
 Start = Callable[[Service, int], None]
 _scans: dict[str, Scan] = {}
 _deleting: set[str] = set()  # the scans that remove what is old
+_everywhere: set[str] = set()  # the scans of what each process has for itself
 _starts: dict[str, Start] = {}
 _log = log.get("jobs")
 
@@ -42,16 +53,19 @@ class ScanRun:
     next_at: int
 
 
-def periodic(name: str, *, deletes: bool = False) -> Callable[[Scan], Scan]:
-    """Register scan(service, now): it runs at the start and then at least every SCAN_SECONDS.
+def periodic(name: str, *, deletes: bool = False, everywhere: bool = False) -> Callable[[Scan], Scan]:
+    """Register scan(service, now): it runs at the start and then at least every SCAN_SECONDS, in one of the processes
+    that serve a database.
 
     It answers the Unix second at which it wants to run again when that may be earlier, else None. deletes: whether it
-    removes what is old, which has to wait after the clock was set."""
+    removes what is old, which has to wait after the clock was set. everywhere: whether it runs in each process."""
 
     def register(scan: Scan) -> Scan:
         _scans[name] = scan
         if deletes:
             _deleting.add(name)
+        if everywhere:
+            _everywhere.add(name)
         return scan
 
     return register
@@ -79,7 +93,8 @@ def scans() -> list[str]:
 
 class Scheduler:
     """pool: the script threads. wake: once set, due jobs and scans are looked for at once; its `set` is the Service's
-    `wake_scheduler`. slots: how many jobs run at once. stop_seconds: what running jobs get when it stops."""
+    `wake_scheduler`. slots: how many jobs run at once, 0 where jobs are for other processes. stop_seconds: what running
+    jobs get when it stops."""
 
     def __init__(
         self,
@@ -102,6 +117,8 @@ class Scheduler:
         self._stopping = False
         self._thread: threading.Thread | None = None
         self.scanned: dict[str, ScanRun] = {}  # the last run of each scan
+        self._told: dict[str, ScanRun] = {}  # of them, what others can read
+        self._told_at = -TELL_SECONDS
         self._ahead = 0.0  # the time of day before the clock that nobody can set, when claims were last renewed
         self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
 
@@ -109,7 +126,8 @@ class Scheduler:
         """Begin; scans run at once."""
         self._turned_at = time.monotonic()
         SCHEDULER.set(self._service.store, self)
-        WATCH.set(self._service.store, self.clock)
+        if self._slots:
+            WATCH.set(self._service.store, self.clock)
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
@@ -163,7 +181,9 @@ class Scheduler:
         while not self._stopping:
             self._turned_at = time.monotonic()
             self._wake.clear()
-            self._guarded("clock", lambda: self.clock.look(clock.now()))
+            if self._slots:
+                leads = processes.leads(self._service)
+                self._guarded("clock", lambda leads=leads: self.clock.look(clock.now(), leads))  # type: ignore[misc]
             if time.monotonic() >= scan_at:
                 scanned = time.monotonic()
                 scan_at = scanned + SCAN_SECONDS
@@ -191,9 +211,10 @@ class Scheduler:
 
     def _scan_all(self, now: int) -> None:
         off = self._switched_off() | (_deleting if self.clock.holds else set())
+        leads = processes.leads(self._service)
         for name, scan in _scans.items():
             self._wanted.pop(name, None)
-            if name in off:
+            if name in off or not (leads or name in _everywhere):
                 continue
             began, error, again = time.monotonic(), "", None
             try:
@@ -204,6 +225,18 @@ class Scheduler:
             self.scanned[name] = ScanRun(now, _ms_since(began), error, again or 0)
             if again is not None:
                 self._wanted[name] = again
+        if leads and self._service.store.is_shared:
+            self._guarded("tell", self._tell_others)
+
+    def _tell_others(self) -> None:
+        """Let other processes know how the scans went, from time to time."""
+        if time.monotonic() - self._told_at < TELL_SECONDS:
+            return
+        fresh = {name: each for name, each in self.scanned.items() if self._told.get(name) != each}
+        rows = [(name, each.at, each.ms, each.error, each.next_at) for name, each in fresh.items()]
+        self._service.store.write(lambda tx: tx.put_many(SCAN_RUN, SCAN_RUN.names, rows))
+        self._told |= fresh
+        self._told_at = time.monotonic()
 
     def _switched_off(self) -> set[str]:
         try:
@@ -223,6 +256,8 @@ class Scheduler:
         with self._lock:
             running = [each.is_slow for each in self._running.values()]
         slow, free = sum(running), self._slots - len(running)
+        if free <= 0:
+            return JobCapacity(0, 0, 0)
         return JobCapacity(
             min(max(self._slots // 2, 1) - slow, free), min(max(self._slots - 1, 1) - (len(running) - slow), free), free
         )
@@ -271,6 +306,19 @@ class Scheduler:
             work()
         except Exception:
             _log.exception("scheduler.failed", what=what)
+
+
+def last_scans(service: Service) -> dict[str, ScanRun]:
+    """The last run of each scan, whichever process ran it."""
+
+    def read(tx: Transaction) -> dict[str, ScanRun]:
+        return {row[0]: ScanRun(*row[1:]) for row in tx.find(SCAN_RUN)}
+
+    running = SCHEDULER.get(service.store)
+    own = dict(running.scanned) if running is not None else {}
+    if not service.store.is_shared or processes.leads(service):
+        return own
+    return own | service.store.read(read)
 
 
 def _ms_since(began: float) -> int:

@@ -4,17 +4,19 @@ service runs. What it speaks is in web/mail_listener.py. Source: ours."""
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from server.context import Context, Service
 from server.desk import live_settings
 from server.errors import HelpdeskError
+from server.jobs import processes
 from server.jobs.scheduler import periodic
 from server.settings import Settings
 from server.store.store_local import StoreLocal
 
 NAMES = ("lmtp_host", "lmtp_port", "lmtp_protocol", "lmtp_domains")  # what can be set in the console
+TOLD = "listener"  # what other processes know of it
 _changing = threading.Lock()  # of two changes, the settings and what it does must not be each of another one
 
 
@@ -41,8 +43,12 @@ class Listener(Protocol):
     def state(self) -> State:
         """How it is."""
 
+    def holds(self, settings: Settings) -> bool:
+        """Whether it listens, or tries to, as these settings say."""
+
     def renew(self, settings: Settings) -> None:
-        """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was."""
+        """Listen as these settings say. Raises Unavailable when that cannot be, and then all is as it was, unless they
+        are those of the service."""
 
 
 LISTENER: StoreLocal[Listener] = StoreLocal()
@@ -51,12 +57,31 @@ LISTENER: StoreLocal[Listener] = StoreLocal()
 def watch(service: Service, listener: Listener) -> None:
     """Let others of this process see and switch it."""
     LISTENER.set(service.store, listener)
+    processes.tell(service, TOLD, lambda: asdict(listener.state()))
 
 
 def state(service: Service) -> State:
-    """How it is; off where no service runs, such as in a command."""
+    """How it is, in all processes together; off where no service runs, such as in a command."""
     found = _of(service)
-    return State() if found is None else found.state()
+    own = State() if found is None else found.state()
+    others = [State(**{**each, "urls": tuple(each["urls"])}) for each in processes.told(service, TOLD)]
+    return _together([own, *others]) if others else own
+
+
+def _together(states: list[State]) -> State:
+    """One for what several processes listen on."""
+    last = max(states, key=lambda each: each.refused_at)
+    return State(
+        urls=tuple(sorted({url for each in states for url in each.urls})),
+        offers_tls=any(each.offers_tls for each in states),
+        error=next((each.error for each in states if each.error), ""),
+        failing_since=min((each.failing_since for each in states if each.failing_since), default=0),
+        taken=sum(each.taken for each in states),
+        taken_at=max(each.taken_at for each in states),
+        refused=sum(each.refused for each in states),
+        refused_at=last.refused_at,
+        refused_said=last.refused_said,
+    )
 
 
 def change(ctx: Context, changes: Mapping[str, str]) -> None:
@@ -78,7 +103,16 @@ def change(ctx: Context, changes: Mapping[str, str]) -> None:
             raise
 
 
-@periodic("listener for mail that failed")
+def follow(service: Service) -> None:
+    """Listen as the settings say by now, when another process has changed them."""
+    found = _of(service)
+    with _changing:
+        if found is not None and not found.holds(service.settings):
+            with suppress(HelpdeskError):  # it is noted in its state
+                found.renew(service.settings)
+
+
+@periodic("listener for mail that failed", everywhere=True)
 def try_again(service: Service, now: int) -> None:
     """Open it where that was not possible before, such as on a port that somebody else had."""
     found = _of(service)

@@ -11,7 +11,7 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, TimedOut, Unavailable
 from server.jobs.clock_watch import after_set_back
-from server.jobs.queue import JobQueue, job
+from server.jobs.queue import JobQueue, furthest, job
 from server.jobs.scheduler import at_start, periodic
 from server.outbox import making, rows
 from server.outbox.deliver import DeliveryFailure, note_failed_attempt, sending_context
@@ -144,7 +144,7 @@ def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
             .limit(BATCH)
         )
 
-    return [row[0] for row in tx.rows(build, (now, now, now + CLAIM_SECONDS, now + retry_seconds))]
+    return [row[0] for row in tx.rows(build, (now, now, furthest(tx.store, now, CLAIM_SECONDS), now + retry_seconds))]
 
 
 def _next_date(tx: Transaction, now: int) -> int | None:

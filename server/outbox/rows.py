@@ -10,13 +10,14 @@ from typing import Any
 import peewee
 
 from server.desk.writing import RecordWriter
-from server.jobs.queue import new_claim, run_name
+from server.jobs import processes
+from server.jobs.queue import furthest, new_claim, run_name
 from server.records.base import Record
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
 
-CLAIM_SECONDS = 1800  # longer than a slow mail server takes; those of a killed process are freed at the next start
+CLAIM_SECONDS = 1800  # longer than a slow mail server takes; those of a killed process are freed before
 
 OUTGOING = Table(
     "outgoing",
@@ -99,7 +100,7 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
         lambda: table.update({table.claimed_by: slot(0), table.claimed_until: slot(1)}).where(
             table.draft_id == slot(2), is_free(table, 3)
         ),
-        (name, now + CLAIM_SECONDS, draft_id, now, now + CLAIM_SECONDS),
+        (name, now + CLAIM_SECONDS, draft_id, now, furthest(tx.store, now, CLAIM_SECONDS)),
     )
     return name if taken else None
 
@@ -141,7 +142,10 @@ def holds(tx: Transaction, draft_id: int, name: str) -> bool:
 
 
 def release_lost(tx: Transaction) -> int:
-    """Free the claims of processes that are gone; answers how many."""
+    """Free the claims of processes that are gone; answers how many. Where there are others, jobs/processes.py does so
+    with each that is."""
+    if tx.store.is_shared:
+        return 0
     table: Any = OUTGOING.sql
     return tx.run(
         lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
@@ -150,6 +154,17 @@ def release_lost(tx: Transaction) -> int:
     )
 
 
+@processes.releases
+def _release(tx: Transaction, name: str) -> None:
+    table: Any = OUTGOING.sql
+    tx.run(
+        lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
+            processes.claimed_by(table.claimed_by, 0)
+        ),
+        (processes.claims_of(name),),
+    )
+
+
 def is_free(table: Any, place: int) -> Any:
-    """Not claimed, or the claim has lapsed: values `now` and `now + CLAIM_SECONDS`."""
+    """Not claimed, or the claim has lapsed: values `now` and `furthest`."""
     return (table.claimed_by == "") | (table.claimed_until < slot(place)) | (table.claimed_until > slot(place + 1))

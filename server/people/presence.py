@@ -1,29 +1,37 @@
 """Who looks at a ticket just now, and who is writing on it. Kept in memory: it says nothing about yesterday.
 
-Browsers say that they are there from time to time; who says nothing for AWAY_SECONDS is gone. Source: ours."""
+Browsers say that they are there from time to time; who says nothing for AWAY_SECONDS is gone. Where several processes
+serve a database, each lets the others hear of it; one that begins later hears with the next sign. Source: ours."""
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from server import clock
+from server.access import actor
 from server.context import Context, Service
 from server.store.store_local import StoreLocal
+from server.store.transaction import Transaction
 
 CHANNEL = "changes"  # of the streams that tell pages of changes of their record
 AWAY_SECONDS = 45
+HERE = "here"  # what other processes hear: ticket, worker, and what they do
+AGAIN_SECONDS = AWAY_SECONDS // 3  # after which others hear once more of somebody who is still there
 MAX_TICKETS = 10_000  # those that nobody has looked at for longest go first
 MAX_WORKERS = 50  # told on one ticket
 DOING = ("viewing", "writing")
+GONE = "left"
 
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Somebody on a ticket. doing: of DOING."""
+    """Somebody on a ticket. doing: of DOING. told_at: when other processes heard of it, Unix seconds."""
 
     worker_id: int
     name: str
     doing: str
     until: int
+    told_at: int = 0
 
 
 class Presence:
@@ -40,7 +48,7 @@ class Presence:
             there = self._on.setdefault(ticket_id, {})
             self._on.move_to_end(ticket_id)
             before = there.get(who.worker_id)
-            there[who.worker_id] = who
+            there[who.worker_id] = who if who.told_at or before is None else replace(who, told_at=before.told_at)
             while len(self._on) > MAX_TICKETS:
                 self._on.popitem(last=False)
             is_new = before is None or before.until <= now or before.doing != who.doing
@@ -53,6 +61,16 @@ class Presence:
             was_there = self._on.get(ticket_id, {}).pop(worker_id, None) is not None
             self.version += was_there
             return was_there
+
+    def must_be_told(self, ticket_id: int, worker_id: int, now: int) -> bool:
+        """Whether other processes are to hear of somebody who is there; asked once, it is noted."""
+        with self._lock:
+            there = self._on.get(ticket_id, {})
+            who = there.get(worker_id)
+            if who is None or who.told_at + AGAIN_SECONDS > now:
+                return False
+            there[worker_id] = replace(who, told_at=now)
+            return True
 
     def on(self, ticket_id: int, now: int) -> list[Present]:
         """Who is there, by name."""
@@ -72,14 +90,42 @@ def note(ctx: Context, ticket_id: int, doing: str) -> None:
     """The caller is on a ticket, which they may read: ask before. doing: of DOING, or "" when they leave."""
     presence, worker = of(ctx.service), ctx.actor
     if doing not in DOING:
-        is_new = presence.leave(ticket_id, worker.worker_id)
+        is_new = is_told = presence.leave(ticket_id, worker.worker_id)
     else:
         who = Present(worker.worker_id, worker.name, doing, ctx.now + AWAY_SECONDS)
         is_new = presence.note(ticket_id, who, ctx.now)
+        is_told = presence.must_be_told(ticket_id, worker.worker_id, ctx.now) or is_new
     if is_new:
         ctx.service.tell(CHANNEL)
+    if is_told:
+        ctx.service.announce(HERE, f"{ticket_id} {worker.worker_id} {doing if doing in DOING else GONE}")
+
+
+def hear(service: Service, text: str) -> None:
+    """Another process tells of somebody: what `note` announced there. Their names are looked up when they are asked
+    for."""
+    if not text:  # some may have been missed; the next signs tell of them
+        return
+    ticket_id, worker_id, doing = text.split(" ")
+    presence, now = of(service), clock.now()
+    if doing == GONE:
+        is_new = presence.leave(int(ticket_id), int(worker_id))
+    else:
+        who = Present(int(worker_id), "", doing, now + AWAY_SECONDS, now)
+        is_new = presence.note(int(ticket_id), who, now)
+    if is_new:
+        service.tell(CHANNEL)
 
 
 def others(ctx: Context, ticket_id: int) -> list[Present]:
     """Who else is on a ticket."""
-    return [each for each in of(ctx.service).on(ticket_id, ctx.now) if each.worker_id != ctx.actor.worker_id]
+    there = [each for each in of(ctx.service).on(ticket_id, ctx.now) if each.worker_id != ctx.actor.worker_id]
+    if all(each.name for each in there):
+        return there
+    return sorted(ctx.service.store.read(lambda tx: _named(tx, there)), key=lambda each: each.name.lower())
+
+
+def _named(tx: Transaction, there: list[Present]) -> list[Present]:
+    """With the names of those that another process told of; without workers who are gone."""
+    found = [(each, None if each.name else actor.worker(tx, each.worker_id)) for each in there]
+    return [replace(each, name=who.name) if who is not None else each for each, who in found if each.name or who]

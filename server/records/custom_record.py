@@ -47,6 +47,7 @@ class CustomRecord(RecordType):
         ),
     }
     subtotals = Subtotals(search=("fieldset", "links"))
+    bumps = {custom_types.VERSION: ()}
 
     def bind(self, registry: "Registry") -> None:
         self.registry = registry

@@ -6,7 +6,7 @@ import copy
 import importlib
 import pkgutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -35,6 +35,7 @@ class Registry:
         self.custom: tuple[RecordType, ...] = ()
         self.revision = 0
         self.kept: dict[Any, Any] = {}
+        self.renew: Callable[[], object] = lambda: None  # reads what other processes changed
         self._here = threading.local()
         self._index()
         for each in self._built_in:
@@ -85,6 +86,9 @@ class Registry:
     def type(self, name: str) -> RecordType:
         """As find. Raises NotFound naming the nearest."""
         found = self._by_name.get(name) or self.find(name)
+        if found is None:  # another process may have made it a moment ago
+            self.renew()
+            found = self.find(name)
         if found is None:
             raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)
         return found

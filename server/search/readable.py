@@ -17,13 +17,12 @@ from server.search.conditions import (
     slots_from,
 )
 from server.store.peewee_parts import column_name
-from server.store.statements import Fragment, StatementCache
+from server.store.statements import InFragment
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
 
 Readable = Callable[["RecordType"], Condition]
-_FRAGMENTS = StatementCache(Fragment)  # by table and the shape of the condition on it; the same for all databases
 
 
 def points_to_readable(
@@ -54,7 +53,6 @@ def behind(column: Any, record_type: "RecordType", condition: Condition) -> Cond
     table = record_type.table.sql
 
     def build(at: At) -> Any:
-        selected = _FRAGMENTS.get(lambda: table.select(table.id).where(condition.build(slots_from(0))))
-        return column.in_(selected.node(at))
+        return column.in_(InFragment(lambda: table.select(table.id).where(condition.build(slots_from(0))), at))
 
     return Condition(("behind", column_name(column), record_type.table, condition.key), condition.values, build)

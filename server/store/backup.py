@@ -15,9 +15,10 @@ import apsw
 from server import clock
 from server.errors import Damaged, NotFound, Unavailable
 from server.store.copying import PART, Progress, copy_database, sync
-from server.store.database import BUSY_TIMEOUT_MS, damage_of, dangling_of
 from server.store.dialect import add_functions
-from server.store.schema import PROGRAM, SCHEMA_NUMBER, kind_of_file
+from server.store.schema import PROGRAM, kind_of_file
+from server.store.sqlite import BUSY_TIMEOUT_MS, damage_of, dangling_of
+from server.store.sqlite_schema import SCHEMA_NUMBER
 
 Told = Callable[[str], None]
 LOGS = ("-wal", "-journal")  # beside a database that is in use, or was when its computer stopped

@@ -1,7 +1,7 @@
 """Full-text indexes: words of a record's texts, kept in the same transaction as the texts themselves.
 
-An index stores words and places only; the texts stay in their tables. SQLite's FTS5 and its query language are known
-to this file alone."""
+An index stores words and places only; the texts stay in their tables. The query language is that of SQLite's FTS5,
+known to this file alone; for PostgreSQL it is translated (postgresql/texts.py)."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,9 @@ from typing import Any
 
 import peewee
 
-from server.store.tables import Column, Table
+from server.store.shapes import Part
+from server.store.statements import SQLITE, slot
+from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 
 MAX_INDEXED_CHARS = 50_000  # of each text; what comes later in a mail is quoted history
@@ -31,7 +33,7 @@ TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Colum
 
 
 @dataclass(frozen=True)
-class TextIndex:
+class TextIndex(Part):
     """One full-text index. `columns` are its parts; the row id is the id of the record, a row of the table `of`."""
 
     name: str
@@ -43,51 +45,43 @@ class TextIndex:
         return peewee.Table(self.name, ("rowid", self.name, *self.columns))
 
 
-def create_text(text: TextIndex) -> str:
-    """The statement that makes the index."""
-    columns = ", ".join(f'"{column}"' for column in text.columns)
-    return (
-        f"CREATE VIRTUAL TABLE \"{text.name}\" USING fts5({columns}, content='', contentless_delete=1, "
-        f"tokenize='unicode61 remove_diacritics 2')"
-    )
-
-
-def has_parts(tx: Transaction, text: TextIndex) -> bool:
-    """Whether the file has the index, with these parts and no others."""
-    present = [row[1] for row in tx.connection.execute(f'PRAGMA table_info("{text.name}")')]
-    return present == list(text.columns)
-
-
 def make(tx: Transaction, text: TextIndex) -> None:
     """Make the index, in place of one with other parts, and note from where the rows that are there are to be put in:
     from the newest on."""
-    execute = tx.connection.execute
-    execute(f'DROP TABLE IF EXISTS "{text.name}"')
-    execute(create_text(text))
-    top = execute(f'SELECT max(id) FROM "{text.of}"').get
+    tx.store.add_text(tx, text)
+    of = table_named(text.of)
+    top = tx.value(lambda: of.select(peewee.fn.MAX(of.c.id)))
     if top:
         tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top})
 
 
 def index(tx: Transaction, text: TextIndex, id: int, parts: dict[str, str]) -> None:
     """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
-    names = ("rowid", *text.columns)
-    values = (id, *(_plain(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns))
-    columns = ", ".join(f'"{name}"' for name in names)
-    marks = ", ".join("?" * len(names))
     tx.statements += 1
-    tx.connection.execute(f'INSERT OR REPLACE INTO "{text.name}" ({columns}) VALUES ({marks})', values)
+    tx.store.index_text(tx, text, id, [_plain(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns])
 
 
 def remove(tx: Transaction, text: TextIndex, id: int) -> None:
     """Take a record out of the index."""
-    tx.statements += 1
-    tx.connection.execute(f'DELETE FROM "{text.name}" WHERE rowid = ?', (id,))
+    table = text.sql
+    tx.run(lambda: table.delete().where(table.rowid == slot(0)), (id,))
+
+
+class Match(peewee.Node):
+    """The condition that a row of the index answers a query of `words_query`."""
+
+    def __init__(self, text: TextIndex, value: peewee.Node) -> None:
+        self.text, self.value = text, value
+
+    def __sql__(self, ctx: Any) -> Any:
+        if ctx.dialect == SQLITE:
+            return ctx.literal(f'"{self.text.name}" MATCH ').sql(self.value)
+        return ctx.literal('"words" @@ ').sql(ctx.words(self.text, self.value)).literal("::tsquery")
 
 
 def match(text: TextIndex, value: Any) -> Any:
     """The condition that a row of the index answers `value`, a query of `words_query`; for select().where()."""
-    return peewee.Expression(peewee.SQL(f'"{text.name}"'), "MATCH", value)
+    return Match(text, value)
 
 
 def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | None:
@@ -130,8 +124,9 @@ def _plain(text: str) -> str:
 
 def problems(tx: Transaction, text: TextIndex) -> list[str]:
     """[] when the index is sound."""
+    table = text.sql
     try:
-        tx.connection.execute(f'SELECT count(*) FROM "{text.name}" WHERE "{text.name}" MATCH ?', ("zzzz",)).fetchall()
+        tx.value(lambda: table.select(peewee.fn.COUNT(table.rowid)).where(match(text, slot(0))), ('"zzzz"',))
     except Exception as error:  # whatever it says belongs into the report of `helpdesk check`
         return [f"full-text index {text.name} cannot be read: {error}"]
     return []

@@ -5,8 +5,9 @@ once for each shape: shapes.py says which. A builder marks the places of its val
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import peewee
 
@@ -16,16 +17,21 @@ from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of
 MAX_STATEMENTS = 4096  # shapes
 MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
-_DIALECT = peewee.SqliteDatabase(None)
+SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
+MARK = "\0"  # in the place of a value while a text is composed: a question mark may stand in the text itself
+
+Convert = Callable[[Any], Any]
 
 
 class Slot:
-    """The place of one value in a statement. `index` counts in the values given when it runs."""
+    """The place of one value in a statement. `index` counts in the values given when it runs; `convert` is done to the
+    value before it is bound."""
 
-    __slots__ = ("index",)
+    __slots__ = ("index", "convert")
 
-    def __init__(self, index: int) -> None:
+    def __init__(self, index: int, convert: Convert | None = None) -> None:
         self.index = index
+        self.convert = convert
 
 
 def slot(index: int) -> peewee.Node:
@@ -33,9 +39,30 @@ def slot(index: int) -> peewee.Node:
     return peewee.Value(Slot(index), converter=False, unpack=False)
 
 
-def in_list(column: Any, value: peewee.Node) -> peewee.Expression:
+def converted(value: Any, convert: Convert | None) -> peewee.Node:
+    """The slot `value` with something to be done to what is bound there."""
+    if convert is None:
+        return cast("peewee.Node", value)
+    return peewee.Value(Slot(value.value.index, convert), converter=False, unpack=False)
+
+
+class InList(peewee.ColumnBase):
+    """See in_list."""
+
+    def __init__(self, column: Any, value: peewee.Node) -> None:
+        self.column, self.value = column, value
+
+    def __sql__(self, ctx: Any) -> Any:
+        if ctx.dialect == SQLITE:
+            with ctx(parentheses=True, in_expr=True):
+                return ctx.sql(self.column).literal(" IN ((SELECT value FROM json_each(").sql(self.value).literal(")))")
+        with ctx(parentheses=True, in_expr=True):
+            return ctx.sql(self.column).literal(" = ANY(").sql(converted(self.value, ctx.array)).literal(")")
+
+
+def in_list(column: Any, value: peewee.Node) -> InList:
     """`column IN (values)`, where `value` is one slot that takes a JSON array: one shape for any number of values."""
-    return column.in_(peewee.NodeList((peewee.SQL("(SELECT value FROM json_each("), value, peewee.SQL("))"))))
+    return InList(column, value)
 
 
 def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
@@ -50,42 +77,80 @@ def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
 class Statement:
     """SQL text with the order in which the values go into it."""
 
-    __slots__ = ("sql", "code", "_order", "_plain")
+    __slots__ = ("sql", "code", "_order", "_plain", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
+        self._converts = [
+            (place, item.convert) for place, item in enumerate(parameters) if isinstance(item, Slot) and item.convert
+        ]
         # In most statements the slots stand in their own order and nothing else is bound.
-        self._plain = self._order == tuple((True, index) for index in range(len(self._order)))
+        self._plain = not self._converts and self._order == tuple((True, index) for index in range(len(self._order)))
 
     def bind(self, values: Sequence[Any]) -> Sequence[Any]:
         """The parameters in the order of the text."""
         if self._plain:
             return values
-        return [values[item] if is_slot else item for is_slot, item in self._order]
+        bound = [values[item] if is_slot else item for is_slot, item in self._order]
+        for place, convert in self._converts:
+            bound[place] = convert(bound[place])
+        return bound
 
 
-class _Context(peewee.Context):
+class ComposingContext(peewee.Context):
     """Before `IN (...)` peewee writes the right side once more, to see whether it is empty. Ours never are, and with
     selects inside selects the work would double at each level: seconds for what an outsider may read."""
 
-    def as_new(self) -> "_Context":
+    dialect: ClassVar[str]
+    fragments: ClassVar["StatementCache[Fragment]"]  # of this dialect
+
+    def as_new(self) -> "ComposingContext":
         return self
 
     def parse(self, node: Any) -> tuple[str, None]:
         return "never empty", None
 
 
-def compile_statement(query: Any) -> Statement:
-    """The statement of a peewee query or expression."""
-    return Statement(*_composed(query, "?"))
+class SqliteContext(ComposingContext):
+    """Composes for SQLite."""
+
+    dialect = SQLITE
 
 
-def _composed(query: Any, mark: str) -> tuple[str, list[Any]]:
-    """SQL with `mark` in the place of each value, and the values."""
-    sql, values = _Context(**{**_DIALECT.get_context_options(), "param": mark}).sql(query).query()
-    return sql, values
+@dataclass(frozen=True)
+class Composer:
+    """How queries become texts of one dialect. context: a new one for each text."""
+
+    dialect: str
+    context: Callable[[], peewee.Context]
+
+    def compose(self, query: Any) -> tuple[str, list[Any]]:
+        """SQL with MARK in the place of each value, and the values."""
+        sql, values = self.context().sql(query).query()
+        return sql, values
+
+    def statement(self, query: Any) -> Statement:
+        """The statement of a peewee query or expression."""
+        sql, values = self.compose(query)
+        return Statement(marked(sql, self.dialect), values)
+
+    def fragment(self, query: Any) -> "Fragment":
+        """A select in brackets, to stand inside other statements."""
+        return Fragment(*self.compose(query))
+
+
+def marked(sql: str, dialect: str) -> str:
+    """The text with the marks of the dialect in the places of its values."""
+    if dialect == SQLITE:
+        return sql.replace(MARK, "?")
+    first, *rest = sql.split(MARK)
+    return first + "".join(f"${place}{text}" for place, text in enumerate(rest, 1))
+
+
+_OPTIONS = {**peewee.SqliteDatabase(None).get_context_options(), "param": MARK}
+SQLITE_COMPOSER = Composer(SQLITE, lambda: SqliteContext(**_OPTIONS))
 
 
 class Fragment:
@@ -93,11 +158,10 @@ class Fragment:
     that its names for tables hide those around it."""
 
     __slots__ = ("sql", "code", "_pieces")
-    MARK = "\0"  # which no statement has, while a question mark may stand in one
 
-    def __init__(self, query: Any) -> None:
-        self.sql, values = _composed(query, self.MARK)
-        first, *rest = f"({self.sql})".split(self.MARK)
+    def __init__(self, sql: str, values: Sequence[Any]) -> None:
+        self.sql = sql
+        first, *rest = f"({sql})".split(MARK)
         self._pieces = (first, tuple(zip(values, rest, strict=True)))
         self.code: CodeType | None = None
 
@@ -114,9 +178,22 @@ class _Placed(peewee.Node):
     def __sql__(self, ctx: peewee.Context) -> peewee.Context:
         ctx.literal(self.first)
         for value, text in self.rest:
-            ctx.sql(self.at(value.index)) if isinstance(value, Slot) else ctx.value(value, False)
+            if isinstance(value, Slot):
+                ctx.sql(converted(self.at(value.index), value.convert))
+            else:
+                ctx.value(value, False)
             ctx.literal(text)
         return ctx
+
+
+class InFragment(peewee.Node):
+    """A select in brackets that is composed once for each shape, whatever statement it stands in."""
+
+    def __init__(self, build: Builder, at: Callable[[int], peewee.Node]) -> None:
+        self.build, self.at = build, at
+
+    def __sql__(self, ctx: Any) -> peewee.Context:
+        return ctx.sql(ctx.fragments.get(self.build).node(self.at))
 
 
 Composed = TypeVar("Composed", Statement, Fragment)
@@ -159,3 +236,6 @@ class StatementCache(Generic[Composed]):
         """Drop everything; after a table got new columns."""
         self._statements.clear()
         self._chars = 0
+
+
+SqliteContext.fragments = StatementCache(SQLITE_COMPOSER.fragment)

@@ -1,6 +1,7 @@
 """What a table looks like: columns, indexes, triggers. Values only; schema.py makes them real in the file."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -10,6 +11,7 @@ import peewee
 from server.store.shapes import Part
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
+_NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
 
@@ -66,6 +68,9 @@ class Table(Part):
     bumps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     summary: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names in the order of a row, `id` first where there is one."""
@@ -93,3 +98,19 @@ class Table(Part):
         kinds = {column.name: column.kind for column in self.columns}
         columns = [Column(name, kinds[name]) for name in self.summary]
         return Table(f"{self.name}_summary", [*columns, Column("n")], key=tuple(self.summary))
+
+
+def with_summaries(tables: Iterable[Table]) -> list[Table]:
+    """These tables and the tables of their counts."""
+    listed = list(tables)
+    return listed + [table.summary_table for table in listed if table.summary]
+
+
+def index_name(table: Table, index: Index) -> str:
+    """What an index is called in the database."""
+    return "{}_by_{}".format(table.name, "_".join(re.sub(r"\W", "", column) for column in index.columns))
+
+
+def may_be_null(table: str, column: str) -> bool:
+    """Whether a column of a table by this name may be null; of one that nobody declared all may."""
+    return column != "id" and (table not in _NULLABLE or column in _NULLABLE[table])

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import apsw
 import peewee
 
 from server.store.shapes import Builder
@@ -35,7 +34,7 @@ class Transaction:
         "is_spoiled",
     )  # fmt: skip
 
-    def __init__(self, store: "Store", connection: apsw.Connection, cache: StatementCache, can_write: bool) -> None:
+    def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
         self.store = store
         self.connection = connection
         self.can_write = can_write
@@ -78,25 +77,27 @@ class Transaction:
 
     def run(self, build: Builder, values: Sequence[Any] = ()) -> int:
         """Run a statement that changes rows; answers how many it changed."""
-        statement = self._cache.get(build)
-        self.statements += 1
-        self._require_open()
+        statement = self._changing(build)
         self.connection.execute(statement.sql, statement.bind(values))
-        return self.connection.changes()
+        return int(self.connection.changes())
+
+    def _changing(self, build: Builder) -> Statement:
+        """A statement that changes rows, counted."""
+        self.statements += 1
+        self.require_open()
+        return self._cache.get(build)
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""
         if not values:
             return
-        statement = self._cache.get(build)
-        self.statements += 1
-        self._require_open()
+        statement = self._changing(build)
         self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
 
-    def _require_open(self) -> None:
+    def require_open(self) -> None:
         """SQLite drops the whole transaction for lack of room; what ran behind it would be committed by itself."""
-        if not self.connection.in_transaction:
-            raise apsw.FullError("the transaction was dropped")
+        if self.store.is_failed(self.connection):
+            raise self.store.dropped()
 
     def version(self, name: str) -> int:
         """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
@@ -135,8 +136,8 @@ class Transaction:
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
         names = tuple(values)
-        self.run(lambda: table.sql.insert(_slots(table, names)), tuple(values.values()))
-        return self.connection.last_insert_rowid()
+        self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
+        return int(self.connection.last_insert_rowid())
 
     def reserve(self, table: Table, number: int) -> range:
         """So many ids that no row gets by itself; for rows that must be named before they are added."""
@@ -161,18 +162,18 @@ class Transaction:
     def put(self, table: Table, values: dict[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
         names = tuple(values)
-        self.run(lambda: table.sql.insert(_slots(table, names)).on_conflict_replace(), tuple(values.values()))
+        self.run(lambda: table.sql.insert(slots(table, names)).on_conflict_replace(), tuple(values.values()))
 
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """As put, for many rows with the values of these columns."""
         columns = tuple(names)
-        self.run_many(lambda: table.sql.insert(_slots(table, columns)).on_conflict_replace(), rows)
+        self.run_many(lambda: table.sql.insert(slots(table, columns)).on_conflict_replace(), rows)
 
     def add(self, table: Table, values: dict[str, Any]) -> bool:
         """Add a row unless one with the same key exists; tells whether it was added."""
         names = tuple(values)
         return bool(self.run(
-            lambda: table.sql.insert(_slots(table, names)).on_conflict_ignore(), tuple(values.values())
+            lambda: table.sql.insert(slots(table, names)).on_conflict_ignore(), tuple(values.values())
         ))  # fmt: skip
 
     def update(self, table: Table, id: int, values: dict[str, Any]) -> int:
@@ -181,7 +182,7 @@ class Transaction:
             return 0
         names = tuple(values)
         return self.run(
-            lambda: table.sql.update(_slots(table, names)).where(table.sql.id == slot(len(names))),
+            lambda: table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names))),
             (*values.values(), id),
         )
 
@@ -192,7 +193,7 @@ class Transaction:
 
     def part(self, work: Callable[["Transaction"], Result]) -> Result:
         """Run `work` so that a caller who goes on after its error keeps nothing of it."""
-        self._require_open()
+        self.require_open()
         kept = len(self._callbacks)
         if not self.has_savepoints:
             return self._part_at_risk(work, kept)
@@ -217,7 +218,7 @@ class Transaction:
         except BaseException:
             del self._callbacks[kept:]
             self.memo.clear()
-            if not self.connection.in_transaction or self.connection.total_changes() != changes:
+            if self.store.is_failed(self.connection) or self.connection.total_changes() != changes:
                 self.is_spoiled = True
             raise
 
@@ -236,7 +237,8 @@ class Transaction:
         return callbacks
 
 
-def _slots(table: Table, names: Sequence[str]) -> dict[Any, peewee.Node]:
+def slots(table: Table, names: Sequence[str]) -> dict[Any, peewee.Node]:
+    """The columns of these names with the slots of their values, for an insert or update."""
     return {getattr(table.sql, name): slot(place) for place, name in enumerate(names)}
 
 

@@ -11,11 +11,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
 from server import log
 from server.errors import HelpdeskError, Unavailable
-from server.store.faults import MOMENT_SECONDS, as_helpdesk_error, stopping
+from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.transaction import Callback, Transaction
 
 if TYPE_CHECKING:
@@ -23,6 +21,11 @@ if TYPE_CHECKING:
 
 LOG = log.get("store")
 Write = Callable[[Transaction], Any]
+
+
+class Unsure(Exception):
+    """The database went away while it committed: what was written may be there or not, so that nobody may do it again.
+    A store raises it from the error of its driver."""
 
 
 class PendingWrite:
@@ -40,11 +43,11 @@ class PendingWrite:
 
 
 class Writer:
-    """Owns the writing connection and its thread."""
+    """Owns the thread that writes."""
 
-    def __init__(self, store: "Store", connection: apsw.Connection, queue_limit: int, batch_limit: int) -> None:
+    def __init__(self, store: "Store", queue_limit: int, batch_limit: int) -> None:
         self._store = store
-        self._connection = connection
+        self._connection: Any = None  # of the transaction that runs
         self._queue: deque[PendingWrite] = deque()
         self._queue_limit = queue_limit
         self._batch_limit = batch_limit
@@ -143,43 +146,52 @@ class Writer:
         """Run and commit without savepoints, at each of which the full-text index writes out what it has gathered.
 
         A write that fails before it changed anything, as most do, is told so and the others go on. False when one fails
-        later, or SQLite drops the transaction: all is undone, to be done again with savepoints."""
-        connection = self._connection
+        later, or the database drops the transaction: all is undone, to be done again with savepoints."""
         try:
             self._begin()
-            shape = self._schema_version()
-            if all(self._run_swiftly(pending, shape) for pending in group):
-                self._commit()
+            outline = self._store.outline(self._connection)
+            if all(self._run_swiftly(pending, outline) for pending in group):
+                self._store.commit(self._connection)
                 return True
-        except apsw.Error:
+        except Unsure:
+            raise
+        except self._store.fault:
             pass  # told by the careful way, which meets it again
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+        self._roll_back()
         return False
 
-    def _run_swiftly(self, pending: PendingWrite, shape: int) -> bool:
+    def _begin(self) -> None:
+        self._connection = None
+        self._connection = self._store.begin()
+
+    def _roll_back(self) -> None:
+        """Undo the transaction that runs, if one does."""
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _run_swiftly(self, pending: PendingWrite, outline: int) -> bool:
         """Run one write; False when what it did must be undone."""
-        connection = self._connection
-        transaction = self._store.transaction(connection, can_write=True)
+        store, connection = self._store, self._connection
+        transaction = store.transaction(connection, can_write=True)
         transaction.has_savepoints = False
         changes = connection.total_changes()
-        self._store.start_clock()
+        store.start_clock()
         try:
             self._current = transaction
             pending.result = self._measured(pending.write, transaction)
         except BaseException as error:
-            if not connection.in_transaction or connection.total_changes() != changes or transaction.is_spoiled:
+            if store.is_failed(connection) or connection.total_changes() != changes or transaction.is_spoiled:
                 return False
-            if self._schema_version() != shape:  # new tables are no changes in the sense of the count
+            if store.outline(connection) != outline:  # new tables are no changes in the sense of the count
                 return False
-            pending.error = as_helpdesk_error(error) if isinstance(error, apsw.Error) else error
+            pending.error = store.as_helpdesk_error(error)
             return True
         finally:
             self._current = None
-            self._store.stop_clock()
+            store.stop_clock()
             pending.statements += transaction.statements
         pending.callbacks = transaction.take_callbacks()
-        return connection.in_transaction and not transaction.is_spoiled
+        return not store.is_failed(connection) and not transaction.is_spoiled
 
     def _measured(self, write: Write, transaction: Transaction) -> Any:
         began = time.monotonic()
@@ -188,79 +200,63 @@ class Writer:
         finally:
             self.longest_seconds = max(self.longest_seconds, time.monotonic() - began)
 
-    def _schema_version(self) -> int:
-        row = self._connection.execute("PRAGMA schema_version").fetchone()
-        return int(row[0]) if row else 0
-
     def _try_group(self, group: list[PendingWrite], alone: bool = False) -> bool:
-        """Run and commit; False when SQLite dropped the transaction under more than one of them."""
-        connection = self._connection
+        """Run and commit; False when the database dropped the transaction under more than one of them."""
         try:
             self._begin()
-        except apsw.Error as error:
+        except self._store.fault as error:
             self._fail(group, error)
             return True
         for pending in group:
-            if not self._run_one(pending) and not connection.in_transaction:
+            if not self._run_one(pending) and not self._connection.in_transaction:
                 return alone or len(group) == 1
         try:
-            self._commit()
-        except apsw.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            self._store.commit(self._connection)
+        except Unsure:
+            raise
+        except self._store.fault as error:
+            self._roll_back()
             if len(group) > 1:
                 return False
             self._fail(group, error)
         return True
 
-    def _begin(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def _commit(self) -> None:
-        """Raises Damaged when the files are not those of the folder any more, before as after: a commit into a file
-        that was taken away is not kept, and must not be acknowledged."""
-        self._store.files.require()
-        self._connection.execute("COMMIT")
-        self._store.files.require()
-
     def _run_one(self, pending: PendingWrite) -> bool:
         """Run one write in its savepoint; False when it failed."""
-        connection = self._connection
-        transaction = self._store.transaction(connection, can_write=True)
-        self._store.start_clock()
+        store, connection = self._store, self._connection
+        transaction = store.transaction(connection, can_write=True)
+        store.start_clock()
         try:
             connection.execute("SAVEPOINT one")
             self._current = transaction
             pending.result = self._measured(pending.write, transaction)
-            if not connection.in_transaction:  # a statement ended it, and its error was caught on the way here
-                raise apsw.FullError("the transaction was dropped")
+            transaction.require_open()  # a statement may have ended it, and its error been caught on the way here
             connection.execute("RELEASE one")
         except BaseException as error:
             pending.result = None
-            pending.error = as_helpdesk_error(error) if isinstance(error, apsw.Error) else error
+            pending.error = store.as_helpdesk_error(error)
             if connection.in_transaction:
                 connection.execute("ROLLBACK TO one")
                 connection.execute("RELEASE one")
             return False
         finally:
             self._current = None
-            self._store.stop_clock()
+            store.stop_clock()
             pending.statements += transaction.statements
         pending.callbacks = transaction.take_callbacks()
         return True
 
-    def _fail(self, group: list[PendingWrite], error: apsw.Error) -> None:
+    def _fail(self, group: list[PendingWrite], error: Exception) -> None:
         for pending in group:
             pending.result, pending.callbacks = None, []
             if not isinstance(pending.error, HelpdeskError):
-                pending.error = as_helpdesk_error(error)
+                pending.error = self._store.as_helpdesk_error(error)
 
     def _abandon(self, group: list[PendingWrite], error: Exception) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        self._roll_back()
         for pending in group:
             pending.result, pending.callbacks = None, []
-            pending.error = pending.error or error
+            pending.error = pending.error or self._store.as_helpdesk_error(error)
         time.sleep(0.05)  # a broken disk must not turn this thread into a busy loop
 
 

@@ -185,9 +185,8 @@ def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
         writing = RecordWriter(ctx, tx)
         id = writing.create("draft", {**values, "is_queued": 1, "queue_delivery_date": request.send_at})
         rows.put(tx, id, {"checked": rows.digest(values["params"])})
+        ctx.service.wake_after(tx)
         return id
 
     draft_id = ctx.service.store.write(write)
-    if ctx.service.wake_scheduler is not None:
-        ctx.service.wake_scheduler()
     return SendResult("draft", draft_id, delivery.of_draft(ctx, draft_id))

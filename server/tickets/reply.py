@@ -280,9 +280,8 @@ def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None) -> SendResul
         rows.put(tx, id, {"checked": rows.digest(params)})
         if also is not None:
             also(RecordWriter(ctx, tx))
+        ctx.service.wake_after(tx)
         return id
 
     draft_id = ctx.service.store.write(write)
-    if ctx.service.wake_scheduler is not None:
-        ctx.service.wake_scheduler()
     return SendResult("ticket", ticket_id, delivery.of_draft(ctx, draft_id))

@@ -144,7 +144,7 @@ def make(service: Service, now: int) -> Backup:
     made = Backup(path, now)
     _remove_unfinished(folder)
     try:
-        size = backup.make(service.store.path, made.path, lambda *far: PROGRESS.set(service.store, far))
+        size = backup.make(service.store.file, made.path, lambda *far: PROGRESS.set(service.store, far))
     finally:
         PROGRESS.clear(service.store)
     _log.info("backup.made", file=made.path.name, bytes=size)
@@ -176,6 +176,8 @@ def _remove_superfluous(service: Service) -> None:
 def remove_put_aside(service: Service, now: int) -> int:
     """Remove those that no rule of what is kept of backups keeps; answers when to look again: in a day."""
     database = service.store.path
+    if database is None:
+        return now + 24 * HOUR_SECONDS
     aside = [
         Backup(path, int(match[1]))
         for path in database.parent.glob(f"{database.name}.*")

@@ -77,6 +77,7 @@ VITAL = {
     "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
     "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
     "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
+    "takes_requests": ("server", "it is about to stop", "wait; it is started again, or another process answers"),
     "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
 }
 
@@ -137,8 +138,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
         yield Finding(
             "database", "problem", lazy_gettext("damaged: {problems}", problems=damage.problems[0]), "restore a backup"
         )
-    log = service.store.path.with_name(f"{service.store.path.name}-wal")
-    size = log.stat().st_size if log.exists() else 0
+    _, size = service.store.sizes()
     if size > LARGE_LOG_BYTES:
         yield Finding(
             "write-ahead log",

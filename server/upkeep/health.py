@@ -51,7 +51,8 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Health:
-    """What is well: each of these must be. free_bytes: room on the disk of the data folder."""
+    """What is well: each of these must be. free_bytes: room on the disk of the data folder. takes_requests: whether
+    the service is not about to stop."""
 
     database_readable: bool
     database_writable: bool
@@ -59,6 +60,7 @@ class Health:
     scheduler_alive: bool
     disk_has_room: bool
     free_bytes: int
+    takes_requests: bool = True
 
     @property
     def is_well(self) -> bool:
@@ -129,16 +131,17 @@ class Pulse:
         self._looked_at = -RECENT_SECONDS
         self._disk = (False, False, False, 0)
 
-    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS) -> Health:
+    def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS, takes_requests: bool = True) -> Health:
         """The state of now; that of the disk may be so many seconds old. Source: ours."""
         service = self._service
         with self._lock:
             if time.monotonic() - self._looked_at >= seconds:
                 store, free = service.store, free_bytes(Path(service.settings.data))
-                self._disk = (is_readable(store), is_writable(store), store.files.are_in_place, free)
+                self._disk = (is_readable(store), is_writable(store), store.is_in_place, free)
                 self._looked_at = time.monotonic()
             readable, writable, in_place, free = self._disk
-        return Health(readable, writable, in_place, scheduler_alive, free >= service.settings.disk_free_mib * MIB, free)
+        has_room = free >= service.settings.disk_free_mib * MIB
+        return Health(readable, writable, in_place, scheduler_alive, has_room, free, takes_requests)
 
 
 def free_bytes(folder: Path) -> int:
@@ -189,7 +192,19 @@ def waiting(ctx: Context) -> Backlog:
     return ctx.service.store.read(lambda tx: backlog(tx, ctx.now))
 
 
-def database(ctx: Context) -> tuple[Path, int]:
-    """The file of the database, and how many writes wait for it. Raises AdminOnly."""
+@dataclass(frozen=True)
+class DatabaseState:
+    """product: what the database is. bytes: what it takes; log_bytes: what a log beside it takes."""
+
+    product: str
+    version: str
+    bytes: int
+    log_bytes: int
+    writes_waiting: int
+
+
+def database(ctx: Context) -> DatabaseState:
+    """What keeps the data, and how many writes wait for it. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
-    return ctx.service.store.path, ctx.service.store.writes_waiting
+    store = ctx.service.store
+    return DatabaseState(*store.product(), *store.sizes(), store.writes_waiting)

@@ -84,7 +84,7 @@ class Restores:
                 raise Conflict(f"{self.last.name} is being restored just now; wait until that has ended")
             self.last = Restore(file.name, by, now)
         _log.warning("restore.begun", file=file.name)
-        threading.Thread(target=self._run, args=(file, store.path), name="restore", daemon=True).start()
+        threading.Thread(target=self._run, args=(file, store.file), name="restore", daemon=True).start()
 
     def _run(self, file: Path, database: Path) -> None:
         def progress(done: int, total: int) -> None:

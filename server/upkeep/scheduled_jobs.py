@@ -13,7 +13,7 @@ from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
-from server.jobs.scheduler import SCAN_SECONDS, SCHEDULER, ScanRun
+from server.jobs.scheduler import SCAN_SECONDS, ScanRun, last_scans
 from server.jobs.scheduler import scans as scheduler_scans
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction, equal_to
@@ -207,8 +207,7 @@ def scans(ctx: Context) -> list[Scan]:
     """All that runs from time to time, by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     off = {row[0] for row in ctx.service.store.read(lambda tx: tx.find(OFF))}
-    running = SCHEDULER.get(ctx.service.store)
-    last = dict(running.scanned) if running is not None else {}
+    last = last_scans(ctx.service)
 
     def scan(name: str) -> Scan:
         found = last.get(name)

@@ -1,6 +1,7 @@
 """One verdict on the state of a service. Everything that tells of it asks here and so says the same: System, the
 check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`. Source: ours."""
 
+import json
 import threading
 from collections.abc import Hashable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,9 @@ from typing import Any
 from server.context import Service
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
+from server.store.schema import META
 from server.store.store_local import StoreLocal
+from server.store.transaction import Transaction
 from server.translation import _, listed, ngettext
 from server.upkeep import checkup
 from server.upkeep.finding import Finding, Look, State, at_once
@@ -20,6 +23,8 @@ KIND = "service.look"
 LOOK_SECONDS = 600  # after which mail servers and names are looked at once more
 LOOKS = 8  # mail servers and names that are looked at side by side
 TRUSTED_SECONDS = 5  # that a look at them is believed, so that asking often connects seldom
+LOOKED = "looked"  # what other processes hear
+KEPT = "looks"  # the row of META
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
 # In this order they are told.
 PARTS = ("server", "data folder", "disk", "database", "search index", "write-ahead log", "clock", "base URL", "clients",
@@ -29,10 +34,10 @@ _looking = threading.Lock()
 
 @dataclass(frozen=True)
 class Notes:
-    """What took long to find out: {what was looked at: what is wrong with it}. at: when, Unix seconds."""
+    """What took long to find out: {what was looked at, as text: what is wrong with it}. at: when, Unix seconds."""
 
     at: int = 0
-    found: Mapping[Hashable, str] = field(default_factory=dict)
+    found: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ def anew(service: Service, now: int) -> Verdict:
         try:
             far, notes = _far_ends(service, now), _notes(service)
             if now - notes.at >= TRUSTED_SECONDS or not far.keys() <= notes.found.keys():
-                NOTES.set(service.store, Notes(now, _looked(far)))
+                _keep(service, Notes(now, _looked(far)))
         finally:
             _looking.release()
     return of(service, now)
@@ -110,30 +115,57 @@ def _look(service: Service, payload: dict[str, Any], now: int) -> None:
     anew(service, now)
 
 
-def _looked(far: Mapping[Hashable, Look]) -> dict[Hashable, str]:
+def _looked(far: Mapping[str, Look]) -> dict[str, str]:
     """{what was looked at: what is wrong with it}. One that does not answer holds up few others."""
     with ThreadPoolExecutor(LOOKS, thread_name_prefix="looks") as pool:
         return dict(zip(far, pool.map(lambda look: look(), far.values()), strict=True))
 
 
-def _far_ends(service: Service, now: int) -> dict[Hashable, Look]:
-    """{what takes long to check: the check}."""
-    found: dict[Hashable, Look] = {}
+def _far_ends(service: Service, now: int) -> dict[str, Look]:
+    """{what takes long to check, as text: the check}."""
+    found: dict[str, Look] = {}
 
     def note(what: Hashable, look: Look) -> None:
-        found[what] = look
+        found[repr(what)] = look
 
     list(checkup.of_service(service, now, note))
     return found
 
 
-def _judged(service: Service, now: int, known: Mapping[Hashable, str]) -> Verdict:
-    return Verdict(tuple(_sorted(checkup.of_service(service, now, lambda what, look: known.get(what)))))
+def _judged(service: Service, now: int, known: Mapping[str, str]) -> Verdict:
+    return Verdict(tuple(_sorted(checkup.of_service(service, now, lambda what, look: known.get(repr(what))))))
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda each: PARTS.index(each.part))
 
 
+def forget(service: Service) -> None:
+    """Another process has looked: what it found is read when somebody asks."""
+    NOTES.clear(service.store)
+
+
 def _notes(service: Service) -> Notes:
-    return NOTES.get(service.store) or Notes()
+    notes = NOTES.get(service.store)
+    if notes is None and service.store.is_shared:
+        notes = service.store.read(_kept)
+        NOTES.set(service.store, notes)
+    return notes or Notes()
+
+
+def _keep(service: Service, notes: Notes) -> None:
+    """For this process, and where there are others for them."""
+    store = service.store
+
+    def write(tx: Transaction) -> None:
+        tx.put(META, {"name": KEPT, "value": json.dumps({"at": notes.at, "found": dict(notes.found)})})
+        store.announce_after(tx, LOOKED)
+
+    NOTES.set(store, notes)
+    if store.is_shared:
+        store.write(write)
+
+
+def _kept(tx: Transaction) -> Notes:
+    row = tx.first(META, name=KEPT)
+    return Notes() if row is None else Notes(**json.loads(row[1]))

@@ -27,7 +27,7 @@ from server import clock, log, mailroom
 from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
-from server.mailroom.mail_listening import State
+from server.mailroom.mail_listening import NAMES, State
 from server.settings import MiB, Settings
 
 MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own
@@ -55,12 +55,14 @@ _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
 class MailListener:
     """desk.mail_listening.Listener. There is one; what it listens with is made anew when it is switched."""
 
-    def __init__(self, service: Service) -> None:
-        """Opens what it listens on. Raises Unavailable where that is not possible, unless it was switched on in the
-        console: who switched it must be able to get there."""
+    def __init__(self, service: Service, is_on: bool = True) -> None:
+        """Opens what it listens on; is_on: whether this process may listen at all. Raises Unavailable where that is not
+        possible, unless it was switched on in the console: who switched it must be able to get there."""
         self._service = service
+        self._is_on = is_on
         self._lock = threading.Lock()
         self._run: _ActiveListener | None = None
+        self._by: tuple[object, ...] = ()
         self._state = State()
         self._is_started = False
         try:
@@ -77,6 +79,9 @@ class MailListener:
 
     def state(self) -> State:
         return self._state
+
+    def holds(self, settings: Settings) -> bool:
+        return not self._is_on or self._by == _values(settings)
 
     def start(self) -> None:
         """Take mail from now on."""
@@ -95,10 +100,10 @@ class MailListener:
             try:
                 self._open(settings)
             except Unavailable as error:
-                if before is not None:
-                    self._reopen(before.settings)
-                elif settings is self._service.settings:
+                if settings is self._service.settings:
                     self._failed(error)
+                elif before is not None:
+                    self._reopen(before.settings)
                 raise
 
     def stop(self, seconds: float) -> None:
@@ -116,9 +121,9 @@ class MailListener:
             self._state = replace(state, refused=state.refused + 1, refused_at=now, refused_said=answer)
 
     def _open(self, settings: Settings) -> None:
-        self._run = (
-            _ActiveListener(self._service, settings, self.noted) if settings.lmtp_host or settings.lmtp_socket else None
-        )
+        self._by = _values(settings)
+        is_wanted = self._is_on and (settings.lmtp_host or settings.lmtp_socket)
+        self._run = _ActiveListener(self._service, settings, self.noted) if is_wanted else None
         urls = tuple(self._run.urls) if self._run is not None else ()
         has_tls = self._run is not None and self._run.tls is not None
         self._state = replace(self._state, urls=urls, offers_tls=has_tls, error="", failing_since=0)
@@ -142,6 +147,10 @@ class MailListener:
         _log.error("lmtp.closed", reason=error.message)
         since = self._state.failing_since or clock.now()
         self._state = replace(self._state, urls=(), error=error.message, failing_since=since)
+
+
+def _values(settings: Settings) -> tuple[object, ...]:
+    return tuple(getattr(settings, name) for name in NAMES)
 
 
 class _ActiveListener:

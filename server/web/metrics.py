@@ -135,10 +135,9 @@ class Numbers:
         yield _gauge(
             "write_longest_seconds", "The longest that one write has held all others.", store.longest_write_seconds
         )
-        for name, ending, about in (("database_bytes", "", "Size of the database file."),
-                                    ("log_bytes", "-wal", "Size of the write-ahead log.")):  # fmt: skip
-            path = store.path.with_name(store.path.name + ending)
-            yield _gauge(name, about, path.stat().st_size if path.exists() else 0)
+        database, log = store.sizes()
+        yield _gauge("database_bytes", "Size of the database file.", database)
+        yield _gauge("log_bytes", "Size of the write-ahead log.", log)
         try:
             newest = backups.newest(settings)
         except HelpdeskError:

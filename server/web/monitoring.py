@@ -8,6 +8,7 @@ from dataclasses import asdict
 from server import clock
 from server.context import Service
 from server.errors import Forbidden, NotFound
+from server.jobs import processes
 from server.upkeep import health, verdict
 from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
 from server.upkeep.verdict import Verdict
@@ -26,16 +27,18 @@ JSON = "application/json; charset=utf-8"
 
 
 class MonitoringSites:
-    """Makes both sites. scheduler_alive: whether the scheduler runs; jobs_running: how many of its jobs do."""
+    """Makes both sites. scheduler_alive: whether the scheduler runs; jobs_running: how many of its jobs do;
+    takes_requests: whether the service is not about to stop."""
 
     def __init__(
-        self, service: Service, meter: Meter, scheduler_alive: Callable[[], bool], jobs_running: Callable[[], int]
-    ) -> None:
+        self, service: Service, meter: Meter, scheduler_alive: Callable[[], bool], jobs_running: Callable[[], int],
+        takes_requests: Callable[[], bool] = lambda: True,
+    ) -> None:  # fmt: skip
         meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
 
         def look(seconds: float = TRUSTED_SECONDS) -> Health:
-            return pulse.look(scheduler_alive(), seconds)
+            return pulse.look(scheduler_alive(), seconds, takes_requests())
 
         health.watch(service, look, jobs_running)
         readers = MetricsReaders(service)
@@ -84,8 +87,9 @@ class MonitoringSite(Site):
 
 
 class HealthSite(MonitoringSite):
-    """200 while the vital checks are well, else 503: what starting it again may cure. `status` is the verdict that the
-    console shows. What led to it, and numbers, are for the readers alone; for them `look=now` asks mail servers too."""
+    """200 while the vital checks are well, else 503: what starting it again may cure, or what a load balancer is to see
+    before it stops. `status` is the verdict that the console shows. What led to it, and numbers, are for the readers
+    alone; for them `look=now` asks mail servers too."""
 
     path = HEALTH
 
@@ -103,8 +107,16 @@ class HealthSite(MonitoringSite):
             told["findings"] = [asdict(each) for each in judged.findings]
             told |= {"disk_free_bytes": found.free_bytes, "writes_waiting": self.service.store.writes_waiting}
             told |= {"backlog": metrics.backlog(self.service, found)}
+            told |= self._processes()
         status = 200 if found.is_well else 503
         return Answer(status=status, body=metrics.as_json(told), content_type=JSON)
+
+    def _processes(self) -> dict[str, object]:
+        """Who serves the database, where several may."""
+        if not self.service.store.is_shared:
+            return {}
+        keys = ("role", "host", "pid", "started_at", "seen_at", "leads")
+        return {"processes": [{name: getattr(each, name) for name in keys} for each in processes.listed(self.service)]}
 
     def _verdict(self, found: Health, is_anew: bool) -> Verdict:
         """It is believed for a moment, as what the disk said is: anybody may ask, as often as they like."""

@@ -104,8 +104,8 @@ class OAuthSite(Site):
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.by_address = RateLimiter(MAX_REQUESTS_PER_MINUTE, "from one address")
-        self.by_client = RateLimiter(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client")
+        self.by_address = RateLimiter(MAX_REQUESTS_PER_MINUTE, "from one address", service)
+        self.by_client = RateLimiter(MAX_CLIENT_REQUESTS_PER_MINUTE, "of one client", service)
         self._metadata = (service.base_url, metadata(service))
 
     @property

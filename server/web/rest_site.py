@@ -61,7 +61,7 @@ class RestSite(Site):
             "mail": settings.max_mail_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
             "file": settings.max_attachment_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
         }
-        self.rate = RateLimiter(settings.rate_limit_per_minute, "with one token")
+        self.rate = RateLimiter(settings.rate_limit_per_minute, "with one token", service)
 
     def resolve(self, request: Request) -> RestTarget:
         below = _below(request.path) or ""

@@ -72,6 +72,7 @@ class Front(HTTPServerConnectionDelegate):
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
+        self.is_leaving = False  # requests are answered, but whoever sends them shall ask others from now on
         self.returns = WriteReturns()
         self.meter = meter or Meter()
         self.streams = Streams(service, self.meter, settings.request_log)
@@ -84,6 +85,11 @@ class Front(HTTPServerConnectionDelegate):
         if of != self.service.base_url:
             self._hosts = (self.service.base_url, found := known_hosts(self.service))
         return found
+
+    @property
+    def closes(self) -> bool:
+        """Whether a connection ends with its answer."""
+        return self.is_stopping or self.is_leaving
 
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
@@ -371,9 +377,8 @@ class Exchange(HTTPMessageDelegate):
             body, kind = make(answer.payload), "application/json; charset=utf-8"
         if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
             body = b""
-        headers = head(
-            answer, kind, answer.length if answer.pieces is not None else len(body), close or self.front.is_stopping
-        )
+        length = answer.length if answer.pieces is not None else len(body)
+        headers = head(answer, kind, length, close or self.front.closes)
         if not self.is_closed:
             try:
                 line = start_line(answer.status)
@@ -395,7 +400,7 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._failure(error))
             return
         if not self.is_closed:
-            headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self.front.is_stopping)
+            headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self.front.closes)
             headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has more of them
             self.connection.write_headers(start_line(answer.status), headers)
             streams.add(Stream(self.connection, feed, follower, self.request.id))
@@ -407,7 +412,7 @@ class Exchange(HTTPMessageDelegate):
         self.front.in_flight += 1
         loop = asyncio.get_running_loop()
         try:
-            headers = head(answer, answer.content_type, answer.length, self.front.is_stopping)
+            headers = head(answer, answer.content_type, answer.length, self.front.closes)
             line = start_line(answer.status)
             await self.connection.write_headers(line, headers)
             pieces = answer.pieces()

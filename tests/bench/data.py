@@ -5,6 +5,7 @@ into the database is `load_tickets`, the only function here that knows the produ
 """
 
 import hashlib
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from server.store import fulltext
 from server.store.transaction import Transaction
 from tests.bench.process import ROOT
 
+SERVER = "BENCH_POSTGRESQL"  # the address of a database of the server, by which others are made
+ADDRESS = "HELPDESK_DATABASE"
 FOLDER = ROOT / ".work" / "bench"
 RARE_WORD = "quartzite"  # stands in RARE_TICKETS tickets, whatever their number in all
 RARE_TICKETS = 50
@@ -61,7 +64,7 @@ def load_tickets(data_folder: Path, count: int) -> None:
     minutes at 100,000.
     """
     # A batch is one write, and a busy machine needs longer for it than a request may take.
-    service = app.open_service(load({"data": str(data_folder), "read_seconds": str(BATCH_SECONDS)}, {}))
+    service = app.open_service(load({"data": str(data_folder), "read_seconds": str(BATCH_SECONDS)}, os.environ))
     try:
         loader = _Loader(service)
         batch: list[Sample] = []
@@ -163,7 +166,11 @@ class _Loader:
 
 
 def copy_of(count: int, *, fresh: bool = False) -> Path:
-    """A data folder with `count` tickets to work on: a copy of the kept one, which is made when missing or `fresh`."""
+    """A data folder with `count` tickets to work on: a copy of the kept one, which is made when missing or `fresh`.
+
+    Where SERVER names a PostgreSQL server, the copy is a database of it, which ADDRESS names from then on."""
+    if SERVER in os.environ:
+        return _database_of(os.environ[SERVER], count, fresh=fresh)
     kept, work = FOLDER / f"tickets-{count}-{SHAPE}", FOLDER / f"run-{count}"
     if fresh:
         shutil.rmtree(kept, ignore_errors=True)
@@ -172,6 +179,30 @@ def copy_of(count: int, *, fresh: bool = False) -> Path:
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(kept, work)
     return work
+
+
+def _database_of(server: str, count: int, *, fresh: bool) -> Path:
+    import psycopg  # of those alone who measure it
+
+    kept, work = f"bench_{count}_{SHAPE}", f"bench_run_{count}"
+    folder = FOLDER / work
+    folder.mkdir(parents=True, exist_ok=True)
+    with psycopg.connect(server, autocommit=True) as connection:
+        if fresh:
+            connection.execute(f"DROP DATABASE IF EXISTS {kept} WITH (FORCE)")
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (kept,)).fetchone():
+            connection.execute(f"DROP DATABASE IF EXISTS {kept}_part WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {kept}_part")
+            os.environ[ADDRESS] = psycopg.conninfo.make_conninfo(server, dbname=f"{kept}_part")
+            print(f"loading {count:,} tickets, once ...", flush=True)
+            load_tickets(folder, count)
+            connection.execute(f"ALTER DATABASE {kept}_part RENAME TO {kept}")
+        connection.execute(f"DROP DATABASE IF EXISTS {work} WITH (FORCE)")
+        connection.execute(f"CREATE DATABASE {work} TEMPLATE {kept}")
+    os.environ[ADDRESS] = psycopg.conninfo.make_conninfo(server, dbname=work)
+    with psycopg.connect(os.environ[ADDRESS], autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    return folder
 
 
 def samples(count: int) -> Iterator[Sample]:

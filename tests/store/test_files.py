@@ -10,15 +10,16 @@ import apsw
 import pytest
 
 from server.errors import Damaged
-from server.store import database, schema
-from server.store.database import APPLICATION_ID, Store
+from server.store import schema
 from server.store.lock import FolderLock, is_held
+from server.store.sqlite import SqliteStore
+from server.store.sqlite_schema import APPLICATION_ID
 from tests.store.conftest import TABLES, WORDS, add_pump
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _open(path: Path) -> Store:
+def _open(path: Path) -> SqliteStore:
     return schema.open_store(path, TABLES, [WORDS])
 
 
@@ -113,7 +114,7 @@ def test_a_path_that_is_a_folder_is_refused(path: Path) -> None:
 
 
 def test_an_older_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database.apsw, "sqlite_lib_version", lambda: "3.51.2")
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     with pytest.raises(Damaged, match=r"3\.51\.3 or newer"):
         _open(path)
     assert not path.exists()

@@ -11,25 +11,26 @@ import pytest
 
 from server.errors import Damaged
 from server.store import files
-from server.store.database import APPLICATION_ID, Store
 from server.store.files import ENDINGS, require_own_log
+from server.store.sqlite import SqliteStore
+from server.store.sqlite_schema import APPLICATION_ID
 from server.store.transaction import Transaction
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
     opened = _store(tmp_path)
     yield opened
     opened.close()
 
 
-def _store(folder: Path) -> Store:
-    opened = Store(folder / "a.db")
+def _store(folder: Path) -> SqliteStore:
+    opened = SqliteStore(folder / "a.db")
     opened.write(lambda tx: tx.connection.execute("CREATE TABLE IF NOT EXISTS words (word)").fetchall())
     return opened
 
 
-def _add(store: Store, word: str) -> None:
+def _add(store: SqliteStore, word: str) -> None:
     store.write(lambda tx: _insert(tx, word))
 
 
@@ -37,12 +38,12 @@ def _insert(tx: Transaction, word: str) -> None:
     tx.connection.execute("INSERT INTO words VALUES (?)", (word,))
 
 
-def _words(store: Store) -> list[str]:
+def _words(store: SqliteStore) -> list[str]:
     return store.read(lambda tx: [row[0] for row in tx.connection.execute("SELECT word FROM words")])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_what_was_moved_away_stops_reads_and_writes_until_it_is_back(store: Store, ending: str) -> None:
+def test_what_was_moved_away_stops_reads_and_writes_until_it_is_back(store: SqliteStore, ending: str) -> None:
     _add(store, "before")
     file = Path(f"{store.path}{ending}")
     away = file.rename(f"{file}.away")
@@ -57,7 +58,7 @@ def test_what_was_moved_away_stops_reads_and_writes_until_it_is_back(store: Stor
     assert _words(store) == ["before", "after"]
 
 
-def test_a_file_that_took_the_place_of_another_is_noticed(store: Store) -> None:
+def test_a_file_that_took_the_place_of_another_is_noticed(store: SqliteStore) -> None:
     shutil.copy(store.path, f"{store.path}.copy")
     os.replace(f"{store.path}.copy", store.path)
     assert not store.files.are_in_place
@@ -65,7 +66,7 @@ def test_a_file_that_took_the_place_of_another_is_noticed(store: Store) -> None:
         _add(store, "lost")
 
 
-def test_what_is_taken_away_during_the_commit_is_not_acknowledged(store: Store) -> None:
+def test_what_is_taken_away_during_the_commit_is_not_acknowledged(store: SqliteStore) -> None:
     away = f"{store.path}.away"
     with pytest.raises(Damaged):
         store.write(lambda tx: (_insert(tx, "lost"), store.path.rename(away)))
@@ -91,7 +92,7 @@ def test_closing_leaves_the_log_of_another_database_alone(tmp_path: Path) -> Non
     again.close()
 
 
-def test_reads_look_at_the_folder_once_in_a_while_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_look_at_the_folder_once_in_a_while_only(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
     known = files._identity
     monkeypatch.setattr(files, "_identity", lambda path: looks.append(path) or known(path))
@@ -218,5 +219,5 @@ def test_a_log_beside_a_database_that_it_is_not_of_is_refused_and_kept(
     log = Path(f"{killed}-wal").read_bytes()
     change(killed)
     with pytest.raises(Damaged, match=r"killed\.db-wal holds"):
-        Store(killed)
+        SqliteStore(killed)
     assert Path(f"{killed}-wal").read_bytes() == log

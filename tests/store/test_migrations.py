@@ -212,7 +212,7 @@ schema.open_store(Path(path), [*TABLES, Table("tank", [Column("name", "TEXT")])]
         ("server.store.copying.sync", 0, False),  # the copy is written, and is not on disk yet
         ("server.store.schema._migrate", 0, False),
         ("server.store.schema._differs", 0, True),  # between the migration and what is added
-        ("server.store.schema._add_table", 4, True),  # while it is added
+        ("server.store.sqlite_schema.add_table", 4, True),  # while it is added
         ("server.store.schema._fingerprint", 1, True),  # all is added, and not noted
     ],
 )

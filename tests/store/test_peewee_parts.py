@@ -3,7 +3,7 @@
 import peewee
 
 from server.store.peewee_parts import column_name, stand_in
-from server.store.statements import compile_statement
+from server.store.statements import SQLITE_COMPOSER
 from tests.store.conftest import PUMP
 
 
@@ -16,7 +16,7 @@ def test_columns_are_named_with_their_table_and_its_alias() -> None:
 def test_a_stand_in_takes_expressions_of_the_other_table() -> None:
     other = peewee.Table("well", ("name", "n"))
     found = stand_in(PUMP.sql, other)
-    sql = compile_statement(found.select(found.n).where(PUMP.sql.name == "p")).sql
+    sql = SQLITE_COMPOSER.statement(found.select(found.n).where(PUMP.sql.name == "p")).sql
     assert sql == 'SELECT "t1"."n" FROM "well" AS "t1" WHERE ("t1"."name" = ?)'
-    assert compile_statement(other.select(other.n)).sql == 'SELECT "t1"."n" FROM "well" AS "t1"'
+    assert SQLITE_COMPOSER.statement(other.select(other.n)).sql == 'SELECT "t1"."n" FROM "well" AS "t1"'
     assert hash(other) != hash(PUMP.sql)

@@ -10,7 +10,7 @@ import pytest
 
 from server.search.conditions import ALWAYS, Condition, equals, slots_from
 from server.store.shapes import NoShape, keyed, shape_of
-from server.store.statements import StatementCache, compile_statement, slot
+from server.store.statements import SQLITE_COMPOSER, StatementCache, slot
 from server.store.tables import Column, Table, table_named
 from tests.composed_anew import _compared
 from tests.store.builders import closures, sources
@@ -18,7 +18,7 @@ from tests.store.conftest import PUMP
 
 # What a builder may close over, by its annotation or by what was assigned to it.
 MAY_STAND = re.compile(
-    r"argument (str|bool|Table|Text|Condition|tuple\[.*|Callable\[\.\.\., Any\]|Reached \| None)"
+    r"argument (str|bool|Table|Text|TextIndex|Condition|tuple\[.*|Callable\[\.\.\., Any\]|Reached \| None)"
     r"|.*\.sql(\.alias\(.*\))?|.*\.table|table_named\(.*\)(\.alias\(.*\))?|tuple\(.*\)|\(.*\)|bool\(.*\)|ORDER\[uri\]"
     r"|_shape\(wanted\)|stand_in\(.*\)|_waiting\(record_type\)"
     r"|.*\.condition|.*readable\(.*\)|.*\.ids_of\(.*\)|'\w+' if \w+ else '\w+'",
@@ -51,7 +51,7 @@ def whole(table: Table) -> Callable[[], Any]:
 
 
 def cache() -> StatementCache[Any]:
-    return StatementCache(compile_statement)
+    return StatementCache(SQLITE_COMPOSER.statement)
 
 
 def test_one_place_with_the_same_parts_is_one_shape() -> None:

@@ -6,14 +6,14 @@ import pytest
 from server.store import statements
 from server.store.database import Store
 from server.store.shapes import keyed
-from server.store.statements import MAX_STATEMENTS, Fragment, StatementCache, compile_statement, in_list, slot
+from server.store.statements import MAX_STATEMENTS, SQLITE_COMPOSER, StatementCache, in_list, slot
 from tests.store.conftest import PUMP, add_pump
 
 TABLE = PUMP.sql
 
 
 def test_a_shape_is_built_once() -> None:
-    cache, built = StatementCache(compile_statement), []
+    cache, built = StatementCache(SQLITE_COMPOSER.statement), []
 
     def build() -> peewee.Query:
         built.append(1)
@@ -24,7 +24,7 @@ def test_a_shape_is_built_once() -> None:
 
 
 def test_the_memory_of_shapes_is_bounded() -> None:
-    cache = StatementCache(compile_statement, limit=10)
+    cache = StatementCache(SQLITE_COMPOSER.statement, limit=10)
     for number in range(1000):
         cache.get(keyed(lambda: TABLE.select(TABLE.id), number))
         assert len(cache._statements) <= 10
@@ -33,7 +33,7 @@ def test_the_memory_of_shapes_is_bounded() -> None:
 
 def test_the_memory_of_long_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statements, "MAX_CHARS", 1000)
-    cache = StatementCache(compile_statement)
+    cache = StatementCache(SQLITE_COMPOSER.statement)
     for number in range(200):
         cache.get(keyed(lambda: TABLE.select(TABLE.id), number))
         kept = cache._statements.values()
@@ -42,18 +42,20 @@ def test_the_memory_of_long_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_values_go_where_their_slots_stand() -> None:
     query = TABLE.select(TABLE.id).where(TABLE.name == slot(1), TABLE.litres == slot(0), TABLE.place == "roof")
-    assert list(compile_statement(query).bind((5, "p"))) == ["p", 5, "roof"]
+    assert list(SQLITE_COMPOSER.statement(query).bind((5, "p"))) == ["p", 5, "roof"]
 
 
 def test_a_slot_may_stand_twice() -> None:
     query = TABLE.select(TABLE.id).where((TABLE.name == slot(0)) | (TABLE.place == slot(0)))
-    assert list(compile_statement(query).bind(("x",))) == ["x", "x"]
+    assert list(SQLITE_COMPOSER.statement(query).bind(("x",))) == ["x", "x"]
 
 
 def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
     """Its names for tables are those around it, and a question mark in its text takes no value."""
     name = TABLE.name.concat(peewee.SQL("'?'"))
-    leaks = Fragment(TABLE.select(TABLE.id).where(TABLE.litres >= slot(0), name == slot(1), TABLE.place == "cellar"))
+    leaks = SQLITE_COMPOSER.fragment(
+        TABLE.select(TABLE.id).where(TABLE.litres >= slot(0), name == slot(1), TABLE.place == "cellar")
+    )
     dry, wet = add_pump(store, "p", litres=1), add_pump(store, "p", litres=7)
 
     def found(least: int, named: str) -> list[int]:
@@ -79,4 +81,4 @@ def test_a_list_of_any_length_is_one_shape(store: Store) -> None:
         assert [row[0] for row in store.read(lambda tx, wanted=wanted: tx.get_many(PUMP, wanted))] == wanted
     assert len(store.statements._statements) == size + 1
     assert store.read(lambda tx: tx.get_many(PUMP, [])) == []
-    assert "json_each" in compile_statement(TABLE.select(TABLE.id).where(in_list(TABLE.id, slot(0)))).sql
+    assert "json_each" in SQLITE_COMPOSER.statement(TABLE.select(TABLE.id).where(in_list(TABLE.id, slot(0)))).sql

@@ -23,7 +23,9 @@ from server.web.site import Pool, Request
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
-CHECKS = {"database_readable", "database_writable", "files_in_place", "scheduler_alive", "disk_has_room"}
+CHECKS = {
+    "database_readable", "database_writable", "files_in_place", "scheduler_alive", "disk_has_room", "takes_requests",
+}  # fmt: skip
 
 
 def get(url: str, path: str, **headers: str) -> requests.Response:

@@ -4,11 +4,9 @@ import platform
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import apsw
 import tornado
 
 from console import live, ui, worklist
@@ -234,18 +232,17 @@ def _actor(params: Any) -> str:
 
 
 def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, str]]:
-    database, writes_waiting = health.database(visit.ctx)
-    sizes = {each: _size(database.with_name(database.name + each)) for each in ("", "-wal")}
+    database = health.database(visit.ctx)
     return [
         (N_("Version"), f"{VERSION}, build {BUILD}"),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        ("SQLite", apsw.sqlite_lib_version()),
+        (database.product, database.version),
         ("Tornado", tornado.version),
         (N_("Packed"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
-        (N_("Database"), bytes_text(sizes[""])),
-        (N_("Write-ahead log"), bytes_text(sizes["-wal"])),
+        (N_("Database"), bytes_text(database.bytes)),
+        (N_("Write-ahead log"), bytes_text(database.log_bytes)),
         (N_("Free on its disk"), bytes_text(free_bytes)),
-        (N_("Writes that wait"), str(writes_waiting)),
+        (N_("Writes that wait"), str(database.writes_waiting)),
         (N_("Up for"), duration(visit.now - started_at)),
     ]
 
@@ -270,10 +267,3 @@ def _rows(visit: Visit) -> list[SettingRow]:
 
 def _one_line(value: table.Value) -> str:
     return ", ".join(table.display_value(value).splitlines())
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:  # a log that is folded back is removed
-        return 0

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from server.records.registry import Registry
     from server.store.transaction import Transaction
 
+VERSION = "types"  # rises with each change of them
+CHANGED = "types"  # what other processes are told then
 OPTIONS = ("attachments", "avatars", "comments", "hide_search")
 ALWAYS_ON = frozenset(("custom_fields", "links", "search", "watchers"))
 OWNER_COLUMNS = (Column("owner__context", "TEXT"), Column("owner_id"))  # fields, where records can be owned
@@ -98,6 +100,7 @@ def read(tx: "Transaction", registry: "Registry") -> list[RecordType]:
 def publish(tx: "Transaction", registry: "Registry") -> None:
     """Let everybody see the types as they are, once this transaction is on disk."""
     types, statements = read(tx, registry), tx.store.statements
+    tx.store.announce_after(tx, CHANGED)
 
     def at_commit() -> None:
         registry.replace_custom(types)

@@ -1,0 +1,42 @@
+"""What a process keeps of the database for as long as it runs, beside what it reads under a version at each use: the
+live settings and the record types of administrators. Another process may change both."""
+
+import threading
+
+from server.context import Service
+from server.desk import live_settings
+from server.desk.service_settings import VERSION as SETTINGS_VERSION
+from server.records.shared import custom_types
+from server.records.shared.custom_types import VERSION as TYPES_VERSION
+from server.store.database import NotOnWriter
+from server.store.transaction import Transaction
+
+
+class KeptHere:
+    """Of a service that runs beside others."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._settings = self._types = -1  # the versions that are kept
+
+    def renew(self) -> None:
+        """Read what has changed. Nothing inside a write, which may yet be undone."""
+        service = self._service
+        try:
+            service.store.require_off_writer()
+        except NotOnWriter:
+            return
+        with self._lock:  # of two, the one that read later must not be overtaken
+            settings, types = service.store.read(_versions)
+            if settings != self._settings:
+                live_settings.apply(service)
+                self._settings = settings
+            if types != self._types:
+                service.registry.replace_custom(service.store.read(lambda tx: custom_types.read(tx, service.registry)))
+                service.store.statements.forget()
+                self._types = types
+
+
+def _versions(tx: Transaction) -> tuple[int, int]:
+    return tx.version(SETTINGS_VERSION), tx.version(TYPES_VERSION)

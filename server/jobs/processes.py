@@ -1,0 +1,331 @@
+"""The processes that serve one database, each a row that it keeps alive: which of them is gone, so that others take
+over what it had claimed, and which one runs the scans.
+
+A process is gone when its count of beats stood still for LEASE_SECONDS by the clock of whoever watches; no clock of two
+machines is compared. A file is served by one process at a time, which a lock on its folder sees to: then there is no
+row, and nothing is written. Source: ours."""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import peewee
+
+from server import clock, log
+from server.context import WAKE, Service
+from server.errors import HelpdeskError
+from server.jobs import queue
+from server.settings import ALL, WEB
+from server.store.statements import slot
+from server.store.store_local import StoreLocal
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+BEAT_SECONDS = 2.0  # between two signs of life
+LEASE_SECONDS = 8.0  # without one, a process is gone; whoever watches sees it within a beat
+APART_SECONDS = 30  # between the clocks of two machines, above which the log tells
+LEFT = "left"  # what a process announces that ends, or that found another one gone
+LOG = log.get("processes")
+
+PROCESS = Table(
+    "process",
+    [
+        Column("name", "TEXT"), Column("role", "TEXT"), Column("host", "TEXT"), Column("pid"), Column("started_at"),
+        Column("seen_at"), Column("beats"), Column("leads"), Column("told", "TEXT", "{}"),
+    ],
+    [Index(("name",), "the row of a process", unique=True)],
+)  # fmt: skip
+# told: JSON, what it lets the others know of itself.
+
+Release = Callable[[Transaction, str], None]
+_releases: list[Release] = []
+
+
+def releases(release: Release) -> Release:
+    """Register release(tx, name): it frees what a process claimed, which has ended or is gone."""
+    _releases.append(release)
+    return release
+
+
+@dataclass(frozen=True, slots=True)
+class ServingProcess:
+    """One of the processes of a database. started_at, seen_at: Unix seconds, by its own clock. leads: whether it is the
+    one that runs the scans."""
+
+    name: str
+    role: str
+    host: str
+    pid: int
+    started_at: int
+    seen_at: int
+    beats: int
+    leads: bool
+    told: dict[str, Any] = field(default_factory=dict)
+
+
+class Watchman:
+    """Tells, by a clock of one's own, which counts of beats stand still. monotonic: seconds."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._seen: dict[str, tuple[int, float]] = {}
+        self._looked_at = 0.0
+
+    def gone(self, others: list[ServingProcess]) -> list[ServingProcess]:
+        """Those of the others that have been still for too long. Whoever could not look for a while knows nothing of
+        what they did meanwhile, and begins anew."""
+        now = self._monotonic()
+        if now - self._looked_at > LEASE_SECONDS / 2:
+            self._seen.clear()
+        self._looked_at = now
+        before, self._seen = self._seen, {}
+        for each in others:
+            beats, since = before.get(each.name, (-1, now))
+            self._seen[each.name] = (each.beats, since if beats == each.beats else now)
+        still = [each for each in others if now - self._seen[each.name][1] >= LEASE_SECONDS]
+        for each in still:
+            del self._seen[each.name]  # one that comes back begins to count anew
+        return still
+
+
+class Membership:
+    """The row of this process, kept alive by a thread of its own: the scheduler's may be busy. role: of the setting.
+    on_beat: done with each beat, on that thread, and at once when another process announces something to it. tells:
+    {name: what the others are to know}, told with each beat. others: they, as of the last beat."""
+
+    def __init__(
+        self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic, name: str = ""
+    ) -> None:
+        """name: how its claims begin; that of this run."""
+        self._service = service
+        self._role = role
+        self._name = name or queue.run_name()
+        self._monotonic = monotonic
+        self._watchman = Watchman(monotonic)
+        self._beat_at = -LEASE_SECONDS
+        self._leads = False
+        self._started_at = clock.now()
+        self._beats: dict[str, int] = {}  # of the others, at the last look
+        self._apart: set[str] = set()  # those whose clocks are apart from ours
+        self._wake = threading.Event()
+        self._is_beat_due = False
+        self._is_over = False
+        self._thread: threading.Thread | None = None
+        self.on_beat: list[Callable[[], object]] = []
+        self.tells: dict[str, Callable[[], Any]] = {}
+        self.others: list[ServingProcess] = []
+        MEMBERSHIP.set(service.store, self)
+
+    @property
+    def does_jobs(self) -> bool:
+        """Whether jobs and scans are for this process."""
+        return self._role != WEB
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process runs the scans; never longer than others let it without a sign of life."""
+        if not self._service.store.is_shared:
+            return True
+        return self._leads and self._monotonic() - self._beat_at < LEASE_SECONDS
+
+    def start(self) -> None:
+        """Be one of the processes from now on, where others may be. Raises what a write raises."""
+        if not self._service.store.is_shared:
+            return
+        self._service.hearing[LEFT] = lambda text: self.look(is_beat_due=True)
+        self.beat()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def look(self, is_beat_due: bool = False) -> None:
+        """Do what is done with each beat now; on any thread."""
+        self._is_beat_due = self._is_beat_due or is_beat_due
+        self._wake.set()
+
+    def beat(self) -> None:
+        """A sign of life, and a look at those of others. Raises what a write raises."""
+        led = self.leads
+        buried = [self._buried(each) for each in self._watchman.gone(self._signed())]
+        if any(buried):
+            self._signed()  # the lead may be free now
+        if self.leads and not led:
+            LOG.info("process.leads", process=self._name)
+            self._service.hear(WAKE)
+
+    def _signed(self) -> list[ServingProcess]:
+        """Give the sign; answers the others."""
+        told = json.dumps({name: tell() for name, tell in self.tells.items()})
+        self.others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, told))
+        self._beat_at = self._monotonic()
+        self._compare_clocks(self.others)
+        return self.others
+
+    def _buried(self, gone: ServingProcess) -> bool:
+        """Let others have what it had; False when somebody else has seen to it, or it lives."""
+        is_buried = self._service.store.write(lambda tx: self._bury(tx, gone))
+        if is_buried:
+            LOG.warning("process.gone", process=gone.name, host=gone.host, pid=gone.pid, role=gone.role)
+        return is_buried
+
+    def stop(self) -> None:
+        """Be none of them any more; what this process has claimed is free for others. Never raises: they find out."""
+        self._is_over = True
+        self._leads = False
+        self._wake.set()
+        if self._thread is None:
+            return
+        self._thread.join()
+        try:
+            self._service.store.write(lambda tx: self._leave(tx, self._name))
+        except HelpdeskError as error:
+            LOG.warning("process.not_signed_off", reason=error.message)
+
+    def _run(self) -> None:
+        while not self._is_over:
+            woken = self._wake.wait(BEAT_SECONDS)
+            if self._is_over:
+                return
+            self._wake.clear()
+            if not woken or self._is_beat_due:
+                self._is_beat_due = False
+                self._guarded(self.beat)
+            for each in tuple(self.on_beat):
+                self._guarded(each)
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except HelpdeskError as error:
+            LOG.warning("beat.missed", reason=error.message)
+        except Exception:
+            LOG.exception("beat.failed")
+
+    def _compare_clocks(self, others: list[ServingProcess]) -> None:
+        """Tell once of another one whose clock is apart from ours: what is due then depends on who looks."""
+        now = clock.now()
+        for each in others:
+            beats = self._beats.get(each.name)
+            is_fresh = beats is not None and beats != each.beats
+            if is_fresh and abs(each.seen_at - now) > APART_SECONDS and each.name not in self._apart:
+                self._apart.add(each.name)
+                LOG.warning("process.clock_apart", host=each.host, pid=each.pid, seconds=each.seen_at - now)
+        self._beats = {each.name: each.beats for each in others}
+
+    # -- inside a write ---------------------------------------------------------------------------------------------
+
+    def _beaten(self, tx: Transaction, told: str) -> tuple[list[ServingProcess], bool]:
+        """Note the beat, and take the lead where nobody has it; answers the others, and whether it has the lead."""
+        table: Any = PROCESS.sql
+        name, now = self._name, clock.now()
+        taken = tx.run(
+            lambda: table.update({table.beats: table.beats + 1, table.seen_at: slot(0), table.told: slot(1)}).where(
+                table.name == slot(2)
+            ),
+            (now, told, name),
+        )
+        if not taken:  # at the start, and after others held us for gone
+            tx.insert(PROCESS, {
+                "name": name, "role": self._role, "host": socket.gethostname(), "pid": os.getpid(),
+                "started_at": self._started_at, "seen_at": now, "beats": 1, "told": told,
+            })  # fmt: skip
+        listed = all_of(tx)
+        leads = next((each.name for each in listed if each.leads), "")
+        if not leads and self.does_jobs:
+            leads = name
+            tx.run(lambda: table.update({table.leads: 1}).where(table.name == slot(0)), (name,))
+        return [each for each in listed if each.name != name], leads == name
+
+    def _bury(self, tx: Transaction, gone: ServingProcess) -> bool:
+        """Free what it had claimed; False when it gave a sign of life after all, or another one did so before."""
+        row = tx.first(PROCESS, name=gone.name)
+        if row is None or row[PROCESS.position["beats"]] != gone.beats:
+            return False
+        self._leave(tx, gone.name)
+        self._service.wake_after(tx)
+        return True
+
+    def _leave(self, tx: Transaction, name: str) -> None:
+        release(tx, name)
+        tx.delete(PROCESS, name=name)
+        for each in (LEFT, WAKE):
+            self._service.store.announce_after(tx, each)
+
+
+MEMBERSHIP: StoreLocal[Membership] = StoreLocal()  # of a service that runs
+
+
+def of(service: Service) -> Membership | None:
+    """That of a service that runs; None in a command."""
+    return MEMBERSHIP.get(service.store)
+
+
+def leads(service: Service) -> bool:
+    """Whether what one process of all does is for this one."""
+    found = of(service)
+    return found is None or found.leads
+
+
+def listed(service: Service) -> list[ServingProcess]:
+    """All of them, the oldest first; none where the database cannot be read."""
+    try:
+        return service.store.read(all_of)
+    except HelpdeskError:
+        return []
+
+
+def told(service: Service, name: str) -> list[Any]:
+    """What the other processes let us know under a name, a beat ago at most."""
+    found = of(service)
+    return [each.told[name] for each in found.others if name in each.told] if found is not None else []
+
+
+def tell(service: Service, name: str, what: Callable[[], Any]) -> None:
+    """Let the other processes know something of this one, with each beat; what JSON knows, and little of it."""
+    found = of(service)
+    if found is not None:
+        found.tells[name] = what
+
+
+def all_of(tx: Transaction) -> list[ServingProcess]:
+    """Those that are there, the oldest first; none where one process has the database to itself."""
+    table: Any = PROCESS.sql
+    rows = [dict(zip(PROCESS.names, row, strict=True)) for row in tx.rows(
+        lambda: table.select(*PROCESS.all_columns).order_by(table.id)
+    )]  # fmt: skip
+    return [
+        ServingProcess(
+            each["name"], each["role"], each["host"], each["pid"], each["started_at"], each["seen_at"], each["beats"],
+            bool(each["leads"]), json.loads(each["told"]),
+        )
+        for each in rows
+    ]  # fmt: skip
+
+
+def release(tx: Transaction, name: str) -> None:
+    """Free what a process has claimed."""
+    for each in _releases:
+        each(tx, name)
+
+
+def claimed_by(column: Any, name: int) -> Any:
+    """Whether a claim is that of a process. name: the place of what `claims_of` makes of its name."""
+    return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(queue.RUN_NAME_CHARS + 1))) == slot(name)
+
+
+def claims_of(name: str) -> str:
+    """How the claims of a process begin."""
+    return f"{name}:"
+
+
+@releases
+def _release_jobs(tx: Transaction, name: str) -> None:
+    table: Any = queue.JOB.sql
+    tx.run(
+        lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(claimed_by(table.claimed_by, 0)),
+        (claims_of(name),),
+    )

@@ -1,0 +1,87 @@
+"""The right to do something that two must not do at once, such as renewing a token that is good for one renewal: of the
+threads of this process, and of all processes that serve a database.
+
+Source: ours."""
+
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from server import clock
+from server.context import Service
+from server.errors import TimedOut
+from server.jobs import processes, queue
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+
+LOOK_SECONDS = 0.1  # between two looks whether another process is done
+MARGIN_SECONDS = 60  # by which the clocks of two machines may be apart
+
+TURN = Table("turn", [Column("name", "TEXT"), Column("claimed_by", "TEXT"), Column("until")], key=("name",))
+
+_guard = threading.Lock()
+_here: weakref.WeakValueDictionary[tuple[str, str], "_LocalTurn"] = weakref.WeakValueDictionary()
+
+
+class _LocalTurn:
+    """That of the threads of this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+@contextmanager
+def taken(service: Service, name: str, seconds: float) -> Iterator[None]:
+    """Inside, nobody else is in the turn of this name. seconds: that it may be waited for, and that it is kept at most
+    where its process ends without giving it back. Raises TimedOut."""
+    ends_at, here = time.monotonic() + seconds, _local(service, name)
+    if not here.lock.acquire(timeout=seconds):
+        raise _too_long(name)
+    try:
+        claim = _claimed(service, name, seconds, ends_at) if service.store.is_shared else ""
+        try:
+            yield
+        finally:
+            if claim:
+                service.store.write(lambda tx: tx.delete(TURN, name=name, claimed_by=claim))
+    finally:
+        here.lock.release()
+
+
+def _local(service: Service, name: str) -> _LocalTurn:
+    key = (service.installation, name)
+    with _guard:
+        found = _here.get(key)
+        if found is None:
+            found = _here[key] = _LocalTurn()
+        return found
+
+
+def _claimed(service: Service, name: str, seconds: float, ends_at: float) -> str:
+    claim = queue.new_claim()
+    while not service.store.write(lambda tx: _claim(tx, name, claim, clock.now(), seconds)):
+        if time.monotonic() >= ends_at:
+            raise _too_long(name)
+        time.sleep(LOOK_SECONDS)
+    return claim
+
+
+def _claim(tx: Transaction, name: str, claim: str, now: int, seconds: float) -> bool:
+    row = tx.first(TURN, name=name)
+    if row is not None and row[TURN.position["until"]] > now:
+        return False
+    tx.put(TURN, {"name": name, "claimed_by": claim, "until": now + round(seconds) + MARGIN_SECONDS})
+    return True
+
+
+def _too_long(name: str) -> TimedOut:
+    return TimedOut(f"{name} takes too long; try again")
+
+
+@processes.releases
+def _release(tx: Transaction, name: str) -> None:
+    table: Any = TURN.sql
+    tx.run(lambda: table.delete().where(processes.claimed_by(table.claimed_by, 0)), (processes.claims_of(name),))

@@ -1,0 +1,241 @@
+"""Tables, indexes, functions and triggers as PostgreSQL takes them, and what a database has of them."""
+
+import hashlib
+
+from server.store.fulltext import TextIndex
+from server.store.sqlite_schema import SCHEMA_NUMBER
+from server.store.tables import Column, Index, Table, index_name, with_summaries
+from server.store.transaction import Transaction
+
+NUMBER = "schema_number"  # the row of meta that tells which programs may use the database
+MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
+KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY": 'text COLLATE "C"'}
+TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
+
+# citext: texts whose case does not count. Times are Unix seconds, so parts of dates are worked out of them.
+FUNCTIONS = (
+    "CREATE EXTENSION IF NOT EXISTS citext",
+    """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT replace(lower(value), 'ß', 'ss') $$""",
+    """CREATE OR REPLACE FUNCTION svc_date_part(at bigint, zone text, part text) RETURNS bigint LANGUAGE sql STABLE
+    PARALLEL SAFE AS $$ SELECT CASE part
+        WHEN 'weekday' THEN extract(dow FROM here)
+        WHEN 'month' THEN extract(month FROM here)
+        WHEN 'day' THEN extract(day FROM here)
+        WHEN 'week' THEN floor((extract(doy FROM here) + 6 - extract(dow FROM here)) / 7)
+        WHEN 'hour' THEN extract(hour FROM here)
+        ELSE extract(hour FROM here) * 60 + extract(minute FROM here)
+    END::bigint FROM (SELECT to_timestamp(nullif(at, 0)) AT TIME ZONE zone AS here) AS local $$""",
+    """CREATE OR REPLACE FUNCTION svc_bump() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN UPDATE version SET value = value + 1 WHERE name = TG_ARGV[0]; RETURN NULL; END $$""",
+)
+
+
+def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
+    """All that is made for these declarations."""
+    found = [*FUNCTIONS, *map(create_text_index, texts)]
+    for table in with_summaries(tables):
+        found += [create_text(table), *(text for _, text in index_texts(table))]
+    return found + [text for table in tables for _, text in _triggers(table)]
+
+
+def add_missing(tx: Transaction, tables: list[Table]) -> None:
+    """Add the tables, columns, indexes and triggers that the database lacks."""
+    execute = tx.connection.execute
+    for text in FUNCTIONS:
+        execute(text)
+    for table in tables:  # a summary by other columns than before is counted anew
+        if table.summary and columns_of(tx, table.summary_table.name) != set(table.summary_table.names):
+            execute(f'DROP TABLE IF EXISTS "{table.summary_table.name}"')
+    new = {add_table(tx, table) for table in with_summaries(tables)}
+    execute(
+        "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
+        (NUMBER, str(SCHEMA_NUMBER)),
+    )
+    for table in tables:
+        _add_triggers(tx, table)
+        if table.summary and table.summary_table.name in new:
+            columns = ", ".join(f'"{name}"' for name in table.summary)
+            execute(
+                f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
+                f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
+            )
+
+
+def add_table(tx: Transaction, table: Table) -> str | None:
+    """Add a table or its missing columns and indexes; answers its name when it is new."""
+    execute = tx.connection.execute
+    present = columns_of(tx, table.name)
+    if not present:
+        execute(create_text(table))
+    for column in table.columns:
+        if present and column.name not in present:
+            execute(f'ALTER TABLE "{table.name}" ADD COLUMN {_column_text(column)}')
+    wanted = dict(index_texts(table))
+    known = _told(tx, "pg_class", table.name)
+    for name in indexes_of(tx, table) - wanted.keys():
+        execute(f'DROP INDEX "{name}"')
+        known.pop(name, None)
+    for name, text in wanted.items():
+        if known.get(name) != _digest(text):
+            execute(f'DROP INDEX IF EXISTS "{name}"')
+            execute(text)
+            execute(f"COMMENT ON INDEX \"{name}\" IS '{_digest(text)}'")
+    return None if present else table.name
+
+
+def drop_table(tx: Transaction, table: Table) -> None:
+    """Remove a table with its rows."""
+    tx.connection.execute(f'DROP TABLE IF EXISTS "{table.name}"')
+
+
+def columns_of(tx: Transaction, table: str) -> set[str]:
+    """The columns that a table of the database has, none when there is no such table."""
+    found = tx.connection.execute(
+        "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+        (f'"{table}"',),
+    )
+    return {row[0] for row in found}
+
+
+def indexes_of(tx: Transaction, table: Table) -> set[str]:
+    """The names of the indexes of a table that belong to no key."""
+    found = tx.connection.execute(
+        "SELECT relname::text FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
+        "WHERE indrelid = to_regclass($1) AND NOT indisprimary",
+        (f'"{table.name}"',),
+    )
+    return {row[0] for row in found}
+
+
+def _told(tx: Transaction, catalog: str, table: str) -> dict[str, str]:
+    """{index or trigger of a table: the digest of the text that made it}."""
+    name, of = {"pg_class": ("relname", "pg_index.indrelid"), "pg_trigger": ("tgname", "tgrelid")}[catalog]
+    join = " JOIN pg_index ON pg_index.indexrelid = pg_class.oid" if catalog == "pg_class" else ""
+    found = tx.connection.execute(
+        f"SELECT {name}::text, obj_description({catalog}.oid, '{catalog}') FROM {catalog}{join} "
+        f"WHERE {of} = to_regclass($1)",
+        (f'"{table}"',),
+    )
+    return {row[0]: row[1] or "" for row in found}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def create_text(table: Table) -> str:
+    """The statement that makes a table."""
+    columns = [_column_text(column) for column in table.columns]
+    if table.key:
+        columns.append("PRIMARY KEY ({})".format(", ".join(f'"{name}"' for name in table.key)))
+    else:
+        columns.insert(0, "id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY")
+    return f'CREATE TABLE "{table.name}" ({", ".join(columns)})'
+
+
+def _column_text(column: Column) -> str:
+    kind = TEXT[column.nocase] if column.kind == "TEXT" else KINDS[column.kind]
+    text = f'"{column.name}" {kind}'
+    if not column.null:
+        text += f" NOT NULL DEFAULT {_literal(column.initial)}"
+    if column.references:
+        text += f" REFERENCES {column.references} ON DELETE CASCADE"
+    return text
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"'\\x{value.hex()}'::bytea"
+    if isinstance(value, str):
+        return "'{}'".format(value.replace("'", "''"))
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def index_texts(table: Table) -> list[tuple[str, str]]:
+    """[(name, the statement that makes the index)]."""
+    return [(index_name(table, index)[:MAX_NAME], _index_text(table, index)) for index in table.indexes]
+
+
+def _index_text(table: Table, index: Index) -> str:
+    kinds = {column.name: column for column in table.columns}
+    columns = ", ".join(_sorted_by(kinds.get(name), name) for name in index.columns)
+    where = f" WHERE {index.where}" if index.where else ""
+    name = index_name(table, index)[:MAX_NAME]
+    return f'CREATE {"UNIQUE " if index.unique else ""}INDEX "{name}" ON "{table.name}" ({columns}){where}'
+
+
+def _sorted_by(column: Column | None, name: str) -> str:
+    """Nothing sorts first, as statements ask for it."""
+    return f'"{name}" NULLS FIRST' if column is not None and column.null else f'"{name}"'
+
+
+def create_text_index(text: TextIndex) -> str:
+    """The statement that makes the table of a full-text index; parts: its columns, to tell one with others apart."""
+    return f'CREATE TABLE "{text.name}" (rowid bigint PRIMARY KEY, "words" tsvector NOT NULL)'
+
+
+def add_text(tx: Transaction, text: TextIndex) -> None:
+    """Make the index, in place of one with other parts."""
+    execute = tx.connection.execute
+    execute(f'DROP TABLE IF EXISTS "{text.name}"')
+    execute(create_text_index(text))
+    execute(f'CREATE INDEX "{text.name}_words" ON "{text.name}" USING gin ("words")')
+    execute(f"COMMENT ON TABLE \"{text.name}\" IS '{','.join(text.columns)}'")
+
+
+def text_parts(tx: Transaction, text: TextIndex) -> list[str]:
+    """The parts of the index that the database has, [] when there is none."""
+    row = tx.connection.execute("SELECT obj_description(to_regclass($1), 'pg_class')", (f'"{text.name}"',)).fetchone()
+    return row[0].split(",") if row and row[0] else []
+
+
+def _add_triggers(tx: Transaction, table: Table) -> None:
+    execute = tx.connection.execute
+    wanted = dict(_triggers(table))
+    present = {
+        name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")
+    }  # fmt: skip
+    for name in present.keys() - wanted.keys():
+        execute(f'DROP TRIGGER "{name}" ON "{table.name}"')
+    for name, text in wanted.items():
+        if present.get(name) == _digest(text):
+            continue
+        execute(f'DROP TRIGGER IF EXISTS "{name}" ON "{table.name}"')
+        for each in text.split(";;"):
+            execute(each)
+        execute(f'COMMENT ON TRIGGER "{name}" ON "{table.name}" IS \'{_digest(text)}\'')
+
+
+def _triggers(table: Table) -> list[tuple[str, str]]:
+    """Version counters and summaries are kept by triggers: no code path can forget them, nor another program."""
+    found = []
+    for version, columns in table.bumps.items():
+        of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
+        name = f"{table.name}_{version}"[:MAX_NAME]
+        when = f'AFTER INSERT OR UPDATE{of} OR DELETE ON "{table.name}"'
+        found.append((name, f"CREATE TRIGGER \"{name}\" {when} FOR EACH ROW EXECUTE FUNCTION svc_bump('{version}')"))
+    if table.summary:
+        found.append(_summary_trigger(table))
+    return found
+
+
+def _summary_trigger(table: Table) -> tuple[str, str]:
+    summary, columns = table.summary_table.name, table.summary
+    listed = ", ".join(f'"{name}"' for name in columns)
+    new = ", ".join(f'NEW."{name}"' for name in columns)
+    old = " AND ".join(f'"{name}" = OLD."{name}"' for name in columns)
+    same = " AND ".join(f'NEW."{name}" = OLD."{name}"' for name in columns)
+    more = (
+        f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) '
+        f'ON CONFLICT ({listed}) DO UPDATE SET n = "{summary}".n + 1;'
+    )
+    less = f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
+    function, name = f'"svc_{summary}"', f"{table.name}_summary"
+    return name, (
+        f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF TG_OP = 'UPDATE' THEN IF {same} THEN RETURN NULL; END IF; END IF; "
+        f"IF TG_OP <> 'INSERT' THEN {less} END IF; IF TG_OP <> 'DELETE' THEN {more} END IF; RETURN NULL; END $$;;"
+        f'CREATE TRIGGER "{name}" AFTER INSERT OR DELETE OR UPDATE OF {listed} ON "{table.name}" '
+        f"FOR EACH ROW EXECUTE FUNCTION {function}()"
+    )

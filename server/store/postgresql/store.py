@@ -1,0 +1,335 @@
+"""The store of one PostgreSQL database, which other processes use as well.
+
+Reads are snapshots on connections of their own. Writes of all processes take turns: the transaction that writes holds
+one advisory lock of the database, so whatever is read before it writes is still so when it commits, as in SQLite; no
+upsert, mask, counter or unique value can go wrong between two processes, and none has to be tried again. The writes of
+one process that wait meanwhile share the next turn and its commit."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import psycopg
+
+from server import log
+from server.errors import Damaged, Unavailable
+from server.store.database import OutOfSteps, Store
+from server.store.faults import MOMENT_SECONDS, stopping
+from server.store.fulltext import TextIndex
+from server.store.postgresql import schema, texts
+from server.store.postgresql.composing import COMPOSER
+from server.store.postgresql.connection import READ, WRITE, Connection, connect
+from server.store.postgresql.faults import as_helpdesk_error, away, is_lost
+from server.store.postgresql.listening import AnnouncementListener
+from server.store.postgresql.transaction import PostgresqlTransaction
+from server.store.sqlite_schema import SCHEMA_NUMBER
+from server.store.statements import POSTGRESQL, StatementCache
+from server.store.tables import Table
+from server.store.transaction import Transaction
+from server.store.writer import Unsure, Writer
+
+Result = TypeVar("Result")
+
+MIN_VERSION = 150000  # as PostgreSQL numbers itself
+MAX_FREE = 16  # connections that are kept for the next read
+MAX_READING = 40  # that read at once: the server has some 100 for all processes
+ROOM_SECONDS = 5  # the longest that a read waits for one
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+TURN = 0x53564348  # the advisory lock that the one who writes holds
+TURN_SECONDS = 20  # the longest that it is waited for
+STEPS_A_MS = 20_000  # what SQLite does of its steps in a millisecond, for limits that are told in steps
+LOG = log.get("store")
+
+
+class PostgresqlStore(Store):
+    """address: of the database, as libpq takes it: postgresql://user:password@host/name."""
+
+    dialect = POSTGRESQL
+    is_shared = True
+    fault = psycopg.Error
+
+    def __init__(
+        self, address: str, read_seconds: float = 5.0, queue_limit: int = 1024, batch_limit: int = 64, **_: object
+    ) -> None:
+        super().__init__(StatementCache(COMPOSER.statement), read_seconds)
+        self.address = address
+        self._free: list[Connection] = []  # the last one given back is taken first
+        self._all: set[Connection] = set()
+        self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(MAX_READING)
+        self._writing: Connection | None = None
+        first = self._connected(READ)
+        try:
+            _require_fit(first)
+        except BaseException:
+            first.close()
+            raise
+        self._free.append(first)
+        self._writer = Writer(self, queue_limit, batch_limit)
+        self._listener = AnnouncementListener(address, lambda name: self.on_announced(name))
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    def _connected(self, name: str) -> Connection:
+        """A new connection. Raises Unavailable, Damaged."""
+        options = {"statement_timeout": str(self._milliseconds(self.read_seconds)), "client_encoding": "UTF8"}
+        if name == WRITE:
+            options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+        try:
+            connection = connect(self.address, name, options)
+        except psycopg.Error as error:
+            LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
+            raise as_helpdesk_error(error) from None
+        with self._lock:
+            self._all.add(connection)
+        return connection
+
+    @staticmethod
+    def _milliseconds(seconds: float) -> int:
+        return max(int(seconds * 1000), 1)
+
+    def _borrow(self) -> Connection:
+        if self._closed:
+            raise stopping()
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._connected(READ)
+
+    def _give_back(self, connection: Connection) -> None:
+        """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
+        try:
+            connection.end_later()
+            if not connection.is_lost and len(self._free) < MAX_FREE and not self._closed:
+                self._free.append(connection)
+                return
+        except psycopg.Error:
+            pass  # it is lost, and told by whoever met that
+        self._drop(connection)
+
+    def _drop(self, connection: Connection) -> None:
+        with self._lock:
+            self._all.discard(connection)
+        connection.close()
+
+    def _drop_free(self) -> None:
+        """The others are as old as one that was lost."""
+        while self._free:
+            with contextlib.suppress(IndexError):
+                self._drop(self._free.pop())
+
+    # -- the two ways in --------------------------------------------------------------------------------------------
+
+    def read(
+        self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
+    ) -> Result:
+        outer = self._writer.transaction_here()
+        if outer is not None:
+            return work(outer)
+        if steps is not None:  # the event loop waits for no other program
+            raise OutOfSteps
+        local = self._local
+        local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
+        try:
+            return self._read(work, seconds)
+        finally:
+            local.deadline = None
+
+    def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
+        if not self._room.acquire(timeout=ROOM_SECONDS):
+            raise Unavailable("too many reads at once; try again in a moment", retry_after=MOMENT_SECONDS)
+        try:
+            return self._read_on(self._borrow(), work, seconds)
+        finally:
+            self._room.release()
+
+    def _read_on(self, connection: Connection, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
+        connection.begin_later(SNAPSHOT)
+        tx = PostgresqlTransaction(self, connection, self.statements, False)
+        try:
+            if seconds is not None:
+                connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(seconds)}")
+            return work(tx)
+        except psycopg.Error as error:
+            if is_lost(error) or connection.is_lost:
+                LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
+                self._drop_free()
+            raise as_helpdesk_error(error) from error
+        finally:
+            self._give_back(connection)
+            self.count_queries(tx.statements)
+
+    def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
+        tx = self._writer.transaction_here()
+        if tx is None:
+            return work()
+        tx.connection.execute(f"SET LOCAL statement_timeout = {max(steps // STEPS_A_MS, 1) * 10}")
+        try:
+            found = work()
+        except psycopg.Error as error:
+            raise as_helpdesk_error(error) from error
+        tx.connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}")
+        return found
+
+    # -- the writer's part ------------------------------------------------------------------------------------------
+
+    def transaction(self, connection: Connection, can_write: bool) -> Transaction:
+        return PostgresqlTransaction(self, connection, self.statements, can_write)
+
+    def begin(self) -> Connection:
+        for is_last in (False, True):
+            if self._writing is not None and self._writing.is_lost:
+                self._lose()
+            if self._writing is None:
+                self._writing = self._connected(WRITE)
+            connection = self._writing
+            try:
+                connection.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({TURN})")
+                return connection
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    self._undo(connection)
+                    raise
+                self._lose()
+                if is_last:
+                    raise
+        raise away()
+
+    def _undo(self, connection: Connection) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._lose()
+
+    def _lose(self) -> None:
+        """The writing connection is of no use any more."""
+        if self._writing is not None:
+            self._drop(self._writing)
+            self._writing = None
+        self._drop_free()
+
+    def commit(self, connection: Connection) -> None:
+        """Raises Unsure when the database went away meanwhile: whether it has committed is not known, so nobody is told
+        that it has, and nobody does it again."""
+        if connection.is_failed and connection.in_transaction:
+            raise self.dropped()
+        try:
+            connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if is_lost(error) or connection.is_lost:
+                self._lose()
+                raise Unsure from error
+            raise
+
+    def is_failed(self, connection: Connection) -> bool:
+        return connection.is_failed
+
+    def dropped(self) -> Exception:
+        return psycopg.errors.InFailedSqlTransaction("the transaction was dropped")
+
+    def outline(self, connection: Connection) -> int:
+        return connection.outline
+
+    def as_helpdesk_error(self, error: BaseException) -> BaseException:
+        return away() if isinstance(error, Unsure) else as_helpdesk_error(error)
+
+    # -- whole database ---------------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """PostgreSQL looks after its files itself; amcheck and checksums are its operators'. Here: that it answers."""
+        try:
+            self.read(lambda tx: tx.connection.execute("SELECT 1").fetchall())
+        except Exception as error:
+            return [str(error)]
+        return []
+
+    @property
+    def place(self) -> str:
+        given = psycopg.conninfo.conninfo_to_dict(self.address)
+        host = f"{given.get('host', '')}:{given['port']}" if given.get("port") else given.get("host", "")
+        return f"postgresql://{host}/{given.get('dbname', '')}"
+
+    def sizes(self) -> tuple[int, int]:
+        text = "SELECT pg_database_size(current_database())"
+        return int(self.read(lambda tx: tx.connection.execute(text).fetchone()[0])), 0
+
+    def product(self) -> tuple[str, str]:
+        return "PostgreSQL", str(self.read(
+            lambda tx: tx.connection.execute("SHOW server_version").fetchone()[0]
+        ))  # fmt: skip
+
+    def announce_after(self, tx: Transaction, name: str) -> None:
+        if ("announced", name) not in tx.memo:
+            tx.memo["announced", name] = True
+            tx.connection.execute("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._listener.close()
+        self._writer.close()
+        with self._lock:
+            everything = list(self._all)
+            self._all.clear()
+            self._free.clear()
+        for connection in everything:
+            connection.close()
+
+    # -- what it holds ----------------------------------------------------------------------------------------------
+
+    def refuse_newer(self) -> None:
+        def number(tx: Transaction) -> int:
+            if not schema.columns_of(tx, "meta"):
+                return 0
+            row = tx.connection.execute("SELECT value FROM meta WHERE name = $1", (schema.NUMBER,)).fetchone()
+            return int(row[0]) if row else 0
+
+        if self.read(number) > SCHEMA_NUMBER:
+            raise Damaged("this database was written by a newer version of this program; start that version")
+
+    def before_migration(self) -> None:
+        """Backups of PostgreSQL are its operators'; the migration itself is one transaction."""
+
+    def columns(self, tx: Transaction, table: str) -> set[str]:
+        return schema.columns_of(tx, table)
+
+    def indexes(self, tx: Transaction, table: Table) -> set[str]:
+        return schema.indexes_of(tx, table)
+
+    def outlines(self, tables: list[Table], texts: list[TextIndex]) -> list[str]:
+        return schema.texts_of(tables, texts)
+
+    def add_missing(self, tx: Transaction, tables: list[Table]) -> None:
+        schema.add_missing(tx, tables)
+
+    def add_table(self, tx: Transaction, table: Table) -> str | None:
+        return schema.add_table(tx, table)
+
+    def drop_table(self, tx: Transaction, table: Table) -> None:
+        schema.drop_table(tx, table)
+
+    def add_text(self, tx: Transaction, text: TextIndex) -> None:
+        schema.add_text(tx, text)
+
+    def text_parts(self, tx: Transaction, text: TextIndex) -> list[str]:
+        return schema.text_parts(tx, text)
+
+    def index_text(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
+        tx.connection.execute(
+            f'INSERT INTO "{text.name}" (rowid, "words") VALUES ($1, $2::tsvector) '
+            'ON CONFLICT (rowid) DO UPDATE SET "words" = EXCLUDED."words"',
+            (id, texts.as_tsvector(parts)),
+        )
+
+
+def _require_fit(connection: Connection) -> None:
+    """Raises Damaged for a server or a database that cannot be used."""
+    version = connection.driver.info.server_version
+    if version < MIN_VERSION:
+        raise Damaged(f"PostgreSQL {MIN_VERSION // 10000} or newer is needed, this is {version // 10000}")
+    encoding = connection.execute("SHOW server_encoding").fetchone()[0]
+    if encoding != "UTF8":
+        raise Damaged(f"the database keeps {encoding}; create one with the encoding UTF8")

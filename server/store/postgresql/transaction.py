@@ -1,0 +1,65 @@
+"""What SQLite and PostgreSQL do not have in common of adding rows."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from server.store.shapes import Builder
+from server.store.tables import Table
+from server.store.transaction import Row, Transaction, slots
+
+
+class PostgresqlTransaction(Transaction):
+    """One snapshot to read from, and for the writer one unit of change."""
+
+    __slots__ = ()
+
+    def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
+        statement = self._asked(build, values)
+        return iter(self.connection.each(statement.sql, statement.bind(values)))
+
+    def insert(self, table: Table, values: dict[str, Any]) -> int:
+        names = tuple(values)
+        if table.key:
+            self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
+            return 0
+        statement = self._changing(lambda: table.sql.insert(slots(table, names)).returning(table.sql.id))
+        rows = self.connection.execute(statement.sql, statement.bind(tuple(values.values())))
+        self.connection.count_one()
+        return int(rows[0][0])
+
+    def reserve(self, table: Table, number: int) -> range:
+        self.statements += 1
+        name = f'"{table.name}_id_seq"'
+        last = self.connection.execute(
+            "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
+        ).fetchone()[0]
+        return range(last - number + 1, last + 1)
+
+    def next_ids(self, table: Table, number: int) -> range:
+        self.statements += 1
+        found = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"').fetchone()
+        first = found[0] + 1 if found[1] else found[0]
+        return range(first, first + number)
+
+    def put(self, table: Table, values: dict[str, Any]) -> None:
+        names = tuple(values)
+        self.run(lambda: _replacing(table, names), tuple(values.values()))
+
+    def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        columns = tuple(names)
+        self.run_many(lambda: _replacing(table, columns), rows)
+
+
+def _replacing(table: Table, names: tuple[str, ...]) -> Any:
+    """An insert that replaces the row with the same key: columns that are not given get their initial value."""
+    key = table.key or ("id",)
+    given = [getattr(table.sql, name) for name in names if name not in key]
+    others = {
+        getattr(table.sql, column.name): column.initial
+        for column in table.columns if column.name not in names and column.name not in key
+    }  # fmt: skip
+    insert = table.sql.insert(slots(table, names))
+    if not given and not others:
+        return insert.on_conflict_ignore()
+    target = [getattr(table.sql, name) for name in key]
+    return insert.on_conflict(conflict_target=target, preserve=given, update=others)

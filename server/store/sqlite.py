@@ -1,0 +1,360 @@
+"""The store of one SQLite file: connections that are borrowed for a read, one alone that writes."""
+
+import contextlib
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from server import clock, log
+from server.errors import Damaged
+from server.store import sqlite_schema, sqlite_texts
+from server.store.copying import PART, copy_database
+from server.store.database import OutOfSteps, Store
+from server.store.dialect import add_functions
+from server.store.faults import as_helpdesk_error, stopping, timed_out
+from server.store.files import OpenFiles, require_own_log
+from server.store.fulltext import TextIndex
+from server.store.sqlite_schema import APPLICATION_ID
+from server.store.statements import SQLITE, SQLITE_COMPOSER, StatementCache
+from server.store.tables import Table
+from server.store.transaction import Transaction
+from server.store.writer import Writer
+
+Result = TypeVar("Result")
+
+MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
+BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
+PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
+LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
+STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
+MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
+MAX_WARM = 4  # of them that keep their page caches: the others were opened for a burst
+WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
+COPIED_AT = re.compile(r"[0-9]{9,12}")  # as the name of a copy ends
+LOG = log.get("store")
+
+
+class SqliteStore(Store):
+    """path: the database file."""
+
+    dialect = SQLITE
+    fault = apsw.Error
+    path: Path
+
+    def __init__(
+        self,
+        path: Path,
+        read_seconds: float = 5.0,
+        queue_limit: int = 1024,
+        batch_limit: int = 64,
+        cache_kib: int = 4096,
+        max_pages: int = 0,
+    ) -> None:
+        version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+        if version < MIN_SQLITE:
+            wanted = ".".join(map(str, MIN_SQLITE))
+            raise Damaged(f"SQLite {wanted} or newer is needed, this is {apsw.sqlite_lib_version()}; update apsw")
+        super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds)
+        self.path = path
+        self.cache_kib = cache_kib
+        self._connections: list[apsw.Connection] = []
+        self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
+        self._connections_lock = threading.Lock()
+        require_own_log(path)
+        writing = self._open(can_write=True)
+        writing.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes the log and its index
+        self.files = OpenFiles(path)
+        if max_pages:
+            writing.execute(f"PRAGMA max_page_count={int(max_pages)}").fetchall()
+        self._writing = writing
+        self._writer = Writer(self, queue_limit, batch_limit)
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    def _open(self, can_write: bool) -> apsw.Connection:
+        if not can_write and not self.path.exists():
+            raise Damaged(f"there is no database at {self.path}")
+        is_old = self.path.exists() and self.path.stat().st_size > 0
+        try:
+            connection = apsw.Connection(str(self.path), statementcachesize=STATEMENTS_PREPARED)
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            # Plans may not depend on bound values: else many statements are compiled again at each run.
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+            for pragma in (
+                "foreign_keys=1",
+                "trusted_schema=0",
+                "mmap_size=0",
+                f"cache_size=-{self.cache_kib * (WRITER_CACHES if can_write else 1)}",
+                "temp_store=MEMORY",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            if can_write:
+                if not is_old:  # into the file itself, before the log takes the changes: the header tells whose it is
+                    connection.execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
+                connection.execute("PRAGMA journal_mode=WAL").fetchall()
+                connection.execute("PRAGMA synchronous=FULL").fetchall()
+                connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}").fetchall()
+                connection.execute("PRAGMA journal_size_limit=67108864").fetchall()
+            else:
+                connection.execute("PRAGMA query_only=1").fetchall()
+        except apsw.Error as error:
+            raise as_helpdesk_error(error) from error
+        if can_write and connection.readonly("main"):  # SQLite opens such a file anyway, for reading
+            connection.close()
+            raise Damaged(f"{self.path} cannot be written; check its permissions")
+        add_functions(connection)
+        connection.set_progress_handler(self._on_progress, PROGRESS_STEPS)
+        with self._connections_lock:
+            self._connections.append(connection)
+        return connection
+
+    def _borrow(self) -> apsw.Connection:
+        if self._closed:
+            raise stopping()
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self._open(can_write=False)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
+        try:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+            if len(self._free) < MAX_FREE:
+                if len(self._free) >= MAX_WARM:
+                    connection.release_memory()
+                self._free.append(connection)
+                return
+        except apsw.Error:
+            LOG.exception("reader.failed")
+        self._drop(connection)
+
+    def _drop(self, connection: apsw.Connection) -> None:
+        with self._connections_lock, contextlib.suppress(ValueError):  # the store may be closing
+            self._connections.remove(connection)
+        connection.close(True)
+
+    def _on_progress(self) -> bool:
+        """True interrupts the statement: the time, or on the event loop the steps, are used up."""
+        local = self._local
+        bound = getattr(local, "bound_left", None)
+        if bound is not None:
+            local.bound_left = bound - PROGRESS_STEPS
+            if local.bound_left <= 0:
+                return True
+        steps = getattr(local, "steps_left", None)
+        if steps is not None:
+            local.steps_left = steps - PROGRESS_STEPS
+            if local.steps_left <= 0:
+                return True
+        deadline = getattr(local, "deadline", None)
+        return deadline is not None and time.monotonic() > deadline
+
+    def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
+        local = self._local
+        local.bound_left = steps
+        try:
+            return work()
+        except apsw.InterruptError as error:
+            if local.bound_left <= 0:
+                raise timed_out() from None
+            raise as_helpdesk_error(error) from error
+        finally:
+            local.bound_left = None
+
+    def transaction(self, connection: apsw.Connection, can_write: bool) -> Transaction:
+        """A transaction object over an open connection; the writer's part."""
+        return Transaction(self, connection, self.statements, can_write)
+
+    def begin(self) -> apsw.Connection:
+        self._writing.execute("BEGIN IMMEDIATE")
+        return self._writing
+
+    def commit(self, connection: apsw.Connection) -> None:
+        """Raises Damaged when the files are not those of the folder any more, before as after: a commit into a file
+        that was taken away is not kept, and must not be acknowledged."""
+        self.files.require()
+        connection.execute("COMMIT")
+        self.files.require()
+
+    def is_failed(self, connection: apsw.Connection) -> bool:
+        return not connection.in_transaction
+
+    def dropped(self) -> Exception:
+        return apsw.FullError("the transaction was dropped")
+
+    def outline(self, connection: apsw.Connection) -> int:
+        row = connection.execute("PRAGMA schema_version").fetchone()
+        return int(row[0]) if row else 0
+
+    def as_helpdesk_error(self, error: BaseException) -> BaseException:
+        return as_helpdesk_error(error)
+
+    def read(
+        self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
+    ) -> Result:
+        outer = self._writer.transaction_here()
+        if outer is not None:
+            return work(outer)
+        self.files.require_lately()
+        connection = self._borrow()
+        local = self._local
+        local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
+        local.steps_left = steps
+        tx = Transaction(self, connection, self.statements, False)
+        try:
+            connection.execute("BEGIN")
+            return work(tx)
+        except apsw.InterruptError as error:
+            if steps is not None and local.steps_left <= 0:
+                raise OutOfSteps from None
+            raise as_helpdesk_error(error) from error
+        except apsw.Error as error:
+            raise as_helpdesk_error(error) from error
+        finally:
+            local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
+            self._give_back(connection)
+            self.count_queries(tx.statements)
+
+    # -- whole file -------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """Problems of the file, [] when it is sound: SQLite's integrity and foreign key checks.
+
+        On a connection of its own: one that searched before keeps the outline of a full-text index, which SQLite's
+        check does not read again, so that it would tell of damage where others wrote since."""
+        if self._closed:
+            raise stopping()
+        self.files.require()
+        connection = self._open(can_write=False)
+        try:
+            return problems_of(connection)
+        finally:
+            self._drop(connection)
+
+    def checkpoint(self) -> None:
+        """Fold the write-ahead log back into the file."""
+        connection = self._connections[0]
+        with contextlib.suppress(apsw.BusyError):  # a reader still looks at it; the next start folds it back
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def close(self) -> None:
+        """Finish the waiting writes, fold the log back, close every connection. Later reads raise Unavailable.
+
+        On a disk that takes no writes the log stays, with all that was acknowledged: the next start reads it."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.close()
+        in_place = self.files.are_in_place
+        if in_place:
+            try:
+                self.checkpoint()
+            except apsw.Error as error:
+                LOG.warning("database.log_kept", reason=str(as_helpdesk_error(error)))
+        with self._connections_lock:
+            for connection in self._connections:
+                if not in_place:  # or SQLite would remove the log that has the name now, whosever it is
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                connection.close(True)
+            self._connections.clear()
+            self._free.clear()
+        self._local = threading.local()
+
+    # -- what it holds ----------------------------------------------------------------------------------------------
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    @property
+    def is_in_place(self) -> bool:
+        return self.files.are_in_place
+
+    def sizes(self) -> tuple[int, int]:
+        database, log = (
+            file.stat().st_size if file.exists() else 0
+            for file in (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        )
+        return database, log
+
+    def product(self) -> tuple[str, str]:
+        return "SQLite", apsw.sqlite_lib_version()
+
+    def announce_after(self, tx: Transaction, name: str) -> None:
+        """There is no other process."""
+
+    def columns(self, tx: Transaction, table: str) -> set[str]:
+        return sqlite_schema.columns_of(tx, table)
+
+    def add_table(self, tx: Transaction, table: Table) -> str | None:
+        return sqlite_schema.add_table(tx, table)
+
+    def drop_table(self, tx: Transaction, table: Table) -> None:
+        tx.connection.execute(f'DROP TABLE IF EXISTS "{table.name}"')
+
+    def indexes(self, tx: Transaction, table: Table) -> set[str]:
+        return sqlite_schema.indexes_of(tx, table)
+
+    def outlines(self, tables: list[Table], texts: list[TextIndex]) -> list[str]:
+        return sqlite_schema.outline(tables, texts)
+
+    def add_missing(self, tx: Transaction, tables: list[Table]) -> None:
+        sqlite_schema.add_missing(tx, tables)
+
+    def add_text(self, tx: Transaction, text: TextIndex) -> None:
+        sqlite_texts.add(tx, text)
+
+    def text_parts(self, tx: Transaction, text: TextIndex) -> list[str]:
+        return sqlite_texts.parts_of(tx, text)
+
+    def index_text(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
+        sqlite_texts.index(tx, text, id, parts)
+
+    def refuse_newer(self) -> None:
+        """The header may be behind the log, so SQLite is asked too."""
+        if self.read(sqlite_schema.number_of) > sqlite_schema.SCHEMA_NUMBER:
+            raise Damaged(f"{self.path} was written by a newer version of this program; start that version")
+
+    def before_migration(self) -> None:
+        copy_before_migration(self)
+
+
+def copy_before_migration(store: SqliteStore) -> Path:
+    """Copy the file beside itself through SQLite's own backup; answers the copy's path.
+
+    Copies of starts that were killed or failed before any migration was done hold nothing that this one lacks, and go:
+    a service that is restarted again and again would fill the disk with them."""
+    for unfinished in store.path.parent.glob(f"{store.path.name}.before-*{PART}*"):  # of a start that was killed
+        unfinished.unlink()
+    copy = store.path.with_name(f"{store.path.name}.before-{clock.now()}")
+    copy.unlink(missing_ok=True)  # of a start within the same second
+    copy_database(store.path, copy)
+    migrated_at = store.read(sqlite_schema.migrated_at)
+    for earlier in store.path.parent.glob(f"{store.path.name}.before-*"):
+        made_at = earlier.name.removeprefix(f"{store.path.name}.before-")
+        if earlier != copy and COPIED_AT.fullmatch(made_at) and int(made_at) > migrated_at:
+            earlier.unlink()
+    return copy
+
+
+def problems_of(connection: apsw.Connection) -> list[str]:
+    """What is wrong with the file of an open connection, [] when nothing is."""
+    return damage_of(connection) + dangling_of(connection)
+
+
+def damage_of(connection: apsw.Connection) -> list[str]:
+    """What is wrong with its structure."""
+    return [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+
+
+def dangling_of(connection: apsw.Connection) -> list[str]:
+    """Rows that point to rows that there are not."""
+    found = connection.execute("PRAGMA foreign_key_check")
+    return [f"{row[0]} row {row[1]} points to a missing {row[2]}" for row in found]
