@@ -97,8 +97,8 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
     kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
     if kind == "note":
         draft = None
-    drafted = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
-    message_id = visit.query.id("to", 0) or drafted or answered
+    replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
+    message_id = visit.query.id("to", 0) or replied or answered
     if not message_id and draft is None:
         kind = "note"
     way = way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id)

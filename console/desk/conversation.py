@@ -35,7 +35,8 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
-    picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message with `has_html` a frame shows more."""
+    picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
+    with `has_html` a frame shows more."""
 
     kind: str
     id: int

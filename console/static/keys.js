@@ -40,7 +40,7 @@ function press(key) {
 function list() {
   const listed = document.querySelector("#keys .keys");
   all(".of-page", listed).forEach((each) => each.remove());
-  for (const each of all("[data-hotkey]")) {
+  const rows = all("[data-hotkey]").map((each) => {
     const row = document.createElement("div");
     const key = Object.assign(document.createElement("kbd"), { textContent: each.dataset.hotkey });
     const does = Object.assign(document.createElement("dd"), { textContent: each.ariaLabel || (each.labels?.[0] ?? each).textContent.trim() });
@@ -48,8 +48,9 @@ function list() {
     row.className = "of-page";
     term.append(key);
     row.append(term, does);
-    listed?.append(row);
-  }
+    return row;
+  });
+  listed?.prepend(...rows);
 }
 
 const single = {

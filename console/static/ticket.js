@@ -60,6 +60,7 @@ function showPeople(people) {
   const texts = people.map((each) => each.doing === "writing" ? t("{name} is writing", each) : t("{name} is viewing", each));
   if (place && place.textContent !== texts.join(" · ")) place.textContent = texts.join(" · ");
 }
+let changes = [];
 async function renew() {
   const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
   if (!answer?.ok) return;
@@ -74,7 +75,9 @@ async function renew() {
   const [list, fresh] = [document, page].map((each) => each.querySelector(".said-list"));
   const added = list && fresh ? merge(list, fresh) : [];
   const line = document.querySelector("[data-changed]");
-  if (Date.now() - acted > QUIET) tell(line, added);
+  const isOurs = !added.length && changes.every((each) => each.startsWith("draft"));
+  changes = [];
+  if (Date.now() - acted > QUIET && !isOurs) tell(line, added);
   else line.replaceChildren(...kept);
 }
 const renewSoon = calmly(renew, 300);
@@ -87,7 +90,8 @@ function follow() {
   stream.addEventListener("message", (event) => {
     const told = JSON.parse(event.data);
     showPeople(told.people ?? []);
-    if (told.changes?.length) renewSoon();
+    changes.push(...(told.changes ?? []));
+    if (changes.length) renewSoon();
   });
 }
 let said = 0;

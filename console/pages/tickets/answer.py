@@ -9,6 +9,7 @@ from console.desk import answer_form
 from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
+from console.pages.tickets import came_from
 from console.pages.tickets.frames import framed
 from console.pages.tickets.show import TICKET, kept, of_mask, shown, shown_answer
 from console.rendering import render
@@ -44,7 +45,7 @@ def send(visit: Visit) -> PageResponse:
     written = _sent(visit, found)
     do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
     if do == "discard":
-        return _discard(visit, written, here) or shown(visit, found, written)
+        return _discard(visit, written, came_from.kept(visit, here)) or shown(visit, found, written)
     if do in KEPT:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
@@ -57,7 +58,9 @@ def send(visit: Visit) -> PageResponse:
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
     tell_sent(visit, done.delivery, here, bool(written.form.text("send_at")), changed_by_sending(visit, found))
-    return see(f"{here}#answer")
+    told = done.delivery
+    place = f"message{told.message_id}" if told.message_id else f"draft{told.draft_id}" if told.draft_id else "thread"
+    return see(f"{came_from.kept(visit, here)}#{place}")
 
 
 @page("GET", "/tickets/{mask}/answer")
@@ -261,8 +264,8 @@ def _keep(visit: Visit, written: AnswerForm, ticket_id: int, here: str, do: str)
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
-    query = f"?answer={kept.kind}" if ticket_id else "?"
-    return see(f"{here}{query}{'&preview=1' if do == 'preview' else ''}#answer")
+    more = ({"answer": kept.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
+    return see(f"{came_from.kept(visit, here, **more)}#answer")
 
 
 def _discard(visit: Visit, written: AnswerForm, here: str) -> PageResponse | None:

@@ -109,7 +109,9 @@ def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[s
     is_note = written is not None and written.kind == "note"
     note_form = answer_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
     return {
-        "note_form": note_form, "most_bytes": visit.service.settings.max_attachment_bytes, "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
+        "note_form": note_form, "note_key": answer_form.note_key(found.id),
+        "most_bytes": visit.service.settings.max_attachment_bytes,
+        "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
         "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
     }  # fmt: skip
 
