@@ -1,7 +1,26 @@
 // The conversation of a ticket: what is new is put among what stands there, and so is what is older; what stays the same
 // stays, with the mail in its frame and what was unfolded.
 import { enhanced } from "./page.js";
+import { put } from "./swap.js";
 import { t } from "./say.js";
+
+// The page as it is now. changes: what the stream told. isOurs: whether it follows an act of ours, which is no news.
+export async function renew(changes, isOurs) {
+  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const kept = [...document.querySelector("[data-changed]").childNodes]; // what the head that comes does not know
+  for (const id of ["ticket-head", "panel"]) {
+    const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
+    if (part && fresh && !part.contains(document.activeElement?.closest("form, details[open]") ?? null)) put(part, fresh);
+  }
+  const [list, fresh] = [document, page].map((each) => each.querySelector(".said-list"));
+  const added = list && fresh ? merge(list, fresh) : [];
+  const line = document.querySelector("[data-changed]");
+  const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // of ours, kept just now
+  if (isOurs || isDraft) line.replaceChildren(...kept);
+  else tell(line, added);
+}
 
 // What an entry says, whatever the time that has passed since.
 function said(item) {
@@ -11,7 +30,7 @@ function said(item) {
 }
 
 // The entries of a page among those that are shown; answers those that are new. Entries in front of its first one stay.
-export function merge(list, fresh) {
+function merge(list, fresh) {
   const known = new Map([...list.children].map((each) => [each.id, each]));
   const wanted = new Set([...fresh.children].map((each) => each.id));
   const first = [...fresh.children].find((each) => known.has(each.id));
@@ -59,7 +78,7 @@ export async function older(link) {
 }
 
 // A line on top that says what others have done meanwhile, with the way there.
-export function tell(place, items) {
+function tell(place, items) {
   const told = items.slice(-3).map((item) => {
     const link = document.createElement("a");
     const name = item.querySelector("article")?.getAttribute("aria-label");

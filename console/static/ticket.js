@@ -61,25 +61,7 @@ function showPeople(people) {
   if (place && place.textContent !== texts.join(" · ")) place.textContent = texts.join(" · ");
 }
 let changes = [];
-async function renew() {
-  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
-  if (!answer?.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const { merge, tell } = await import("./thread.js");
-  const place = document.querySelector("[data-changed]");
-  const kept = [...place.childNodes]; // what the head that comes does not know
-  for (const id of ["ticket-head", "panel"]) {
-    const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
-    if (part && fresh && !part.contains(document.activeElement?.closest("form, details[open]") ?? null)) put(part, fresh);
-  }
-  const [list, fresh] = [document, page].map((each) => each.querySelector(".said-list"));
-  const added = list && fresh ? merge(list, fresh) : [];
-  const line = document.querySelector("[data-changed]");
-  const isOurs = !added.length && changes.every((each) => each.startsWith("draft"));
-  changes = [];
-  if (Date.now() - acted > QUIET && !isOurs) tell(line, added);
-  else line.replaceChildren(...kept);
-}
+const renew = async () => (await import("./thread.js")).renew(changes.splice(0), Date.now() - acted <= QUIET);
 const renewSoon = calmly(renew, 300);
 let stream = null;
 function follow() {

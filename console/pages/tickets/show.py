@@ -57,7 +57,8 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
         neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
-        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS, facts=_facts(found),
+        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
+        facts=_facts(found), custom=_custom(found),
         linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
         samples=_samples(found, said), earlier=earlier, later=later,
@@ -193,8 +194,12 @@ def _with_message(visit: Visit, found: Sheet, id: int) -> str:
 
 
 def _facts(found: Sheet) -> list[sheet.Fact]:
-    custom = [each for each in found.facts if each.key.startswith("custom_")]
-    return [*custom, *(each for each in found.facts if each.key in OTHER_FACTS)]
+    return [each for each in found.facts if each.key in OTHER_FACTS]
+
+
+def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
+    """The custom fields of each fieldset."""
+    return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
 
 
 def _samples(found: Sheet, said: Conversation) -> list[Sample]:
@@ -204,4 +209,7 @@ def _samples(found: Sheet, said: Conversation) -> list[Sample]:
     if said.answered:
         sent = (("message_id", str(said.answered)), ("content", "..."), ("content_format", "markdown"), ("status", "1"))
         samples.append(Sample("POST", "/rest/tickets/reply.json", sent))
+    set_status = (("fields[status]", "waiting"), ("fields[reopen_at]", "mon 9am"))
+    samples.append(Sample("PUT", f"/rest/records/ticket/{found.id}.json", set_status))
+    samples.append(Sample("POST", f"/rest/tickets/{found.id}/comment.json", (("comment", "..."),)))
     return samples
