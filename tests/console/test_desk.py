@@ -82,7 +82,7 @@ def test_another_kind_of_answer_needs_no_page_and_loses_no_word(page: Page, tick
     assert page.evaluate("window.same") and "in=status" in page.url and "answer=note" in page.url
     page.reload()
     expect(page.locator("#note")).to_have_value("To us")
-    expect(page.locator(".answer")).to_contain_text("You have a draft of an answer")
+    expect(page.locator(".answer")).to_contain_text("You have a draft of a reply")
     page.locator("#note").press("Control+Enter")
     expect(page.locator("#thread")).to_contain_text("To us")
     page.goto(f"{ticket['page']}?answer=note")
@@ -206,7 +206,7 @@ def test_every_key_of_a_ticket_is_listed_and_does_what_it_says(page: Page, ticke
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert len(ids) == len(set(ids)), sorted(each for each in ids if ids.count(each) > 1)
-    for key, field in (("w", "wait-until"), ("a", "owner"), ("m", "place"), ("l", "link-type"), ("s", "subject-line")):
+    for key, field in (("w", "wait-until"), ("a", "ticket-owner"), ("m", "place"), ("l", "link-type"), ("s", "subject-line")):
         page.keyboard.press(key)
         expect(page.locator(f"#{field}")).to_be_focused()
         page.keyboard.press("Escape")
