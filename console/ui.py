@@ -32,12 +32,19 @@ KEYS = (
     ("/", N_("search on this page"), ""),
     (N_("Ctrl K"), N_("jump to anything"), ""),
     *((f"g {each.key}", each.label, each.path) for each in PLACES if each.key),
-    ("j", N_("next row"), ""),
-    ("k", N_("previous row"), ""),
+    ("g t", N_("Tasks"), "/search/task"),
+    ("g o", N_("Organizations"), "/search/org"),
+    ("c", N_("New ticket"), "/compose"),
+    ("j", N_("next row or message"), ""),
+    ("k", N_("previous row or message"), ""),
     ("o", N_("open the row"), ""),
+    ("x", N_("select the row"), ""),
+    (N_("Shift x"), N_("select the rows up to this one"), ""),
     ("z", N_("undo what was just done"), ""),
     ("F6", N_("to the message, and back"), ""),
     (N_("Ctrl Enter"), N_("send the form"), ""),
+    (N_("Ctrl Shift Enter"), N_("send later"), ""),
+    (N_("Ctrl Shift M"), N_("preview of the email, and back"), ""),
     ("F8", N_("next mistake in an editor"), ""),
     (N_("Esc"), N_("close, then leave the field"), ""),
 )
@@ -83,7 +90,7 @@ class Sample:
 
 def keys(worker: Actor) -> list[tuple[str, str, str]]:
     """The keys that do something for a worker: (keys, what they do, path of the place)."""
-    paths = {each.path for each in open_to(worker)} | {""}
+    paths = {each.path for each in open_to(worker)} | {"", "/search/task", "/search/org"}
     told = ((keys, _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS)
     return [each for each in told if each[2] in paths]
 

@@ -135,7 +135,7 @@ def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: De
     mask = opened(page, milos, 1)
     page.keyboard.press("w")
     page.keyboard.type("mon 9am")
-    expect(page.locator("#panel .understood[for=reopen_at]")).to_contain_text("Mon")
+    expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("Mon")
     page.keyboard.press("Enter")
     told(page, "Ticket waits.")
     ticket = milos.ticket(mask)
