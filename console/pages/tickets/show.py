@@ -88,7 +88,7 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
         "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
         "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lists.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
-        "watcher_form": Form.of({"worker": ""}), "watcher": lists.choosable(visit, "worker", "isDisabled:no", ""),
+        "watcher_form": Form.of({"worker": ""}), "watcher": ui.ChooserOptions("worker", None, ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
         "org": lists.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
     }  # fmt: skip
