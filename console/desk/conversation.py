@@ -68,8 +68,9 @@ class Conversation:
     answered: int
 
 
-def of(visit: Visit, ticket: Sheet, back: int = 0) -> Conversation:
-    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones."""
+def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
+    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones.
+    has_events: whether what was changed stands there, too."""
     ticket_id, comments = ticket.id, ticket.comments
     asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
     found = records.search(visit.ctx, "message", asked)
@@ -80,7 +81,7 @@ def of(visit: Visit, ticket: Sheet, back: int = 0) -> Conversation:
     earlier = total - later - len(messages)
     since = messages[-1]["created"] if earlier else 0
     until = _first_after(visit, ticket_id, later) if later else visit.now + 1
-    entries = [_note(each) for each in comments] + _events(visit, ticket)
+    entries = [_note(each) for each in comments] + (_events(visit, ticket) if has_events else [])
     entries = [each for each in entries if since <= each.at < until]
     left = MAX_TEXT_CHARS
     for each in messages:

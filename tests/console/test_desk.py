@@ -63,6 +63,17 @@ def test_a_long_ticket_stays_small_and_older_messages_come_on_demand(
     expect(page.locator("[data-changed]")).to_be_hidden()
 
 
+def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    nora.update("ticket", ticket["id"], owner_id=nora.ids["milo"]).ok()
+    page = signed_in.get(f"{ticket['page']}?in=status:open&at=1").text
+    assert 'class="event"' in page
+    [address] = re.findall(r'href="([^"]*log=0[^"]*)"', page)
+    page = signed_in.get(address.replace("&amp;", "&")).text
+    assert 'class="event"' not in page and "in=status" in address
+    [address] = re.findall(r'href="([^"]*)" data-reload>Show what was changed', page)
+    assert 'class="event"' in signed_in.get(address.replace("&amp;", "&")).text
+
+
 def test_long_texts_make_no_large_page(signed_in: Visitor, nora: Api) -> None:
     made = nora.create("ticket", subject="Long texts", group_id=nora.ids["support"]).ok().json
     for number in range(20):
@@ -203,10 +214,10 @@ def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
     signed_in: Visitor, milo: Visitor, nora: Api, hidden: dict[str, Any]
 ) -> None:
     [bucket] = nora.found("bucket", f"group.id:{nora.ids['support']}")[:1]
-    assert signed_in.get(f"/compose/way?bucket={bucket}").text.strip()
+    assert signed_in.get(f"/-/way?bucket={bucket}").text.strip()
     private = nora.record("ticket", hidden["id"], "").ok()["bucket_id"]
     for unknown in (private, "x", "", 999999):
-        assert milo.get(f"/compose/way?bucket={unknown}").text.strip() == "", unknown
+        assert milo.get(f"/-/way?bucket={unknown}").text.strip() == "", unknown
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------
