@@ -63,6 +63,27 @@ def test_a_long_ticket_stays_small_and_older_messages_come_on_demand(
     expect(page.locator("[data-changed]")).to_be_hidden()
 
 
+def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    nora.update("ticket", ticket["id"], owner_id=nora.ids["milo"]).ok()
+    page = signed_in.get(f"{ticket['page']}?in=status:open&at=1").text
+    assert 'class="event"' in page
+    [address] = re.findall(r'href="([^"]*log=0[^"]*)"', page)
+    page = signed_in.get(address.replace("&amp;", "&")).text
+    assert 'class="event"' not in page and "in=status" in address
+    [address] = re.findall(r'href="([^"]*)" data-reload>Show what was changed', page)
+    assert 'class="event"' in signed_in.get(address.replace("&amp;", "&")).text
+
+
+def test_long_texts_make_no_large_page(signed_in: Visitor, nora: Api) -> None:
+    made = nora.create("ticket", subject="Long texts", group_id=nora.ids["support"]).ok().json
+    for number in range(20):
+        nora.create("message", ticket_id=made["id"], sender="ana@kite.example", headers="From: ana@kite.example\r\n",
+                    created=1000 + number, content=f"Number {number}. " + "word " * 4000).ok()  # fmt: skip
+    page = signed_in.get(f"/tickets/{made['mask']}").text
+    assert len(page.encode()) < MOST_HTML and all(f"Number {number}." in page for number in range(20))
+    assert page.count("Show the whole message") == 20
+
+
 # -- several answers --------------------------------------------------------------------------------------------------
 
 
@@ -193,10 +214,10 @@ def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
     signed_in: Visitor, milo: Visitor, nora: Api, hidden: dict[str, Any]
 ) -> None:
     [bucket] = nora.found("bucket", f"group.id:{nora.ids['support']}")[:1]
-    assert signed_in.get(f"/compose/way?bucket={bucket}").text.strip()
+    assert signed_in.get(f"/-/way?bucket={bucket}").text.strip()
     private = nora.record("ticket", hidden["id"], "").ok()["bucket_id"]
     for unknown in (private, "x", "", 999999):
-        assert milo.get(f"/compose/way?bucket={unknown}").text.strip() == "", unknown
+        assert milo.get(f"/-/way?bucket={unknown}").text.strip() == "", unknown
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------
@@ -206,7 +227,13 @@ def test_every_key_of_a_ticket_is_listed_and_does_what_it_says(page: Page, ticke
     page.goto(f"{ticket['page']}?in=status:open&at=1")
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
     assert len(ids) == len(set(ids)), sorted(each for each in ids if ids.count(each) > 1)
-    for key, field in (("w", "wait-until"), ("a", "ticket-owner"), ("m", "place"), ("l", "link-type"), ("s", "subject-line")):
+    for key, field in (
+        ("w", "wait-until"),
+        ("a", "ticket-owner"),
+        ("m", "place"),
+        ("l", "link-type"),
+        ("s", "subject-line"),
+    ):
         page.keyboard.press(key)
         expect(page.locator(f"#{field}")).to_be_focused()
         page.keyboard.press("Escape")
