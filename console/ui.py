@@ -96,7 +96,7 @@ Entries = list[
 def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
     """The rail: (group, its places, whether it is open). Closed ones are named by a cookie that scripts set; the one
     with the page that is shown is always open."""
-    groups = rail(worker)
+    groups = rail(worker, visit.service.registry.custom)
     shown = here([each for _, listed in groups for each in listed], visit.path)
     entries = ((group, _marked(visit, listed, shown)) for group, listed in groups)
     closed = visit.closed_groups
