@@ -53,7 +53,8 @@ class BulkAction:
     field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
     does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
     is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
-    it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do."""
+    it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do. is_rare: whether it
+    stands in a menu of the bar."""
 
     name: str
     label: Words
@@ -70,6 +71,7 @@ class BulkAction:
     page: str = ""
     run: Callable[[Visit, str], object] | None = None
     is_there: Callable[[Visit], bool] | None = None
+    is_rare: bool = False
 
 
 @dataclass(frozen=True)
@@ -345,6 +347,17 @@ class ListView(TableView):
     def chips(self) -> list[tuple[Chip, str]]:
         """The terms of what was typed, and where the list leads without each."""
         return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
+
+    @cached_property
+    def own_chips(self) -> list[tuple[Chip, str]]:
+        """The terms that the list itself searches for, and the list of all records without each."""
+        own = self.of.own_query
+        if not own:
+            return []
+        base = f"/search/{self.type.uri}"
+        return [
+            (each, f"{base}?{urlencode({'q': f'{each.without} {self.q}'.strip()})}") for each in self.help.chips(own)
+        ]
 
     def _narrowed(self, entry: dict[str, Any]) -> str:
         value = str(entry.get("key", entry["label"]))

@@ -12,7 +12,7 @@ from console.visit import Visit
 from server import times
 from server.desk import files, records
 from server.desk.records import SearchRequest
-from server.errors import HelpdeskError, Invalid
+from server.errors import HelpdeskError, Invalid, NotFound
 from server.people import form_drafts
 from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, way_out
@@ -22,6 +22,8 @@ from server.translation import N_, Words, _
 from server.web.forms import Upload
 
 KINDS = ("reply", "forward", "note")
+AGAIN = "again"  # asks for a reply that stands ready as a message that went out
+SIGNATURE = "#signature"  # the line that stands for it
 # Of the form, with the names of a draft's params.
 TEXTS = {
     "to": "to", "cc": "cc", "bcc": "bcc", "subject": "subject", "content": "content", "status": "status_id",
@@ -30,13 +32,15 @@ TEXTS = {
 }  # fmt: skip
 OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
 STATUSES: tuple[tuple[str, Words], ...] = (("1", N_("Waiting")), ("0", N_("Open")), ("2", N_("Closed")))
+NO_WAY = WayOut("", "", "")
 SNIPPETS = 60  # to choose from
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
     """kind: reply, forward, note or compose. message_id: that is answered, 0 for none. draft: what it is kept as, None
-    before it is. files: that go along. snippets, templates, buckets: to choose from."""
+    before it is. files: that go along. snippets, templates, buckets: to choose from. drafted: the kinds of which the
+    worker has a draft."""
 
     kind: str
     form: Form
@@ -48,6 +52,7 @@ class AnswerForm:
     templates: tuple[Option, ...] = ()
     buckets: tuple[Option, ...] = ()
     owner: ChooserOptions | None = None
+    drafted: tuple[str, ...] = ()
 
     @property
     def file_ids(self) -> list[str]:
@@ -66,7 +71,7 @@ class AnswerForm:
         """As reply() and compose() take it."""
         get = self.form.text
         found: dict[str, Any] = {
-            "content": self.form.get("content"), "content_format": "markdown", "to": get("to"), "cc": get("cc"),
+            "content": _said(self.form.get("content")), "content_format": "markdown", "to": get("to"), "cc": get("cc"),
             "bcc": get("bcc"), "subject": get("subject"), "status": get("status"), "file_id": self.file_ids,
             "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "", "send_at": get("send_at"),
             "html_template_id": get("template"), UNTIL_ANSWERED: get(UNTIL_ANSWERED), "owner_id": get("owner"),
@@ -86,26 +91,31 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
     """The form below a ticket; None for who may not change it, and for a ticket that has nothing to answer."""
     if not records.may(visit.ctx, "ticket", "update", found.id):
         return None
-    draft = answer_drafts.own(visit.ctx, found.id)
-    asked = visit.query.text("answer", "")
-    kind = asked if asked in KINDS else draft.kind if draft is not None else "reply"
-    if draft is not None and draft.kind != kind:
+    asked, keys = visit.query.text("answer", ""), found.keys
+    is_again = asked == AGAIN and bool(visit.query.id("to", 0))
+    draft = None if is_again else answer_drafts.own(visit.ctx, found.id, asked if asked in KINDS else "")
+    kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
+    if kind == "note":
         draft = None
-    drafted = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
-    message_id = visit.query.id("to", 0) or drafted or answered
+    replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
+    message_id = visit.query.id("to", 0) or replied or answered
     if not message_id and draft is None:
         kind = "note"
-    values = _drafted(draft) if draft is not None else _first(visit, found, kind, message_id)
-    keys = found.keys
-    return _whole(visit, AnswerForm(
-        kind, Form(values), message_id, way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id), draft,
-        _files(visit, draft.params.get("file_ids") or []) if draft is not None else (),
-    ))  # fmt: skip
+    way = way_out.of(visit.ctx, keys["group_id"], keys["bucket_id"], found.id)
+    if is_again:
+        values, file_ids = _again(visit, found, message_id)
+    elif draft is not None:
+        values, file_ids = _drafted(draft), draft.params.get("file_ids") or []
+    else:
+        values, file_ids = _first(visit, found, kind, message_id, way), []
+    drafted = tuple(each for each in ("reply", "forward") if answer_drafts.own(visit.ctx, found.id, each) is not None)
+    kept = _files(visit, file_ids)
+    return _whole(visit, AnswerForm(kind, Form(values), message_id, way, draft, kept, drafted=drafted))
 
 
 def begun(visit: Visit, found: Sheet, message_id: int) -> AnswerForm:
     """A reply to a message as it begins, with nothing to choose from."""
-    return AnswerForm("reply", Form(_first(visit, found, "reply", message_id)), message_id, WayOut("", "", ""))
+    return AnswerForm("reply", Form(_first(visit, found, "reply", message_id, NO_WAY)), message_id, NO_WAY)
 
 
 def note_key(ticket_id: int) -> str:
@@ -124,14 +134,25 @@ def of_compose(visit: Visit) -> AnswerForm:
     draft = answer_drafts.own(visit.ctx, 0)
     values = _drafted(draft) if draft is not None else {"status": "1", "to": visit.query.text("to", "")}
     kept = _files(visit, draft.params.get("file_ids") or []) if draft is not None else ()
-    return _whole(visit, AnswerForm("compose", Form(_all(values)), 0, WayOut("", "", ""), draft, kept))
+    found = _whole(visit, AnswerForm("compose", Form(_all(values)), 0, NO_WAY, draft, kept))
+    way = way_from(visit, found.form.get("bucket") or next((value for value, _place in found.buckets), ""))
+    if draft is None and way.signature.strip():
+        found.form.values["content"] = f"\n\n{SIGNATURE}"
+    return replace(found, way=way)
+
+
+def way_from(visit: Visit, bucket: str) -> WayOut:
+    """How mail of a new ticket leaves from a bucket that the worker may choose."""
+    if bucket not in {value for value, _place in buckets(visit)}:
+        return NO_WAY
+    return way_out.of(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
 
 
 def of_draft(visit: Visit, draft: AnswerDraft) -> AnswerForm:
     """What a draft has, to be sent or looked at."""
     message_id = int(draft.params.get("in_reply_message_id") or 0)
     kept = _files(visit, draft.params.get("file_ids") or [])
-    return AnswerForm(draft.kind, Form(_drafted(draft)), message_id, WayOut("", "", ""), draft, kept)
+    return AnswerForm(draft.kind, Form(_drafted(draft)), message_id, NO_WAY, draft, kept)
 
 
 def sent(visit: Visit, kind: str, way: WayOut) -> AnswerForm:
@@ -174,11 +195,29 @@ def planned(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
     return values | {name: ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
 
 
+def _said(text: str) -> str:
+    """The text of an answer; nothing for a signature alone."""
+    return "" if text.strip() == SIGNATURE else text
+
+
 def _all(values: dict[str, str]) -> dict[str, str]:
     return dict.fromkeys(TEXTS, "") | values
 
 
-def _first(visit: Visit, found: Sheet, kind: str, message_id: int) -> dict[str, str]:
+def _again(visit: Visit, found: Sheet, message_id: int) -> tuple[dict[str, str], list[int]]:
+    """What stands in a message that went out, with the ids of its files, to be looked at and sent once more. The ticket
+    stays as it is."""
+    message = records.retrieve(visit.ctx, "message", message_id, "headers,content,attachments")
+    if message["ticket_id"] != found.id or not message["is_outgoing"]:
+        raise NotFound(_("There is no such message on this ticket."))
+    headers = message.get("headers") or {}
+    values = {name: " ".join(str(headers.get(name) or "").split()) for name in ("to", "cc")}
+    values |= {"content": str(message["content"]), "status": str(found.keys["status_id"]), UNTIL_ANSWERED: "1"}
+    html = message["html_attachment_id"]
+    return _all(values), [each.id for each in sheet.files(message) if each.id != html]
+
+
+def _first(visit: Visit, found: Sheet, kind: str, message_id: int, way: WayOut) -> dict[str, str]:
     """What stands in a new answer."""
     values = {"status": "1", UNTIL_ANSWERED: "1"}
     if not found.keys["owner_id"]:
@@ -186,13 +225,15 @@ def _first(visit: Visit, found: Sheet, kind: str, message_id: int) -> dict[str, 
     if kind == "note" or not message_id:
         return _all(values)
     message = records.retrieve(visit.ctx, "message", message_id, "reply_to,reply_cc,content,sender_")
+    signature = f"\n\n{SIGNATURE}" if way.signature.strip() else ""
     if kind == "forward":
         who = message.get("sender_email") or ""
         text = "\n".join(f"> {line}" for line in str(message["content"]).split("\n"))
-        values["content"] = f"\n\n{_('{who} wrote:', who=who)}\n{text}"
+        values["content"] = f"{signature}\n\n{_('{who} wrote:', who=who)}\n{text}"
         values["status"] = str(found.keys["status_id"])
     else:
         values |= {"to": str(message.get("reply_to") or ""), "cc": str(message.get("reply_cc") or "")}
+        values["content"] = signature
     return _all(values)
 
 

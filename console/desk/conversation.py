@@ -3,10 +3,11 @@
 Source: ours."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from console import sheet
+from console import lists, sheet
 from console.sheet import File, Sheet
 from console.visit import Visit
 from server.contexts import WORKER
@@ -17,12 +18,16 @@ from server.markup.quoted import Kind
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.records.shared.sending import FORWARD, REPLY
+from server.tickets import answered
+from server.translation import N_, Words
 
-STEP, MOST = 20, 500  # messages at first and with each step back, and at most
-PART = 100  # of a search
+STEP = 20  # messages on a page, and with each step back
+MAX_BACK = records.MAX_PAGE - 1  # steps
+RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 20_000  # of a text; the message's page has all of it
-MESSAGE_KEYS = "_label,content,sender_,worker_,attachments~25"
+MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
+MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 # Entries that the messages, notes and drafts beside them tell already.
 TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")
 
@@ -30,7 +35,8 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
-    picture. parts: of the text, as markup/quoted.py marks them; of a message with `has_html` a frame shows more."""
+    picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
+    with `has_html` a frame shows more."""
 
     kind: str
     id: int
@@ -39,6 +45,7 @@ class Entry:
     who_id: int = 0
     email: str = ""
     is_outgoing: bool = False
+    recipients: tuple[tuple[Words, str], ...] = ()
     parts: tuple[tuple[Kind, str], ...] = ()
     cut: int = 0
     has_html: bool = False
@@ -50,58 +57,74 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """entries: oldest first. earlier: messages before those. total: of all messages. answered: the message that a reply
-    goes to, 0 for none."""
+    """entries: oldest first. earlier, later: messages before and after those. total: of all messages. answered: the
+    message that a reply goes to, 0 for none."""
 
     entries: tuple[Entry, ...]
     earlier: int
+    later: int
     total: int
-    shown: int
     answered: int
 
 
-def of(visit: Visit, ticket: Sheet, shown: int) -> Conversation:
-    """The newest messages of a ticket, and what happened since the first of them. shown: how many messages."""
+def of(visit: Visit, ticket: Sheet, back: int = 0) -> Conversation:
+    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones."""
     ticket_id, comments = ticket.id, ticket.comments
-    messages, total = _messages(visit, ticket_id, shown)
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
+    found = records.search(visit.ctx, "message", asked)
+    messages, total = found["results"], found["total"]
     waiting = delivery.of_ticket(visit.ctx, ticket_id)
     of_message = {each.message_id: each for each in waiting if each.message_id}
-    since = messages[-1]["created"] if len(messages) < total else 0
-    entries = [_message(each, of_message.get(each["id"])) for each in messages]
-    entries += [_note(each) for each in comments if each["created"] >= since]
-    entries += _drafts(visit, ticket_id, waiting)
-    entries += [each for each in _events(visit, ticket) if each.at >= since]
+    later = min(back * STEP, total)
+    earlier = total - later - len(messages)
+    since = messages[-1]["created"] if earlier else 0
+    until = _first_after(visit, ticket_id, later) if later else visit.now + 1
+    entries = [_note(each) for each in comments] + _events(visit, ticket)
+    entries = [each for each in entries if since <= each.at < until]
+    entries += [_message(each, of_message.get(each["id"])) for each in messages]
+    entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
-    incoming = [each["id"] for each in messages if not each["is_outgoing"]]
-    answered = (incoming or [each["id"] for each in messages] or [0])[0]
-    return Conversation(tuple(entries), total - len(messages), total, shown, answered)
+    incoming = [each["id"] for each in messages if not each["is_outgoing"]] if not later else []
+    return Conversation(
+        tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
+    )
 
 
-def _messages(visit: Visit, ticket_id: int, shown: int) -> tuple[list[dict[str, Any]], int]:
-    """Newest first."""
-    found: list[dict[str, Any]] = []
-    total = 0
-    while len(found) < shown:
-        size = min(shown, PART)
-        asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", size, len(found) // size + 1, MESSAGE_KEYS)
-        results = records.search(visit.ctx, "message", asked)
-        found += results["results"]
-        total = results["total"]
-        if len(results["results"]) < size:
-            break
-    return found[:shown], total
+def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
+    """How many steps back a message stands."""
+    id, created = message["id"], message["created"]
+    own = f"ticket.id:{ticket_id}"
+    after = lists.count(visit, "message", f'{own} created:"{created + 1} to now"')
+    at_once = SearchRequest(f'{own} created:"{created} to {created}"', 100)
+    after += sum(1 for each in records.search(visit.ctx, "message", at_once)["results"] if each["id"] > id)
+    return min(after // STEP, MAX_BACK)
+
+
+def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
+    """When the first of the later messages was written."""
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
+    found = records.search(visit.ctx, "message", asked)["results"]
+    return int(found[0]["created"]) if found else visit.now + 1
 
 
 def _message(keys: dict[str, Any], told: Delivery | None) -> Entry:
     text = str(keys.get("content") or "")
     is_out = bool(keys["is_outgoing"])
-    who = keys.get("worker__label") if is_out else ""
+    email = str(keys.get("sender_email") or "")
+    who = keys.get("worker__label") if is_out else str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
     return Entry(
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
-        int(keys.get("worker_id") or 0) if is_out else 0, str(keys.get("sender_email") or ""), is_out,
+        int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         tuple(quoted.parts(text[:MAX_TEXT_CHARS])), max(len(text) - MAX_TEXT_CHARS, 0),
         bool(keys.get("html_attachment_id")), tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
     )  # fmt: skip
+
+
+def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:
+    """Who a message went to, as its headers say it."""
+    headers = keys.get("headers") or {}
+    found = ((label, " ".join(str(headers.get(name) or "").split())) for name, label in RECIPIENTS)
+    return tuple((label, text[:MAX_RECIPIENTS_CHARS]) for label, text in found if text)
 
 
 def _files(keys: dict[str, Any]) -> list[File]:

@@ -25,6 +25,7 @@ from server.translation import N_, _, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
+MOST_HERE = 3  # people told on a row
 GROUPS = 12  # offered, those with most open tickets
 # {name: (label, icon, query)} of the lists that everybody has.
 VIEWS = {
@@ -115,9 +116,17 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
 def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
     who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
     told = " · ".join(filter(None, (row["mask"], ", ".join(who), row.get("org__label") or "")))
-    there = [each.name for each in presence.others(visit.ctx, row["id"])]
-    here = ui.badge("info", _("{names} is here", names=", ".join(there))) if there else ""
-    return f"{ui.link(more.get(row['id'], paths.ticket(row['mask'])), str(row['subject']))}{here} {ui.muted(told)}"
+    there = here(visit, row["id"])
+    link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
+    return f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> {ui.muted(told)}'
+
+
+def here(visit: Visit, ticket_id: int) -> str:
+    """Who else is on a ticket, in words; "" for nobody."""
+    there = presence.others(visit.ctx, ticket_id)
+    told = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
+    told += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
+    return ", ".join(told[:MOST_HERE])
 
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -147,19 +156,23 @@ def _places(visit: Visit) -> list[Option]:
 STATE = ("status_id", "reopen_date")
 ACTIONS = (
     BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE),
-    BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE),
+    BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE, is_rare=True),
     BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
                hint=N_("mon 9am"), is_time=True),
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
     BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",)),
-    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers),
-    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places),
-    BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set"),
+    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers,
+               is_rare=True),
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places,
+               is_rare=True),
+    BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
+    BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
+    BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),
     BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
-               restores=("spam_training", *STATE)),
+               restores=("spam_training", *STATE), is_rare=True),
     BulkAction("macro", N_("Run a macro"), {}, key="R", page=f"{PATH}/macro", restores=UNDONE,
-               is_there=lambda visit: macros.are_there(visit.ctx)),
-    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE),
+               is_there=lambda visit: macros.are_there(visit.ctx), is_rare=True),
+    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE, is_rare=True),
 )  # fmt: skip
 TICKETS = declare(Worklist(
     URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
@@ -173,6 +186,7 @@ TICKETS = declare(Worklist(
     ),
     load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("Nothing to do here."), is_followed=True,
+    new=("/compose", N_("New ticket")),
 ))  # fmt: skip
 
 

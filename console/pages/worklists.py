@@ -19,7 +19,7 @@ from server.desk import changes, records
 from server.desk.records import SearchRequest
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
-from server.people import list_columns
+from server.people import list_columns, presence
 from server.tickets import following
 from server.translation import N_, _, in_sentence, ngettext, shown
 from server.web.call import Feed, News
@@ -47,9 +47,11 @@ FIRST = (
 )
 MOST_FIRST = 5
 BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
-UNDO, FOLLOW = "/-/bulk/undo", "/-/follow"
+UNDO, FOLLOW, NEWS = "/-/bulk/undo", "/-/follow", "/-/news"
 MAX_UNDO_BYTES = 48 * 1024  # of what was before an action
 MAX_SELECTED = 100  # records of one action
+MAX_MATCHING = 400  # of one action on all that a list finds
+VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
 TOLD = 3  # of the records that were refused, named with the reason
 
 
@@ -115,6 +117,8 @@ def act(visit: Visit) -> PageResponse:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
     ids = _selected(visit, found)
+    if action.page and len(ids) > MAX_SELECTED:
+        raise Invalid(_("Select at most {count} records.", count=MAX_SELECTED), field="ids")
     if action.page:
         return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, found)})}")
     if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
@@ -159,23 +163,41 @@ def undo(visit: Visit) -> PageResponse:
         for id, fields in (before.items() if isinstance(before, dict) else ())
         if id_in(str(id)) and isinstance(fields, dict)
     }
-    visit.tell(" ".join(_told(worklist.restore(visit, found, dict(list(known.items())[:MAX_SELECTED])))))
+    visit.tell(" ".join(_told(worklist.restore(visit, found, dict(list(known.items())[:MAX_MATCHING])))))
     return see(_back(visit, found))
 
 
 @page("GET", f"{FOLLOW}/{{type}}")
 def follow(visit: Visit) -> PageResponse:
-    """A stream that tells when records of a type were changed that the worker may read: {count}. Raises NotFound."""
+    """A stream that tells when records of a type were changed that the worker may read: {count}; 0 when there is only
+    somebody who looks at one, or has left. Raises NotFound."""
     uri = visit.service.registry.type(visit.arguments["type"]).uri
-    since = id_in(visit.request.headers.get(LAST_ID, "") or visit.query.text("since", "")) or 0
-    if not wants_events(visit.request.headers.get("Accept", "")):
+    headers = visit.request.headers
+    since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
+    if not wants_events(headers.get("Accept", "")):
         return PageResponse(json.dumps({"cursor": following.cursor(visit.ctx)}), content_type="application/json")
 
     def news(ctx: Context, cursor: int) -> News:
-        count, upto = following.number_since(ctx, uri, cursor)
-        return News([(upto, {"count": count})] if count else [], upto)
+        count, followed = following.number_since(ctx, uri, cursor // VERSIONS)
+        version = presence.of(ctx.service).version % VERSIONS if uri == inbox.URI else 0
+        upto = followed * VERSIONS + version
+        return News([(upto, {"count": count})] if count or version != cursor % VERSIONS else [], upto)
 
     return PageResponse(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, (FOLLOW, uri), since, news))
+
+
+@page("GET", NEWS)
+def tell_news(visit: Visit) -> PageResponse:
+    """What a list of tickets does not show yet: {new: how many it finds that were changed since, total: of all it
+    finds, here: {ticket: who is there}, of those with these ids}. Raises BadQuery."""
+    query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
+    new = lists.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
+    ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
+    asked = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
+    listed = records.search(visit.ctx, inbox.URI, asked)["results"] if ids else []
+    here = {each["id"]: inbox.here(visit, each["id"]) for each in listed}
+    told = {"new": new, "total": lists.count(visit, inbox.URI, query), "here": here}
+    return PageResponse(json.dumps(told), content_type="application/json")
 
 
 def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key]) -> PageResponse:
@@ -209,7 +231,9 @@ def _action(visit: Visit, found: Worklist) -> BulkAction:
 
 
 def _selected(visit: Visit, found: Worklist) -> list[Key]:
-    """The rows that were selected; what is no record may be known by a text."""
+    """The rows that were selected, or all that the list finds; what is no record may be known by a text."""
+    if found.source is None and visit.form.flag("every"):
+        return _matching(visit, found)
     sent: Sequence[Key] = visit.form.id_list("ids") if found.source is None else visit.form.text_list("ids")
     ids = list(dict.fromkeys(sent))
     if not ids:
@@ -217,6 +241,19 @@ def _selected(visit: Visit, found: Worklist) -> list[Key]:
     if len(ids) > MAX_SELECTED:
         raise Invalid(_("Select at most {count} records.", count=MAX_SELECTED), field="ids")
     return ids
+
+
+def _matching(visit: Visit, found: Worklist) -> list[Key]:
+    """All that a list finds, at most MAX_MATCHING. Raises Invalid, BadQuery."""
+    query, ids = visit.form.text("query", ""), []
+    for number in range(1, MAX_MATCHING // MAX_SELECTED + 1):
+        listed = records.search(visit.ctx, found.uri, SearchRequest(query, MAX_SELECTED, number))
+        if listed["total"] > MAX_MATCHING:
+            raise Invalid(
+                _("Narrow the list to at most {count} records, or select some.", count=MAX_MATCHING), field="ids"
+            )
+        ids += [each["id"] for each in listed["results"]]
+    return [*dict.fromkeys(ids)]
 
 
 def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:

@@ -4,9 +4,13 @@ import { t } from "./say.js";
 
 export function attach(form, file, changed) {
   const item = document.createElement("li");
+  form.querySelector("[data-attached]").append(item);
+  const most = Number(form.dataset.most);
+  if (most && file.size > most) {
+    return item.replaceChildren(t("{name} is too large: at most {size} MB go along.", { name: file.name, size: Math.floor(most / 2 ** 20) }));
+  }
   const bar = Object.assign(document.createElement("progress"), { max: file.size || 1, value: 0 });
   item.append(`${file.name} `, bar);
-  form.querySelector("[data-attached]").append(item);
   const sent = new FormData();
   sent.append("_xsrf", formToken());
   sent.append("file", file, file.name);
@@ -24,6 +28,7 @@ export function attach(form, file, changed) {
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "file_id[]", value: kept.id, checked: true });
     label.append(box, ` ${kept.name}`);
     item.replaceChildren(label);
+    form.dispatchEvent(new Event("change"));
     changed();
   });
   request.open("POST", form.dataset.files);

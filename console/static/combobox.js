@@ -99,7 +99,7 @@ export function combobox(input, find, take, isSettled) {
     mark((isHelp ? found.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
   }
 
-  input.addEventListener("input", calmly(look, 120));
+  input.addEventListener("input", calmly(look, "query" in input.dataset ? 20 : 120));
   input.addEventListener("blur", close);
   input.addEventListener("click", () => {
     if (!list.hidden) return;
@@ -169,9 +169,10 @@ enhance((root) => {
     const chosen = () => list.selectedOptions[0]?.text ?? "";
     const fitting = (words) => [...list.options].filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
     Object.assign(input, { type: "text", id: list.id, autocomplete: "off", value: chosen() });
-    for (const name of ["aria-describedby", "aria-invalid"]) {
+    for (const name of ["aria-describedby", "aria-invalid", "data-hotkey"]) {
       if (list.hasAttribute(name)) input.setAttribute(name, list.getAttribute(name));
     }
+    list.removeAttribute("data-hotkey");
     list.id += "-list";
     list.hidden = true;
     list.before(input);

@@ -1,5 +1,5 @@
 // What is typed into a form with a mark is kept on the server a second after the last key; while that cannot be, here.
-import { all, formToken } from "./page.js";
+import { all, enhance, formToken } from "./page.js";
 import { t } from "./say.js";
 
 const worker = document.documentElement.dataset.worker ?? "";
@@ -62,6 +62,7 @@ function mark(form, key) {
     });
   }
   addEventListener("visibilitychange", () => document.hidden && timer && now());
+  addEventListener("put", (event) => event.target.contains(form) && timer && now()); // another form takes its place
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
     timer = 0;
@@ -83,8 +84,13 @@ async function sendBack() {
   }
 }
 
-const marked = all("[data-draft]").map((each) => [each.form ?? each, each.dataset.draft]);
-for (const [form, key] of marked) mark(form, key);
+const marked = new WeakSet();
+enhance((root) => {
+  for (const each of all("[data-draft]", root)) {
+    const form = each.form ?? each;
+    if (!marked.has(form)) (marked.add(form), mark(form, each.dataset.draft));
+  }
+});
 if (worker) {
   sendBack();
   addEventListener("online", sendBack);

@@ -3,7 +3,9 @@
 import { all, isTyping } from "./page.js";
 import { undo } from "./toasts.js";
 
-const places = Object.fromEntries(all("#keys [data-go]").map((each) => [each.dataset.key.split(" ")[1], each.dataset.go]));
+const going = all("#keys [data-go]").map(({ dataset }) => [...dataset.key.split(" ").reverse(), dataset.go]);
+const places = Object.fromEntries(going.filter((each) => each.length > 2).map(([key, , path]) => [key, path])); // after g
+const ways = Object.fromEntries(going.filter((each) => each.length === 2));
 const hasKeys = "keys" in document.documentElement.dataset;
 let waitsForPlace = 0;
 
@@ -29,23 +31,26 @@ function step(by) {
 function press(key) {
   const found = document.querySelector(`[data-hotkey="${CSS.escape(key)}"]`);
   if (!found) return false;
-  if (!found.matches("input, select, textarea")) found.click();
+  const more = found.matches("summary") && found.parentElement;
+  if (more) (more.open = true, more.querySelector("input:not([type=hidden]), select:not([hidden])")?.focus());
+  else if (!found.matches("input, select, textarea")) found.click();
   else (found.closest("details") && (found.closest("details").open = true), found.focus());
   return true;
 }
 function list() {
   const listed = document.querySelector("#keys .keys");
   all(".of-page", listed).forEach((each) => each.remove());
-  for (const each of all("[data-hotkey]")) {
+  const rows = all("[data-hotkey]").map((each) => {
     const row = document.createElement("div");
     const key = Object.assign(document.createElement("kbd"), { textContent: each.dataset.hotkey });
-    const does = Object.assign(document.createElement("dd"), { textContent: (each.labels?.[0] ?? each).textContent.trim() });
+    const does = Object.assign(document.createElement("dd"), { textContent: each.ariaLabel || (each.labels?.[0] ?? each).textContent.trim() });
     const term = document.createElement("dt");
     row.className = "of-page";
     term.append(key);
     row.append(term, does);
-    listed?.append(row);
-  }
+    return row;
+  });
+  listed?.prepend(...rows);
 }
 
 const single = {
@@ -73,6 +78,7 @@ addEventListener("keydown", (event) => {
   waitsForPlace = 0;
   if (isPlace && places[event.key]) return location.assign(places[event.key]);
   if (press(event.key)) return event.preventDefault();
+  if (ways[event.key]) return location.assign(ways[event.key]);
   if (single[event.key]) {
     event.preventDefault();
     single[event.key]();

@@ -20,6 +20,7 @@ export function say(text) {
 export function show(toast, milliseconds) {
   document.getElementById("toasts").append(toast);
   let timer = 0;
+  toast.dataset.until = Date.now() + milliseconds;
   const start = () => {
     clearTimeout(timer);
     if (!toast.matches(":hover, :focus-within")) timer = setTimeout(() => toast.remove(), milliseconds);

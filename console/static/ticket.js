@@ -1,13 +1,12 @@
 // A ticket: frames as high as their mail, properties saved when they are chosen, who else is here, what is new, and the
 // list that one came from beside it.
-import { all, calmly, enhance, formToken, say } from "./page.js";
+import { all, calmly, enhance, formToken, isPlain } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 import "./writing.js";
 
 const BEAT = 20_000; // milliseconds between two signs of life
 const QUIET = 4000; // after an act of ours, in which a change is no news
-document.documentElement.classList.add("js");
 const ticket = document.querySelector("[data-ticket]");
 let acted = 0;
 
@@ -61,18 +60,8 @@ function showPeople(people) {
   const texts = people.map((each) => each.doing === "writing" ? t("{name} is writing", each) : t("{name} is viewing", each));
   if (place && place.textContent !== texts.join(" · ")) place.textContent = texts.join(" · ");
 }
-async function renew() {
-  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
-  if (!answer?.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const before = document.getElementById("thread")?.querySelectorAll("article").length;
-  for (const id of ["ticket-head", "thread", "panel"]) {
-    const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
-    if (part && fresh && !part.contains(document.activeElement?.closest("form") ?? null)) put(part, fresh);
-  }
-  const isMore = document.getElementById("thread")?.querySelectorAll("article").length > before;
-  if (Date.now() - acted > QUIET) say(isMore ? t("There is something new on this ticket.") : t("This ticket was changed."));
-}
+let changes = [];
+const renew = async () => (await import("./thread.js")).renew(changes.splice(0), Date.now() - acted <= QUIET);
 const renewSoon = calmly(renew, 300);
 let stream = null;
 function follow() {
@@ -83,7 +72,8 @@ function follow() {
   stream.addEventListener("message", (event) => {
     const told = JSON.parse(event.data);
     showPeople(told.people ?? []);
-    if (told.changes?.length) renewSoon();
+    changes.push(...(told.changes ?? []));
+    if (changes.length) renewSoon();
   });
 }
 let said = 0;
@@ -98,17 +88,40 @@ if (ticket) {
   addEventListener("pagehide", () => sign("left"));
 }
 
-// The key of what is open goes to where one types; the other kinds are other pages.
+// -- another kind of answer, and what is older: without the page -----------------------------------------------------------
+
+const first = () => document.querySelector("[data-first-field]")?.focus();
+async function answerBy(link) {
+  const [part, address] = [document.getElementById("answer"), new URL(link.href)];
+  if (link.ariaCurrent === "page") return first();
+  await part.querySelector("form[data-writing]")?.keepNow();
+  const answer = await fetch(`${address.pathname}/answer${address.search}`, { headers: { "X-Part": "answer" } }).catch(() => null);
+  const fresh = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("answer");
+  if (!fresh) return location.assign(link.href);
+  const shown = new URL(location.href);
+  for (const [name, value] of address.searchParams) shown.searchParams.set(name, value);
+  if (!address.searchParams.has("to")) shown.searchParams.delete("to");
+  history.replaceState(null, "", shown.pathname + shown.search);
+  document.activeElement?.blur();
+  put(part, fresh, true);
+  first();
+  part.scrollIntoView({ block: "nearest" });
+}
 addEventListener("click", (event) => {
-  const link = event.target.closest?.('.answer .tabs a[aria-current="page"]');
-  const first = link && document.querySelector("[data-first-field]");
-  if (!first) return;
+  const link = event.target.closest?.("a[href]");
+  if (!link || event.button || !isPlain(event) || link.target) return;
+  const isAnswer = link.closest(".ticket") && /[?&]answer=/.test(link.search) && document.getElementById("answer");
+  if (!isAnswer && !link.matches(".earlier a")) return;
   event.preventDefault();
-  first.focus();
-});
+  event.stopImmediatePropagation();
+  link.closest("details.menu")?.removeAttribute("open");
+  if (isAnswer) answerBy(link);
+  else import("./thread.js").then(({ older }) => older(link));
+}, true);
+
 // The browser goes to the place first, which takes the focus away.
 if (location.hash === "#answer") {
-  const go = () => setTimeout(() => document.querySelector("[data-first-field]")?.focus());
+  const go = () => setTimeout(first);
   if (document.readyState === "complete") go();
   else addEventListener("load", go);
 }
@@ -119,3 +132,4 @@ const wide = matchMedia("(min-width: 1600px)");
 const fill = async () => wide.matches && (await import("./beside.js")).fill(beside);
 if (beside) fill();
 if (beside) wide.addEventListener("change", fill);
+import("./masks.js");

@@ -27,6 +27,19 @@ export function present(toast) {
   show(toast, toast.querySelector("form") ? 10000 : 6000);
 }
 
+// What can still be taken back goes along to the next page.
+const KEPT = "toasts";
+addEventListener("pagehide", () => {
+  const left = all(".toast:has(form):not([data-done])", toasts).map((each) => [each.outerHTML, Number(each.dataset.until)]);
+  sessionStorage.setItem(KEPT, JSON.stringify(left));
+});
+toasts.addEventListener("submit", (event) => (event.target.closest(".toast").dataset.done = ""));
+for (const [html, until] of JSON.parse(sessionStorage.getItem(KEPT) ?? "[]")) {
+  const toast = new DOMParser().parseFromString(html, "text/html").querySelector(".toast");
+  if (until > Date.now()) (closable(toast), show(toast, until - Date.now()));
+}
+sessionStorage.removeItem(KEPT);
+
 // Undo of the newest message that has one; false when there is none.
 export function undo() {
   const button = all(".toast form button", toasts).at(-1);

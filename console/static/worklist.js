@@ -1,5 +1,6 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
 import { all, enhance, isTyping } from "./page.js";
+import { t } from "./say.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
 let last = null;
@@ -52,22 +53,40 @@ addEventListener("click", (event) => {
   const typed = event.target.parentElement.matches(".pick") && event.target.previousElementSibling;
   if (!typed || typed.value) return;
   event.preventDefault();
+  const menu = typed.closest("details");
+  if (menu) menu.open = true;
   typed.focus();
 }, true);
 
-// Rows are not moved under who reads them: a line above the list says that it has changed.
+// Rows are not moved under who reads them: a line above the list says what is new. Who is on a ticket stands at its row.
 const followed = document.querySelector("[data-follow]");
+const REST = 8000; // milliseconds between two questions, however much happens
 let stream = null;
+let timer = 0;
+let asked = 0;
+async function look() {
+  timer = 0;
+  asked = Date.now();
+  const { newsOf, since, total } = followed.dataset;
+  const ids = boxes().map((box) => box.value).join();
+  const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
+  if (!answer) return;
+  for (const each of all("[data-here]", followed)) each.textContent = answer.here[each.dataset.here] ?? "";
+  const line = document.querySelector("[data-news]");
+  if (!line || (!answer.new && String(answer.total) === total)) return;
+  line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
+  line.hidden = false;
+}
 function follow() {
   stream?.close();
   if (!followed || document.hidden) return;
   stream = new EventSource(`${followed.dataset.follow}?since=${followed.dataset.followed}`);
   stream.addEventListener("message", () => {
-    const line = document.querySelector("[data-news]");
-    if (line) line.hidden = false;
+    timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
   });
 }
 follow();
 document.addEventListener("visibilitychange", follow);
 
 enhance(told);
+document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });

@@ -29,14 +29,15 @@ class AnswerDraft:
     worker_id: int
 
 
-def own(ctx: Context, ticket_id: int) -> AnswerDraft | None:
-    """What the caller is writing on a ticket, the newest of several; None for nothing. 0: a new ticket."""
+def own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
+    """What the caller is writing on a ticket, the newest of several; None for nothing. ticket_id: 0 for a new ticket.
+    kind: of KINDS, "" for any."""
 
     def read(tx: Transaction) -> AnswerDraft | None:
         drafts = ctx.service.registry.type("draft")
         rows_found = tx.find(drafts.table, ticket_id=ticket_id, worker_id=ctx.actor.worker_id, is_queued=0)
         found = [drafts.record(row) for row in rows_found]
-        kinds = (COMPOSE,) if not ticket_id else (REPLY, FORWARD)
+        kinds = (KINDS[kind],) if kind in KINDS else (COMPOSE,) if not ticket_id else (REPLY, FORWARD)
         fitting = [each for each in found if each["type"] in kinds]
         return _draft(max(fitting, key=lambda each: (each["updated"], each["id"]))) if fitting else None
 

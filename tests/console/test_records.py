@@ -193,11 +193,13 @@ def test_a_long_ticket_has_pages_and_leads_to_what_is_asked_for(signed_in: Visit
     first = text_of(signed_in.get(page).text)
     assert first.index("Number 2.") < first.index("Number 20.") < first.index("Number 21.")
     assert "Show earlier messages (2 more)" in first and "Number 1." not in first
-    assert "Number 0." in text_of(signed_in.get(f"{page}?shown=40").text)
+    earlier = text_of(signed_in.get(f"{page}?back=1").text)
+    assert earlier.index("Number 0.") < earlier.index("Number 1.") and "Number 2." not in earlier
+    assert "Show later messages (20 more)" in earlier and "Show earlier" not in earlier
     assert "Show the whole message" in first
     assert "more characters" not in signed_in.get(f"/records/message/{made[21]}").text
     assert signed_in.get(f"{page}?message={made[21]}").status_code == 200
-    assert place(signed_in.get(f"{page}?message={made[0]}")) == f"{page}?shown=40&message={made[0]}#message{made[0]}"
+    assert place(signed_in.get(f"{page}?message={made[0]}")) == f"{page}?back=1&message={made[0]}#message{made[0]}"
     assert place(signed_in.get(f"{page}?comment=999999")) == "/records/comment/999999"
     shown = nora.record("message", made[0]).ok()["ticket_url"]
     assert shown == f"{nora.url}/records/ticket/{ticket['id']}?message={made[0]}#message{made[0]}"

@@ -35,7 +35,7 @@ HOSTILE = f"""<html><head><base href="{ELSEWHERE}/"><meta http-equiv="refresh" c
 <img src="{ELSEWHERE}/pixel.gif" width="1" height="1" alt=""></body></html>"""
 
 LET_THROUGH = """() => {
-  const inside = document.querySelector("iframe.mail").contentDocument;
+  const inside = document.querySelector("#thread iframe.mail").contentDocument;
   const more = inside.createElement("div");
   more.innerHTML = '<img src="data:," onerror="window.top.ran = 1"><a href="javascript:top.ran = 2">go</a>';
   inside.body.append(more);
@@ -72,7 +72,7 @@ def asked(page: Page) -> Iterator[list[str]]:
 
 def test_hostile_mail_is_read_and_does_nothing(page: Page, ticket: dict[str, Any], asked: list[str]) -> None:
     page.goto(ticket["page"])
-    mail = page.frame_locator("iframe.mail")
+    mail = page.frame_locator("#thread iframe.mail")
     for words in ("The pump leaks.", "A cell.", "Kind regards", "Images from the network are not shown"):
         expect(mail.locator("body")).to_contain_text(words)
     expect(mail.locator("script, form, input, button, iframe, object, embed, video, audio, meta[http-equiv], base, svg")
@@ -92,7 +92,7 @@ def test_a_script_that_cleaning_let_through_would_not_run(
     refused = "Blocked script execution|Content Security Policy"
     with chromium.page(server.url, cookies=nora_in_a_browser.cookies, refused=refused) as page:
         page.goto(ticket["page"])
-        expect(page.frame_locator("iframe.mail").locator("body")).to_contain_text("Kind regards")
+        expect(page.frame_locator("#thread iframe.mail").locator("body")).to_contain_text("Kind regards")
         with page.expect_console_message(lambda message: bool(re.search(refused, message.text))):
             page.evaluate(LET_THROUGH)
         assert page.evaluate("window.ran") is None
@@ -110,12 +110,12 @@ def test_images_of_the_network_come_when_they_are_wanted(
         )
         page.goto(ticket["page"])
         with page.expect_request(f"{ELSEWHERE}/pixel.gif") as found:
-            page.frame_locator("iframe.mail").get_by_role("link", name="Show images").click()
+            page.frame_locator("#thread iframe.mail").get_by_role("link", name="Show images").click()
         assert "referer" not in found.value.headers and "cookie" not in found.value.headers
-        expect(page.frame_locator("iframe.mail").locator("body")).to_contain_text("Kind regards")
+        expect(page.frame_locator("#thread iframe.mail").locator("body")).to_contain_text("Kind regards")
         assert page.evaluate("window.ran") is None
         page.reload()
-        expect(page.frame_locator("iframe.mail").get_by_role("link", name="Show images")).to_be_visible()
+        expect(page.frame_locator("#thread iframe.mail").get_by_role("link", name="Show images")).to_be_visible()
 
 
 def test_the_source_of_a_mail_is_a_file(signed_in: Visitor, ticket: dict[str, Any]) -> None:

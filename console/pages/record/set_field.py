@@ -17,7 +17,7 @@ from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
 from console.ui import Sample
-from console.visit import Visit
+from console.visit import Visit, own_path
 from server import refusals
 from server.desk import records
 from server.digits import id_in
@@ -147,7 +147,8 @@ def _page(
 ) -> PageResponse:
     """The question for the field; where it is chosen, for its value."""
     known = _fields(visit, record_type)
-    fields = sent or (_form(visit, record_type, name).open(visit) if name else None)
+    only = found[0]["id"] if len(found) == 1 else 0
+    fields = sent or (_form(visit, record_type, name).open(visit, *([only] if only else [])) if name else None)
     form = fields.values if fields is not None else Form()
     back = _back(visit, record_type)
     ids = ",".join(str(each["id"]) for each in found)
@@ -161,6 +162,9 @@ def _page(
 
 
 def _back(visit: Visit, record_type: RecordType) -> str:
+    sent = own_path((visit.form if visit.request.method == "POST" else visit.query).text("back", ""))
+    if record_type.uri == inbox.URI and sent.startswith("/tickets/"):
+        return sent
     return back_to_list(visit, f"{BASE}/{record_type.uri}", inbox.PATH)
 
 

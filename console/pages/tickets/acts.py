@@ -144,11 +144,16 @@ def remove_requester(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/watch")
 def watch(visit: Visit) -> PageResponse:
-    """Follow what happens on the ticket, or no longer."""
+    """Let a worker follow what happens on the ticket, or no longer: oneself, or who is chosen. Raises Invalid."""
     found = of_mask(visit)
-    is_on = visit.form.flag("on")
-    relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{visit.actor.worker_id}"], adds=is_on)
-    visit.tell(_("You watch this ticket.") if is_on else _("You no longer watch this ticket."))
+    is_on, own = visit.form.flag("on"), visit.actor.worker_id
+    id = lists.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
+    relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{id}"], adds=is_on)
+    if id == own:
+        text = _("You watch this ticket.") if is_on else _("You no longer watch this ticket.")
+    else:
+        text = _("The colleague watches this ticket.") if is_on else _("The colleague no longer watches this ticket.")
+    visit.tell(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
     return back_to(visit, found)
 
 

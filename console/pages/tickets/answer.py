@@ -9,8 +9,9 @@ from console.desk import answer_form
 from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
+from console.pages.tickets import came_from
 from console.pages.tickets.frames import framed
-from console.pages.tickets.show import TICKET, kept, of_mask, shown
+from console.pages.tickets.show import TICKET, kept, of_mask, shown, shown_answer
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
@@ -44,7 +45,7 @@ def send(visit: Visit) -> PageResponse:
     written = _sent(visit, found)
     do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
     if do == "discard":
-        return _discard(visit, written, here) or shown(visit, found, written)
+        return _discard(visit, written, came_from.kept(visit, here)) or shown(visit, found, written)
     if do in KEPT:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
     values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
@@ -57,13 +58,19 @@ def send(visit: Visit) -> PageResponse:
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
     tell_sent(visit, done.delivery, here, bool(written.form.text("send_at")), changed_by_sending(visit, found))
-    return see(f"{here}#answer")
+    told = done.delivery
+    place = f"message{told.message_id}" if told.message_id else f"draft{told.draft_id}" if told.draft_id else "thread"
+    return see(f"{came_from.kept(visit, here)}#{place}")
 
 
 @page("GET", "/tickets/{mask}/answer")
 def show_answer(visit: Visit) -> PageResponse:
-    """The page of the ticket, at its answer; an address of its own, since swap.js loads only such a page as a whole."""
-    return see(f"{kept(visit, paths.ticket(of_mask(visit).keys['mask']))}#answer")
+    """The form alone where a script asks, which shows another kind of answer without the page. Else the page of the
+    ticket, at its answer; an address of its own, since swap.js loads only such a page as a whole."""
+    found = of_mask(visit)
+    if visit.is_part:
+        return shown_answer(visit, found)
+    return see(f"{kept(visit, paths.ticket(found.keys['mask']))}#answer")
 
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
@@ -145,7 +152,7 @@ def show_compose(visit: Visit) -> PageResponse:
 @page("POST", COMPOSE, form_bytes=FORM_BYTES)
 def compose(visit: Visit) -> PageResponse:
     """Make a ticket with its first message."""
-    written = answer_form.sent(visit, "compose", way_out.of(visit.ctx, 0, 0))
+    written = _composed(visit)
     do = visit.form.text("do", "send")
     if do == "discard":
         return _discard(visit, written, "/inbox") or _compose(visit, written)
@@ -169,7 +176,7 @@ def compose(visit: Visit) -> PageResponse:
 @page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
 def keep_compose(visit: Visit) -> PageResponse:
     """As keep, of a new ticket."""
-    return _kept_while_typing(visit, answer_form.sent(visit, "compose", way_out.of(visit.ctx, 0, 0)), 0)
+    return _kept_while_typing(visit, _composed(visit), 0)
 
 
 @page("POST", f"{COMPOSE}/take-back")
@@ -180,10 +187,22 @@ def take_back_compose(visit: Visit) -> PageResponse:
     return see(COMPOSE)
 
 
+@page("GET", f"{COMPOSE}/way")
+def show_way(visit: Visit) -> PageResponse:
+    """How mail leaves from a bucket, for a form in which it was chosen."""
+    way = answer_form.way_from(visit, visit.query.text("bucket", ""))
+    return PageResponse(fragment("parts/way.html", way=way))
+
+
+def _composed(visit: Visit) -> AnswerForm:
+    """The form of a new ticket as it was sent."""
+    return answer_form.sent(visit, "compose", answer_form.way_from(visit, visit.form.text("bucket", "")))
+
+
 def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
     return render(
         visit, "compose.html", written.form.status, written=written, here=COMPOSE,
-        answer_statuses=answer_form.STATUSES,
+        answer_statuses=answer_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
     )  # fmt: skip
 
 
@@ -245,8 +264,8 @@ def _keep(visit: Visit, written: AnswerForm, ticket_id: int, here: str, do: str)
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
-    query = f"?answer={kept.kind}" if ticket_id else "?"
-    return see(f"{here}{query}{'&preview=1' if do == 'preview' else ''}#answer")
+    more = ({"answer": kept.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
+    return see(f"{came_from.kept(visit, here, **more)}#answer")
 
 
 def _discard(visit: Visit, written: AnswerForm, here: str) -> PageResponse | None:

@@ -3,13 +3,13 @@ Source: ours."""
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from console import ui
 from console.desk import inbox
 from console.page_response import PageResponse, fragment
 from console.routes import page
-from console.visit import Visit
+from console.visit import Visit, own_path
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery
@@ -20,6 +20,7 @@ TICKET = "ticket"
 PATH = "/-/beside"
 ROWS = 50  # of the list beside a ticket
 LAST_PLACE = 10**6
+LIST = ("in", "at", "from")  # what an address says of the list
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,14 @@ def rows(visit: Visit) -> PageResponse:
     listed = [_row(visit, q, each, number * ROWS + place, at) for place, each in enumerate(found["results"], 1)]
     html = fragment("parts/beside.html", visit=visit, ui=ui, rows=listed, total=found["total"], back=_back(visit, q))
     return PageResponse(html)
+
+
+def kept(visit: Visit, here: str, **more: str) -> str:
+    """The path of a ticket with the list that one came from, as the form says by `back`. more: for the address."""
+    path, _mark, query = own_path(visit.form.text("back", "")).partition("?")
+    told = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
+    asked = urlencode([*told, *more.items()])
+    return f"{here}?{asked}" if asked else here
 
 
 def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int) -> RowBeside:

@@ -1,12 +1,15 @@
 """The parts of a ticket's page that are asked for by themselves: the HTML of a message in its frame, its source, who
 else is there. Source: ours; Security, mail HTML."""
 
+from html import escape
+
 from console.page_response import PageResponse, attachment, fragment
 from console.pages.asides import answer
 from console.pages.tickets.show import known
 from console.routes import page
 from console.visit import Visit
 from server.context import Context
+from server.desk import records
 from server.digits import id_in
 from server.people import presence
 from server.records.shared.paths import ticket as path_of
@@ -21,7 +24,12 @@ SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 @page("GET", "/messages/{id}/body")
 def body(visit: Visit) -> PageResponse:
-    """The HTML of a message. images: whether those of the network are shown. Raises NotFound, Forbidden."""
+    """The HTML of a message. images: whether those of the network are shown. text: whether its plain text is shown
+    instead. Raises NotFound, Forbidden."""
+    if visit.query.flag("text"):
+        content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
+        html = f'<div style="white-space: pre-wrap">{escape(content)}</div>'
+        return framed(fragment("message_body.html", html=html, more="", wrong=""))
     with_images = visit.query.flag("images")
     found = bodies.of(visit.ctx, visit.id, with_images)
     more = f"{visit.path}?images=1" if found.has_remote_images else ""

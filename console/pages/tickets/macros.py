@@ -142,8 +142,8 @@ def _keep_texts(visit: Visit, found: Sheet, outcome: MacroOutcome) -> list[str]:
 
 def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutcome) -> None:
     """In the draft that the worker has, or a new one, which leaves the status as the macro has set it."""
-    draft = answer_drafts.own(visit.ctx, found.id)
-    if draft is not None and draft.kind == "reply":
+    draft = answer_drafts.own(visit.ctx, found.id, "reply")
+    if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
         with suppress(Conflict, Invalid):  # somebody has typed meanwhile: the text of the macro is a draft beside it
             answer_drafts.keep(visit.ctx, "reply", found.id, params, draft.id, draft.revision)

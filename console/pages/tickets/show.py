@@ -21,10 +21,10 @@ from server.automation import macros
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import id_in
-from server.errors import NotFound
+from server.errors import Forbidden, NotFound
 from server.people import presence, profile
 from server.records.shared import paths
-from server.tickets import following, masks
+from server.tickets import answered, following, masks
 from server.translation import N_, _
 
 TICKET = "ticket"
@@ -50,18 +50,29 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
     """The page, with the answer as it is, or as it was sent when something is wrong with it."""
     said = _conversation(visit, found)
     keys = found.keys
+    earlier, later = _beside(visit, said)
     written = form or answer_form.of_ticket(visit, found, said.answered)
     return render(
         visit, "ticket.html", written.form.status if written is not None else 200,
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
         neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
-        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS, facts=_facts(found),
+        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
+        facts=_facts(found), custom=_custom(found),
         linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
-        samples=_samples(found, said), earlier=_earlier(visit, said),
+        samples=_samples(found, said), earlier=earlier, later=later,
         **_properties(visit, found), **_answering(visit, found, written),
     )  # fmt: skip
+
+
+def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
+    """The form of an answer by itself. Raises Forbidden for who may not answer."""
+    written = answer_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
+    if written is None:
+        raise Forbidden(_("You may not answer this ticket."))
+    here = paths.ticket(found.keys["mask"])
+    return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, found, written))
 
 
 def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
@@ -77,6 +88,7 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
         "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
         "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lists.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        "watcher_form": Form.of({"worker": ""}), "watcher": lists.choosable(visit, "worker", "isDisabled:no", ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
         "org": lists.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
     }  # fmt: skip
@@ -98,7 +110,9 @@ def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[s
     is_note = written is not None and written.kind == "note"
     note_form = answer_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
     return {
-        "note_form": note_form, "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
+        "note_form": note_form, "note_key": answer_form.note_key(found.id),
+        "most_bytes": visit.service.settings.max_attachment_bytes,
+        "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
         "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
     }  # fmt: skip
 
@@ -131,16 +145,19 @@ def kept(visit: Visit, path: str) -> str:
 
 
 def _conversation(visit: Visit, found: Sheet) -> Conversation:
-    number = visit.query.integer("shown", conversation.STEP, conversation.STEP, conversation.MOST)
-    return conversation.of(visit, found, number)
+    return conversation.of(visit, found, visit.query.integer("back", 0, 0, conversation.MAX_BACK))
 
 
-def _earlier(visit: Visit, said: Conversation) -> str:
-    """Where earlier messages are shown, too; "" when all are, or no more can be."""
-    if not said.earlier or said.shown >= conversation.MOST:
-        return ""
-    present = {name: visit.query.text(name, "") for name in visit.query.names()}
-    return f"{visit.path}?{urlencode(present | {'shown': str(said.shown + conversation.STEP)})}"
+def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
+    """Where earlier and later messages are; "" where there are none."""
+    back = said.later // conversation.STEP
+    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
+
+    def at(steps: int) -> str:
+        asked = present | ({"back": str(steps)} if steps else {})
+        return f"{visit.path}?{urlencode(asked)}" if asked else visit.path
+
+    return (at(back + 1) if said.earlier else ""), (at(max(back - 1, 0)) if said.later else "")
 
 
 def _elsewhere(visit: Visit, found: Sheet) -> str:
@@ -163,24 +180,26 @@ def _draft_ids(visit: Visit, found: Sheet) -> list[int]:
 
 
 def _with_message(visit: Visit, found: Sheet, id: int) -> str:
-    """The page with so many messages that this one is among them; "" when it is already."""
-    message = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{found.id} id:{id}"))["results"]
-    if not message:
+    """The page with this message; "" when it is that already."""
+    listed = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{found.id} id:{id}"))["results"]
+    if not listed:
         return paths.record("message", id)
-    later = lists.count(visit, "message", f'ticket.id:{found.id} created:"{message[0]["created"]} to now"')
-    now = visit.query.integer("shown", conversation.STEP, conversation.STEP, conversation.MOST)
-    wanted = -(-max(later, 1) // conversation.STEP) * conversation.STEP
-    if wanted > conversation.MOST:
-        return paths.record("message", id)
-    return "" if wanted <= now else f"{visit.path}?shown={wanted}&message={id}#message{id}"
+    back = conversation.back_to(visit, found.id, listed[0])
+    if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
+        return ""
+    return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"
 
 
 # -- beside it --------------------------------------------------------------------------------------------------------
 
 
 def _facts(found: Sheet) -> list[sheet.Fact]:
-    custom = [each for each in found.facts if each.key.startswith("custom_")]
-    return [*custom, *(each for each in found.facts if each.key in OTHER_FACTS)]
+    return [each for each in found.facts if each.key in OTHER_FACTS]
+
+
+def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
+    """The custom fields of each fieldset."""
+    return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
 
 
 def _samples(found: Sheet, said: Conversation) -> list[Sample]:
@@ -190,4 +209,7 @@ def _samples(found: Sheet, said: Conversation) -> list[Sample]:
     if said.answered:
         sent = (("message_id", str(said.answered)), ("content", "..."), ("content_format", "markdown"), ("status", "1"))
         samples.append(Sample("POST", "/rest/tickets/reply.json", sent))
+    set_status = (("fields[status]", "waiting"), ("fields[reopen_at]", "mon 9am"))
+    samples.append(Sample("PUT", f"/rest/records/ticket/{found.id}.json", set_status))
+    samples.append(Sample("POST", f"/rest/tickets/{found.id}/comment.json", (("comment", "..."),)))
     return samples

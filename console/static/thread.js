@@ -1,0 +1,93 @@
+// The conversation of a ticket: what is new is put among what stands there, and so is what is older; what stays the same
+// stays, with the mail in its frame and what was unfolded.
+import { enhanced } from "./page.js";
+import { put } from "./swap.js";
+import { t } from "./say.js";
+
+// The page as it is now. changes: what the stream told. isOurs: whether it follows an act of ours, which is no news.
+export async function renew(changes, isOurs) {
+  const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const kept = [...document.querySelector("[data-changed]").childNodes]; // what the head that comes does not know
+  for (const id of ["ticket-head", "panel"]) {
+    const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
+    if (part && fresh && !part.contains(document.activeElement?.closest("form, details[open]") ?? null)) put(part, fresh);
+  }
+  const [list, fresh] = [document, page].map((each) => each.querySelector(".said-list"));
+  const added = list && fresh ? merge(list, fresh) : [];
+  const line = document.querySelector("[data-changed]");
+  const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // of ours, kept just now
+  if (isOurs || isDraft) line.replaceChildren(...kept);
+  else tell(line, added);
+}
+
+// What an entry says, whatever the time that has passed since.
+function said(item) {
+  const copy = item.cloneNode(true);
+  for (const each of copy.querySelectorAll("time, iframe")) each.remove();
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}
+
+// The entries of a page among those that are shown; answers those that are new. Entries in front of its first one stay.
+function merge(list, fresh) {
+  const known = new Map([...list.children].map((each) => [each.id, each]));
+  const wanted = new Set([...fresh.children].map((each) => each.id));
+  const first = [...fresh.children].find((each) => known.has(each.id));
+  let place = first ? known.get(first.id) : null;
+  for (let each = place, next; each; each = next) {
+    next = each.nextElementSibling;
+    if (!wanted.has(each.id)) {
+      if (each === place) place = next;
+      each.remove();
+    }
+  }
+  const added = [];
+  for (const item of [...fresh.children]) {
+    const now = known.get(item.id);
+    if (now && now === place) {
+      place = now.nextElementSibling;
+      if (said(now) !== said(item)) (now.replaceWith(item), enhanced(item));
+    } else {
+      now?.remove();
+      list.insertBefore(item, place);
+      enhanced(item);
+      if (!now) added.push(item);
+    }
+  }
+  return added;
+}
+
+// Older entries come in front of the others, and nothing moves under who reads.
+export async function older(link) {
+  const answer = await fetch(link.href, { headers: { "X-Part": "thread" } }).catch(() => null);
+  if (!answer?.ok) return location.assign(link.href);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("thread");
+  const [list, more] = [document.querySelector(".said-list"), page?.querySelector(".earlier")];
+  if (!page) return location.assign(link.href);
+  const before = document.documentElement.scrollHeight;
+  const items = [...page.querySelectorAll(".said-list > li")].filter((each) => !document.getElementById(each.id));
+  list.prepend(...items);
+  const box = link.closest(".earlier");
+  if (more) box.replaceWith(more);
+  else box.remove();
+  for (const each of items) enhanced(each);
+  scrollBy({ top: document.documentElement.scrollHeight - before, behavior: "instant" });
+  const last = items.at(-1)?.querySelector("article") ?? list.querySelector("article");
+  last?.focus({ preventScroll: true });
+}
+
+// A line on top that says what others have done meanwhile, with the way there.
+function tell(place, items) {
+  const told = items.slice(-3).map((item) => {
+    const link = document.createElement("a");
+    const name = item.querySelector("article")?.getAttribute("aria-label");
+    link.href = `#${item.id}`;
+    link.textContent = name ?? item.querySelector("span")?.textContent ?? "";
+    return link;
+  });
+  if (!told.length) told.push(Object.assign(document.createElement("span"), { textContent: t("This ticket was changed.") }));
+  const close = Object.assign(document.createElement("button"), { type: "button", className: "quiet", textContent: "✕", ariaLabel: t("Close the message") });
+  close.addEventListener("click", () => place.replaceChildren());
+  place.replaceChildren(...told, close);
+}
