@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from urllib.parse import unquote
 
 from console import lists, navigation, owners
+from console.desk import inbox
 from console.finding import articles, saved_searches, synonyms
 from console.page_response import PageResponse
 from console.pages.asides import answer
@@ -147,6 +148,11 @@ def _pages(visit: Visit, q: str) -> list[JumpTarget]:
         JumpTarget(shown(each.label), _("Page"), each.path)
         for each in navigation.open_to(visit.actor)
         if _fits(words, f"{each.label} {shown(each.label)} {each.words} {shown(each.words)}")
+    ]
+    hits += [
+        JumpTarget(shown(label), _("List"), f"{inbox.PATH}?v={name}")
+        for name, (label, _icon, _query) in inbox.VIEWS.items()
+        if words and _fits(words, f"{label} {shown(label)}")
     ]
     hits += [
         JumpTarget(label, _("List"), f"/search/{each.uri}")
