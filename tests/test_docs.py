@@ -87,7 +87,7 @@ INTERNAL = {
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
-        console.desk.conversation.MAX_TEXT_CHARS
+        console.desk.conversation.MAX_TEXT_CHARS console.desk.conversation.MAX_RECIPIENTS_CHARS
         console.desk.conversation.MAX_DRAFTS console.desk.conversation.MAX_EVENTS
         console.pages.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
@@ -124,7 +124,7 @@ INTERNAL = {
         console.visit.MAX_TOLD_CHARS console.pages.worklists.MAX_UNDO_BYTES console.visit.MAX_UNDO_CHARS
         console.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
         people.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
-        digits.MAX_ID_DIGITS
+        digits.MAX_ID_DIGITS console.desk.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT

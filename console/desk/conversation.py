@@ -25,7 +25,8 @@ STEP = 20  # messages on a page, and with each step back
 MAX_BACK = records.MAX_PAGE - 1  # steps
 RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
-MAX_TEXT_CHARS = 20_000  # of a text; the message's page has all of it
+MAX_TEXT_CHARS = 16_000  # of a text, and of all messages together, the newest first; the message's page has all of it
+LEAST_CHARS = 600  # of each of them anyway
 MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 # Entries that the messages, notes and drafts beside them tell already.
@@ -67,8 +68,9 @@ class Conversation:
     answered: int
 
 
-def of(visit: Visit, ticket: Sheet, back: int = 0) -> Conversation:
-    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones."""
+def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
+    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones.
+    has_events: whether what was changed stands there, too."""
     ticket_id, comments = ticket.id, ticket.comments
     asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
     found = records.search(visit.ctx, "message", asked)
@@ -79,9 +81,12 @@ def of(visit: Visit, ticket: Sheet, back: int = 0) -> Conversation:
     earlier = total - later - len(messages)
     since = messages[-1]["created"] if earlier else 0
     until = _first_after(visit, ticket_id, later) if later else visit.now + 1
-    entries = [_note(each) for each in comments] + _events(visit, ticket)
+    entries = [_note(each) for each in comments] + (_events(visit, ticket) if has_events else [])
     entries = [each for each in entries if since <= each.at < until]
-    entries += [_message(each, of_message.get(each["id"])) for each in messages]
+    left = MAX_TEXT_CHARS
+    for each in messages:
+        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS)))
+        left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
     incoming = [each["id"] for each in messages if not each["is_outgoing"]] if not later else []
@@ -107,16 +112,16 @@ def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
     return int(found[0]["created"]) if found else visit.now + 1
 
 
-def _message(keys: dict[str, Any], told: Delivery | None) -> Entry:
+def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
     text = str(keys.get("content") or "")
-    is_out = bool(keys["is_outgoing"])
+    is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
     email = str(keys.get("sender_email") or "")
     who = keys.get("worker__label") if is_out else str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
     return Entry(
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
-        tuple(quoted.parts(text[:MAX_TEXT_CHARS])), max(len(text) - MAX_TEXT_CHARS, 0),
-        bool(keys.get("html_attachment_id")), tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
+        () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ enhance((root) => {
     if ("secret" in button.dataset) uncopied.add(button);
     button.addEventListener("click", async () => {
       try {
-        await copy(button.dataset.copy);
+        await copy(button.dataset.copy || button.previousElementSibling.textContent);
         uncopied.delete(button);
         button.textContent = t("Copied");
         setTimeout(() => (button.textContent = t("Copy")), 2000);

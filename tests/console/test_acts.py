@@ -59,6 +59,7 @@ EXCEPTIONS = {
         "/tickets/{mask}/set", "/tickets/{mask}/restore", "/tickets/{mask}/requester",
         "/tickets/{mask}/requester/remove", "/tickets/{mask}/watch", "/tickets/{mask}/note", "/tickets/{mask}/spam",
         "/tickets/{mask}/merge", "/tickets/{mask}/split", "/tickets/{mask}/macros", "/inbox/macro",
+        "/inbox/note", "/inbox/merge",
     ),
     "it says nothing about tomorrow": ("/tickets/{mask}/presence",),
     "a file is told with the message that it goes along with": ("/-/files",),

@@ -217,8 +217,8 @@ def _let_one_wait(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.count()
     hands.press("w")
     hands.say("mon 9am")
-    expect(page.locator("#panel .understood[for=reopen_at]")).to_contain_text("Mon")
-    expect(page.locator("#panel .understood[for=reopen_at]")).to_contain_text("9:00")
+    expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("Mon")
+    expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("9:00")
     hands.press("Enter")
     told(page, "Ticket waits.")
     assert hands.counted == 2

@@ -54,7 +54,7 @@ NAMED = {
 }  # fmt: skip
 # What a page must be asked to show anything.
 ASKED = {
-    "/inbox/reply": ("ids=1",), "/inbox/macro": ("ids=1",),
+    "/inbox/reply": ("ids=1",), "/inbox/macro": ("ids=1",), "/inbox/note": ("ids=1",), "/inbox/merge": ("ids=1",),
     "/admin/tokens/revoke": ("worker=1",), "/jump": ("q=zqx",), "/-/jump": ("q=zqx",),
     "/admin/fields/new": ("type=org", "type=org&kind=D"), "/admin/fields/sets/new": ("type=org",),
     "/admin/packages/open": ("name=starter",), "/admin/fields": ("", "type=org"), "/api": ("", "tag=ticket"),

@@ -32,7 +32,7 @@ TEXT_BYTES = 4 * 1024 * 1024
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
 NOW = "now_"  # before the name of a column: what it became by sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
-COMPOSE = "/compose"
+COMPOSE, WAY = "/compose", "/-/way"
 
 
 # -- an answer --------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def take_back_compose(visit: Visit) -> PageResponse:
     return see(COMPOSE)
 
 
-@page("GET", f"{COMPOSE}/way")
+@page("GET", WAY)
 def show_way(visit: Visit) -> PageResponse:
     """How mail leaves from a bucket, for a form in which it was chosen."""
     way = answer_form.way_from(visit, visit.query.text("bucket", ""))

@@ -61,7 +61,7 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
         facts=_facts(found), custom=_custom(found),
         linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
-        samples=_samples(found, said), earlier=earlier, later=later,
+        samples=_samples(found, said), earlier=earlier, later=later, log=_log(visit),
         **_properties(visit, found), **_answering(visit, found, written),
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
         "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
         "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lists.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
-        "watcher_form": Form.of({"worker": ""}), "watcher": lists.choosable(visit, "worker", "isDisabled:no", ""),
+        "watcher_form": Form.of({"worker": ""}), "watcher": ui.ChooserOptions("worker", None, ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
         "org": lists.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
     }  # fmt: skip
@@ -145,7 +145,21 @@ def kept(visit: Visit, path: str) -> str:
 
 
 def _conversation(visit: Visit, found: Sheet) -> Conversation:
-    return conversation.of(visit, found, visit.query.integer("back", 0, 0, conversation.MAX_BACK))
+    back = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
+    return conversation.of(visit, found, back, _has_log(visit))
+
+
+def _has_log(visit: Visit) -> bool:
+    """Whether what was changed stands in the conversation."""
+    return visit.query.text("log", "1") != "0"
+
+
+def _log(visit: Visit) -> tuple[str, bool]:
+    """Where what was changed stands in the conversation, or no longer, and whether it does now."""
+    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("log", "message")}
+    has_log = _has_log(visit)
+    asked = urlencode(present | ({"log": "0"} if has_log else {}))
+    return f"{visit.path}?{asked}" if asked else visit.path, has_log
 
 
 def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:

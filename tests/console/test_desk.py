@@ -1,0 +1,358 @@
+"""The desk as somebody works at it all day: long conversations, several answers begun at once, keys, and what is done
+to many tickets together. Single forms, without scripts: test_tickets.py."""
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import Browser, violations
+from tests.console.test_ticket_trials import SECRET, hidden, mailed, milo
+from tests.console.visitor import Visitor, place, text_of, value
+from tests.service import Api, Server
+
+__all__ = ["hidden", "milo"]  # fixtures
+names = pytest.mark.parametrize
+MOST_HTML = 100 * 1024  # of a page
+
+
+@pytest.fixture
+def ticket(nora: Api, request: pytest.FixtureRequest) -> dict[str, Any]:
+    return mailed(nora, f"Pump of {request.node.name[:60]}")
+
+
+@pytest.fixture(scope="module")
+def long(nora: Api) -> dict[str, Any]:
+    """A ticket with 300 messages, each with a quote, and a note among them."""
+    made = nora.create("ticket", subject="A long story", group_id=nora.ids["support"]).ok().json
+    text = "\n".join(["It goes on and on, and on this line as well."] * 8 + ["On Monday Ida wrote:", "> Older words"])
+    for number in range(300):
+        nora.create("message", ticket_id=made["id"], sender="ana@kite.example", headers="From: ana@kite.example\r\n",
+                    created=1000 + number, content=f"Number {number}.\n{text}").ok()  # fmt: skip
+    return {**made, "page": f"/tickets/{made['mask']}"}
+
+
+# -- a long conversation ----------------------------------------------------------------------------------------------
+
+
+def test_a_long_ticket_stays_small_and_older_messages_come_on_demand(
+    page: Page, nora: Api, long: dict[str, Any]
+) -> None:
+    assert len(page.request.get(long["page"]).body()) < MOST_HTML
+    page.goto(long["page"])
+    articles = page.locator("#thread article")
+    expect(articles).to_have_count(20)
+    expect(articles.first).to_contain_text("Number 280.")
+    page.get_by_role("link", name="Show earlier messages").press("Enter")
+    expect(articles).to_have_count(40)
+    expect(articles.first).to_contain_text("Number 260.")
+    expect(page.get_by_role("link", name="Show earlier messages (260 more)")).to_be_visible()
+    assert page.url.endswith(long["page"]), "what was fetched is no page of its own"
+    expect(page.locator("article:focus")).to_contain_text("Number 279.")
+    nora.create("message", ticket_id=long["id"], sender="ana@kite.example", headers="From: a@b.example\r\n",
+                content="The newest.").ok()  # fmt: skip
+    expect(articles.last).to_contain_text("The newest.")
+    expect(articles.first).to_contain_text("Number 260.")
+    expect(page.locator("[data-changed]")).to_contain_text("Message of")
+    assert violations(page) == []
+    page.locator("[data-changed] a").click()
+    expect(page.locator("[data-changed]")).not_to_be_empty()
+    page.get_by_role("button", name="Close the message").first.click()
+    expect(page.locator("[data-changed]")).to_be_hidden()
+
+
+def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    nora.update("ticket", ticket["id"], owner_id=nora.ids["milo"]).ok()
+    page = signed_in.get(f"{ticket['page']}?in=status:open&at=1").text
+    assert 'class="event"' in page
+    [address] = re.findall(r'href="([^"]*log=0[^"]*)"', page)
+    page = signed_in.get(address.replace("&amp;", "&")).text
+    assert 'class="event"' not in page and "in=status" in address
+    [address] = re.findall(r'href="([^"]*)" data-reload>Show what was changed', page)
+    assert 'class="event"' in signed_in.get(address.replace("&amp;", "&")).text
+
+
+def test_long_texts_make_no_large_page(signed_in: Visitor, nora: Api) -> None:
+    made = nora.create("ticket", subject="Long texts", group_id=nora.ids["support"]).ok().json
+    for number in range(20):
+        nora.create("message", ticket_id=made["id"], sender="ana@kite.example", headers="From: ana@kite.example\r\n",
+                    created=1000 + number, content=f"Number {number}. " + "word " * 4000).ok()  # fmt: skip
+    page = signed_in.get(f"/tickets/{made['mask']}").text
+    assert len(page.encode()) < MOST_HTML and all(f"Number {number}." in page for number in range(20))
+    assert page.count("Show the whole message") == 20
+
+
+# -- several answers --------------------------------------------------------------------------------------------------
+
+
+def test_another_kind_of_answer_needs_no_page_and_loses_no_word(page: Page, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?in=status:open&at=1")
+    page.evaluate("window.same = true")
+    for key, field, text in (("r", "#content", "To her"), ("f", "#content", "To him"), ("n", "#note", "To us")):
+        page.keyboard.press(key)
+        expect(page.locator(field)).to_be_focused()
+        page.keyboard.press("Control+Home")
+        page.keyboard.type(text)
+        page.keyboard.press("Escape")
+    for key, field, text in (("r", "#content", "To her"), ("f", "#content", "To him"), ("n", "#note", "To us")):
+        page.keyboard.press(key)
+        expect(page.locator(field)).to_have_value(re.compile(rf"^{text}"))
+        page.keyboard.press("Escape")
+    assert page.evaluate("window.same") and "in=status" in page.url and "answer=note" in page.url
+    page.reload()
+    expect(page.locator("#note")).to_have_value("To us")
+    expect(page.locator(".answer")).to_contain_text("You have a draft of a reply")
+    page.locator("#note").press("Control+Enter")
+    expect(page.locator("#thread")).to_contain_text("To us")
+    page.goto(f"{ticket['page']}?answer=note")
+    expect(page.locator("#note")).to_have_value("")
+
+
+def test_the_preview_needs_no_draft_before_it(page: Page, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    expect(page.locator("#content")).to_be_focused()
+    page.keyboard.type("It is **attached**.")
+    page.keyboard.press("Control+Shift+M")
+    preview = page.frame_locator("iframe.preview")
+    expect(preview.locator("strong")).to_have_text("attached")
+    expect(page.get_by_text("You mention a file, and none is attached.")).to_be_visible()
+    page.locator("#files").set_input_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"A"}])
+    expect(page.get_by_role("checkbox", name="a.txt")).to_be_checked()
+    expect(page.get_by_text("You mention a file, and none is attached.")).to_be_hidden()
+    page.locator("#content").press("Control+Shift+Enter")
+    expect(page.locator("#send_at")).to_be_focused()
+    assert violations(page) == []
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator("#toasts")).to_contain_text("Draft discarded.")
+
+
+def test_what_was_sent_is_taken_back_from_the_next_page(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    expect(page.locator("#content")).to_be_focused()
+    page.keyboard.type("Too early")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#toasts")).to_contain_text("Sending in")
+    page.goto("/inbox")
+    expect(page.locator("#toasts")).to_contain_text("Sending in")
+    page.keyboard.press("z")
+    expect(page.locator("#toasts")).to_contain_text("Not sent. It is a draft again.")
+    expect(page.locator("#content")).to_have_value("Too early")
+    page.goto("/inbox")
+    expect(page.locator("#toasts .toast form")).to_have_count(0)
+
+
+def test_a_message_is_sent_again_after_a_look(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    head = "From: support@desk.example\r\nTo: bo@kite.example\r\nCc: cy@kite.example\r\n"
+    sent = nora.create("message", ticket_id=ticket["id"], sender="support@desk.example", is_outgoing=1, headers=head,
+                       content="As I wrote.", worker_id=nora.ids["nora"]).ok()["id"]  # fmt: skip
+    page = signed_in.get(f"{ticket['page']}?answer=again&to={sent}").text
+    assert (value(page, "to"), value(page, "cc")) == ("bo@kite.example", "cy@kite.example")
+    assert (
+        f'name="message" value="{sent}"' in page
+        and "As I wrote.</textarea>" in page
+        and f"answer=again&amp;to={sent}" in page
+    )
+    other = mailed(nora, "Another")
+    for number in (ticket["message"], other["message"]):
+        assert signed_in.get(f"{ticket['page']}?answer=again&to={number}").status_code == 404
+
+
+def test_a_signature_stands_in_a_new_answer_and_is_no_answer(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    group = nora.ids["support"]
+    before = nora.record("group", group, "").ok()["reply_signature_id"]
+    made = nora.create(
+        "email_signature", name="Ours", signature="Support of the desk", owner__context="app", owner_id=0
+    ).ok()["id"]
+    nora.update("group", group, reply_signature_id=made).ok()
+    try:
+        page = signed_in.get(f"{ticket['page']}?answer=reply").text
+        assert "\n\n\n#signature</textarea>" in page and "Support of the desk" in text_of(page)
+        form = {
+            "kind": "reply",
+            "message": str(ticket["message"]),
+            "to": "ana@kite.example",
+            "content": "\n\n#signature",
+        }
+        answer = signed_in.send(f"{ticket['page']}/answer", form, page=ticket["page"])
+        assert answer.status_code == 422
+    finally:
+        nora.update("group", group, reply_signature_id=before).ok()
+
+
+def test_the_text_of_a_mail_is_shown_as_text(signed_in: Visitor, nora: Api) -> None:
+    hostile = "<script>alert(1)</script>"
+    made = nora.parse(
+        "From: ana@kite.example\nTo: support@desk.example\nSubject: Two parts\nMIME-Version: 1.0\n"
+        'Content-Type: multipart/alternative; boundary="b"\n\n--b\nContent-Type: text/plain\n\nPlain ' + hostile +
+        "\n--b\nContent-Type: text/html\n\n<p>Rich</p>\n--b--\n"
+    ).ok()  # fmt: skip
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    text = signed_in.get(f"/messages/{message}/body?text=1")
+    assert "Plain &lt;script&gt;" in text.text and "Rich" not in text.text
+    assert "default-src 'none'" in text.headers["Content-Security-Policy"]
+
+
+def test_an_answer_leads_back_to_where_one_was_in_the_list(signed_in: Visitor, ticket: dict[str, Any]) -> None:
+    here, form = ticket["page"], {"kind": "reply", "message": str(ticket["message"]), "content": "Yes.", "do": "save"}
+    back = f"{here}?in=status:open&at=3&from=/inbox&answer=reply&back=1"
+    led = place(signed_in.send(f"{here}/answer", form | {"back": back}, page=here))
+    assert led.startswith(f"{here}?in=status%3Aopen&at=3&from=%2Finbox#")
+    for wrong in (
+        "https://evil.example/?in=x",
+        "//evil.example?in=x",
+        "/tickets/OTHER?in=x",
+        f"{here}?next=//evil.example",
+    ):
+        assert place(signed_in.send(f"{here}/answer", form | {"back": wrong}, page=here)).partition("#")[0] == here
+
+
+def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
+    signed_in: Visitor, milo: Visitor, nora: Api, hidden: dict[str, Any]
+) -> None:
+    [bucket] = nora.found("bucket", f"group.id:{nora.ids['support']}")[:1]
+    assert signed_in.get(f"/-/way?bucket={bucket}").text.strip()
+    private = nora.record("ticket", hidden["id"], "").ok()["bucket_id"]
+    for unknown in (private, "x", "", 999999):
+        assert milo.get(f"/-/way?bucket={unknown}").text.strip() == "", unknown
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def test_every_key_of_a_ticket_is_listed_and_does_what_it_says(page: Page, ticket: dict[str, Any]) -> None:
+    page.goto(f"{ticket['page']}?in=status:open&at=1")
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(each => each.id)")
+    assert len(ids) == len(set(ids)), sorted(each for each in ids if ids.count(each) > 1)
+    for key, field in (
+        ("w", "wait-until"),
+        ("a", "ticket-owner"),
+        ("m", "place"),
+        ("l", "link-type"),
+        ("s", "subject-line"),
+    ):
+        page.keyboard.press(key)
+        expect(page.locator(f"#{field}")).to_be_focused()
+        page.keyboard.press("Escape")
+        page.locator(f"#{field}").blur()
+    page.evaluate("navigator.clipboard.writeText = async text => { (window.copied ??= []).push(text); }; 0")
+    for _ in range(3):
+        page.keyboard.press(".")
+    mask = ticket["page"].rpartition("/")[2]
+    copied = page.evaluate("window.copied")
+    assert (
+        copied[0] == mask
+        and copied[1].startswith(f"{mask} Pump of")
+        and copied[2] == f"{copied[1]} {page.url.partition('?')[0]}"
+    )
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    for told in (
+        "Copy the mask", "Change the subject", "Add a link", "Wait until", "Group and bucket", "Close", "Delete",
+        "Assign to me", "Reply", "Forward", "Note", "select the row", "send later", "go to Tasks",
+    ):  # fmt: skip
+        expect(keys).to_contain_text(told)
+    page.keyboard.press("Escape")
+    for keys_, path in ((("c",), "/compose"), (("g", "t"), "/search/task"), (("g", "o"), "/search/org")):
+        for key in keys_:
+            page.keyboard.press(key)
+        page.wait_for_url(f"**{path}")
+
+
+# -- many tickets -----------------------------------------------------------------------------------------------------
+
+
+def test_all_that_match_are_changed_and_put_back(signed_in: Visitor, nora: Api) -> None:
+    made = [mailed(nora, f"Zebra {number}")["id"] for number in range(4)]
+    query = "subject:zebra* status:open"
+    form = {"list": "/inbox", "do": "close", "every": "1", "query": query, "ids[]": [str(made[0])]}
+    assert "All 4 that match" in text_of(signed_in.get(f"/search/ticket?limit=2&q={quote(query)}").text)
+    assert signed_in.send("/-/bulk", form, page="/inbox").status_code == 303
+    page = signed_in.get("/inbox").text
+    assert nora.found("ticket", query) == [] and "4 records: done." in text_of(page)
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', page.split('<div class="toast">')[1]))
+    fields["before"] = fields["before"].replace("&quot;", '"')
+    assert signed_in.post("/-/bulk/undo", fields).status_code == 303
+    assert sorted(nora.found("ticket", query)) == sorted(made)
+    wrong = signed_in.send("/-/bulk", form | {"query": "stauts:open"}, page="/inbox")
+    assert wrong.status_code in (400, 422) and "status" in text_of(wrong.text)
+
+
+@pytest.fixture(scope="module")
+def many(nora: Api) -> str:
+    """A search that finds more than may be changed at once."""
+    for number in range(401):
+        nora.create("ticket", subject=f"Swarm {number}", group_id=nora.ids["support"]).ok()
+    return "subject:swarm*"
+
+
+def test_too_many_are_refused_as_a_whole(signed_in: Visitor, nora: Api, many: str) -> None:
+    form = {"list": "/inbox", "do": "close", "every": "1", "query": many}
+    answer = signed_in.send("/-/bulk", form, page="/inbox")
+    assert answer.status_code == 422 and "Narrow the list to at most 400" in text_of(answer.text)
+    answer = signed_in.send("/-/bulk", form | {"do": "note", "query": f"{many} mask:!x subject:swarm*"}, page="/inbox")
+    assert answer.status_code == 422
+    assert nora.search("ticket", f"{many} status:open").ok()["total"] == 401
+
+
+def test_all_means_all_that_one_may_change(milo: Visitor, nora: Api, hidden: dict[str, Any]) -> None:
+    mask = nora.record("ticket", hidden["id"], "").ok()["mask"]
+    form = {"list": "/inbox", "do": "close", "every": "1", "query": f"mask:{mask}"}
+    milo.send("/-/bulk", form, page="/inbox")
+    assert nora.record("ticket", hidden["id"], "").ok()["status"] == "open"
+    told = milo.get(f"/-/news?q=&ids={hidden['id']}&since=0").json()
+    assert told["here"] == {} and SECRET not in str(told)
+
+
+def test_several_get_a_note_or_become_one(signed_in: Visitor, nora: Api) -> None:
+    made = [mailed(nora, f"Twin {number}") for number in range(3)]
+    ids = [str(each["id"]) for each in made]
+    asked = signed_in.send("/-/bulk", {"list": "/inbox", "do": "note", "ids[]": ids}, page="/inbox")
+    page = place(asked)
+    assert page.startswith("/inbox/note?") and "Add 3 notes" in text_of(signed_in.get(page).text)
+    blank = signed_in.send("/inbox/note", {"ids[]": ids, "note": " "}, page=page)
+    assert blank.status_code == 422 and "Write the note first." in text_of(blank.text)
+    assert signed_in.send("/inbox/note", {"ids[]": ids, "note": "All the same."}, page=page).status_code == 303
+    assert "3 notes are added." in text_of(signed_in.get("/inbox").text)
+    for each in made:
+        assert "All the same." in text_of(signed_in.get(each["page"]).text)
+    page = f"/inbox/merge?ids={','.join(ids)}"
+    assert "3 tickets become one" in text_of(signed_in.get(page).text)
+    merged = signed_in.send("/inbox/merge", {"ids[]": ids}, page=page)
+    assert place(merged) == made[0]["page"]
+    assert nora.search("message", f"ticket.id:{ids[0]}").ok()["total"] == 3
+
+
+def test_a_list_tells_how_much_is_new_and_who_is_where(
+    chromium: Browser, page: Page, server: Server, visitor: Visitor, nora: Api
+) -> None:
+    first = mailed(nora, "Heron one")
+    page.goto(f"/search/ticket?q={quote('subject:heron* status:open')}")
+    expect(page.locator("[data-news]")).to_be_hidden()
+    visitor.sign_in("milo@desk.example")
+    with chromium.page(server.url, cookies=visitor.cookies) as other:
+        other.goto(first["page"])
+        expect(page.locator(".here").first).to_have_text("Milo Test is viewing", timeout=20_000)
+        assert violations(page) == []
+    mailed(nora, "Heron two")
+    expect(page.locator("[data-news]")).to_contain_text("1 new or changed.", timeout=20_000)
+    page.locator("[data-news] a").click()
+    expect(page.locator(".table tbody tr")).to_have_count(2)
+    expect(page.locator("[data-news]")).to_be_hidden()
+
+
+def test_one_custom_field_is_set_and_leads_back_to_the_ticket(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    field = nora.create("custom_field", name="Colour", uri="colour_of_desk", type="S", context="ticket").ok()["id"]
+    nora.update("ticket", ticket["id"], **{f"custom_{field}": "blue"}).ok()
+    page = signed_in.get(ticket["page"]).text
+    [address] = re.findall(rf'href="(/records/ticket/set\?ids={ticket["id"]}&amp;field=custom_{field}[^"]*)"', page)
+    form = signed_in.get(address.replace("&amp;", "&")).text
+    assert value(form, f"custom_{field}") == "blue"
+    sent = {"field": f"custom_{field}", "ids[]": [str(ticket["id"])], f"custom_{field}": "red", "back": ticket["page"]}
+    assert place(signed_in.send("/records/ticket/set", sent, page=ticket["page"])) == ticket["page"]
+    assert nora.record("ticket", ticket["id"], f"custom_{field}").ok()[f"custom_{field}"] == "red"
