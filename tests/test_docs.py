@@ -104,6 +104,8 @@ INTERNAL = {
         console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
         console.finding.articles.MAX_FOUND console.finding.articles.MAX_WORDS
+        console.finding.saved_searches.MAX_OFFERED console.finding.saved_searches.MAX_READ
+        console.finding.synonyms.MAX_FOUND console.navigation.MAX_CUSTOM
         console.query_help.chips.MAX_CHARS console.query_help.chips.MAX_CHIPS console.query_help.help.MAX_LABELS
         console.query_help.options.MAX_NAMES console.query_help.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
         console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
