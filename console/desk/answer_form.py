@@ -7,7 +7,7 @@ from typing import Any
 from console import lists, sheet
 from console.forms import Form
 from console.sheet import File, Sheet
-from console.ui import ChooserOptions, Option
+from console.ui import ChooserOptions, Option, Sample
 from console.visit import Visit
 from server import times
 from server.desk import files, records
@@ -64,6 +64,20 @@ class AnswerForm:
 
     def kept(self, draft: AnswerDraft) -> "AnswerForm":
         return replace(self, draft=draft)
+
+    @property
+    def sample(self) -> Sample:
+        """The request that sends what stands in the form."""
+        get = self.form.text
+        sent = [("content", get("content").strip() or "..."), ("content_format", "markdown")]
+        sent += [(name, get(name)) for name in ("to", "cc", "bcc", "subject", "reopen_at", "send_at") if get(name)]
+        sent += [("status", get("status"))] if get("status") else []
+        sent += [("file_id[]", id) for id in self.file_ids]
+        if self.kind == "compose":
+            bucket = get("bucket") or next((value for value, _place in self.buckets), "1")
+            return Sample("POST", "/rest/tickets/compose.json", [("bucket_id", bucket), *sent])
+        sent += [("is_forward", "1")] if self.kind == "forward" else []
+        return Sample("POST", "/rest/tickets/reply.json", [("message_id", str(self.message_id)), *sent])
 
     # -- what operations take -----------------------------------------------------------------------------------------
 

@@ -76,6 +76,7 @@ function follow() {
     if (changes.length) renewSoon();
   });
 }
+addEventListener("input", (event) => event.target.closest?.(".note-form") && dispatchEvent(new Event("writing")));
 let said = 0;
 addEventListener("writing", () => {
   doing = "writing";

@@ -34,8 +34,8 @@ CODES = {"/admin/packages/done/{code}": "done", "/records/{type}/import/{code}":
 QUERIES = {
     "/admin/fields/new": "type=ticket&kind=D", "/admin/fields/sets/new": "type=ticket",
     "/admin/packages/open": "name=webhook-responder", "/help/search": "q=record",
-    "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1", "/inbox/macro": "ids=1", "/inbox/note": "ids=1",
-    "/inbox/merge": "ids=1",
+    "/admin/tokens/revoke": "app={app}", "/inbox/reply": "ids=1", "/inbox/macro": "ids=1",
+    "/inbox/note": "ids=1", "/inbox/merge": "ids=1",
     "/records/{type}/set": "ids=1&field=first_name",
 }  # fmt: skip
 MORE = (

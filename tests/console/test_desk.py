@@ -220,6 +220,20 @@ def test_how_mail_leaves_is_told_for_the_group_that_is_chosen(
         assert milo.get(f"/-/way?bucket={unknown}").text.strip() == "", unknown
 
 
+def test_the_request_that_is_shown_is_the_one_that_the_form_makes(
+    signed_in: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    page = text_of(signed_in.get(ticket["page"]).text)
+    assert f"message_id={ticket['message']}" in page and "to=ana@kite.example" in page, page[-3000:]
+    page = signed_in.get("/compose").text
+    bucket = re.findall(r'<option value="(\d+)"', page)[0]
+    group = nora.record("bucket", int(bucket)).ok()["group_id"]
+    assert f"group_id={group}" in page and f"bucket_id={bucket}" in page
+    form = {"do": "send", "subject": "Half", "to": "nobody at all", "content": "As it was", "bucket": bucket}
+    page = text_of(signed_in.send("/compose", form, page="/compose").text)
+    assert "subject=Half" in page and "content=As it was" in page
+
+
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 

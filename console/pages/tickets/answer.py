@@ -15,6 +15,7 @@ from console.pages.tickets.show import TICKET, kept, of_mask, shown, shown_answe
 from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
+from console.ui import Sample
 from console.visit import Visit
 from server import refusals, tickets
 from server.desk import files, records
@@ -200,8 +201,11 @@ def _composed(visit: Visit) -> AnswerForm:
 
 
 def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
+    fields = written.sample.fields
+    group = _placed(visit, {"bucket_id": dict(fields)["bucket_id"]})["group_id"]
+    sample = Sample("POST", written.sample.path, [("group_id", group or "1"), *fields])
     return render(
-        visit, "compose.html", written.form.status, written=written, here=COMPOSE,
+        visit, "compose.html", written.form.status, written=written, here=COMPOSE, sample=sample,
         answer_statuses=answer_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
     )  # fmt: skip
 

@@ -61,7 +61,7 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
         facts=_facts(found), custom=_custom(found),
         linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
         followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
-        samples=_samples(found, said), earlier=earlier, later=later, log=_log(visit),
+        samples=_samples(visit, found, said, written), earlier=earlier, later=later, log=_log(visit),
         **_properties(visit, found), **_answering(visit, found, written),
     )  # fmt: skip
 
@@ -216,13 +216,12 @@ def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
     return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
 
 
-def _samples(found: Sheet, said: Conversation) -> list[Sample]:
+def _samples(visit: Visit, found: Sheet, said: Conversation, written: AnswerForm | None) -> list[Sample]:
     fields = (("q", f"ticket.id:{found.id}"), ("expand", "content"))
     samples = [Sample("GET", f"/rest/records/ticket/{found.id}.json")]
     samples.append(Sample("GET", "/rest/records/message/search.json", fields))
-    if said.answered:
-        sent = (("message_id", str(said.answered)), ("content", "..."), ("content_format", "markdown"), ("status", "1"))
-        samples.append(Sample("POST", "/rest/tickets/reply.json", sent))
+    if said.answered and written is not None:
+        samples.append((written if written.kind != "note" else answer_form.begun(visit, found, said.answered)).sample)
     set_status = (("fields[status]", "waiting"), ("fields[reopen_at]", "mon 9am"))
     samples.append(Sample("PUT", f"/rest/records/ticket/{found.id}.json", set_status))
     samples.append(Sample("POST", f"/rest/tickets/{found.id}/comment.json", (("comment", "..."),)))
