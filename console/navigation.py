@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from server.access.actor import Actor
+from server.records.base import RecordType
 from server.translation import Words
 
 Who = Literal["worker", "admin", "manager"]
@@ -28,10 +29,18 @@ class NavigationItem:
     is_first: bool = False
 
 
+RECORDS = "Records"  # the group of the lists of records
+MAX_CUSTOM = 8  # record types of administrators that stand in the rail; the others are on the page of all
 PLACES = (
     NavigationItem("/inbox", "Inbox", "", key="i", words="tickets queue", icon="inbox", is_first=True),
     NavigationItem("/compose", "New ticket", "", key="n", words="compose write email", icon="mail", is_first=True),
     NavigationItem("/", "Start", "", key="h", words="home overview", icon="home", is_first=True),
+    NavigationItem("/search/org", "Organizations", "Records", key="o", words="companies accounts", icon="building"),
+    NavigationItem("/search/contact", "Contacts", "Records", key="u", words="customers requesters", icon="user"),
+    NavigationItem("/search/task", "Tasks", "Records", key="t", words="to do due", icon="task"),
+    NavigationItem(
+        "/records", "All records", "Records", key="r", words="types snippets knowledge base assets", icon="records"
+    ),
     NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt"),
     NavigationItem("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
     NavigationItem("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
@@ -53,7 +62,7 @@ PLACES = (
     NavigationItem(
         "/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True
     ),
-    NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets", icon="fields"),
+    NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets tags", icon="fields"),
     NavigationItem("/admin/packages", "Packages", "Administration", "admin", words="import", icon="box"),
     NavigationItem("/admin/packages/export", "Export a package", "Administration", "admin", is_part=True),
     NavigationItem(
@@ -111,12 +120,26 @@ PLACES = (
     NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
     NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
     NavigationItem("/notifications", "Notifications", "You", words="bell unread mentions", is_part=True),
-    NavigationItem("/reminders", "Reminders", "You", words="snooze later follow up", is_part=True),
+    NavigationItem("/reminders", "Reminders", "You", words="remind me snooze follow up", is_part=True),
     NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
     NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
+    NavigationItem("/account#absence", "Absence", "You", words="vacation holiday stand-in out of office", is_part=True),
+    NavigationItem(
+        "/account#notifications",
+        "Notifications by mail",
+        "You",
+        words="mail browser notification choose",
+        is_part=True,
+    ),
     NavigationItem("/account#sessions", "Active sessions", "You", words="sessions devices", is_part=True),
     NavigationItem("/account/apps", "Authorized apps", "You", words="consent authorized", is_part=True),
-    NavigationItem("/account/second-factor", "Second factor", "You", words="totp authenticator", is_part=True),
+    NavigationItem(
+        "/account/second-factor",
+        "Second factor",
+        "You",
+        words="totp authenticator 2fa two-factor",
+        is_part=True,
+    ),
 )
 
 
@@ -125,12 +148,17 @@ def open_to(actor: Actor) -> list[NavigationItem]:
     return [each for each in PLACES if _may(actor, each)]
 
 
-def rail(actor: Actor) -> list[tuple[str, list[NavigationItem]]]:
-    """What stands in the rail: (group, its places), in order."""
+def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, list[NavigationItem]]]:
+    """What stands in the rail: (group, its places), in order. custom: the record types that administrators made, the
+    first of which stand among the records."""
     groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
         if not each.is_part:
             groups.setdefault(each.group, []).append(each)
+    listed = [each for each in custom if each.offers("search")][:MAX_CUSTOM]
+    groups[RECORDS][-1:-1] = [
+        NavigationItem(f"/search/{each.uri}", each.label_names[1], RECORDS, icon="box") for each in listed
+    ]
     return list(groups.items())
 
 

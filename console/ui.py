@@ -32,8 +32,6 @@ KEYS = (
     ("/", N_("search on this page"), ""),
     (N_("Ctrl K"), N_("jump to anything"), ""),
     *((f"g {each.key}", each.label, each.path) for each in PLACES if each.key),
-    ("g t", N_("Tasks"), "/search/task"),
-    ("g o", N_("Organizations"), "/search/org"),
     ("c", N_("New ticket"), "/compose"),
     ("j", N_("next row or message"), ""),
     ("k", N_("previous row or message"), ""),
@@ -90,7 +88,7 @@ class Sample:
 
 def keys(worker: Actor) -> list[tuple[str, str, str]]:
     """The keys that do something for a worker: (keys, what they do, path of the place)."""
-    paths = {each.path for each in open_to(worker)} | {"", "/search/task", "/search/org"}
+    paths = {each.path for each in open_to(worker)} | {""}
     told = ((keys, _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS)
     return [each for each in told if each[2] in paths]
 
@@ -103,7 +101,7 @@ Entries = list[
 def nav(visit: Visit, worker: Actor) -> list[tuple[str, Entries, bool]]:
     """The rail: (group, its places, whether it is open). Closed ones are named by a cookie that scripts set; the one
     with the page that is shown is always open."""
-    groups = rail(worker)
+    groups = rail(worker, visit.service.registry.custom)
     shown = here([each for _, listed in groups for each in listed], visit.path)
     entries = ((group, _marked(visit, listed, shown)) for group, listed in groups)
     closed = visit.closed_groups

@@ -13,6 +13,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from console import exports, lists, ui, worklist_columns
+from console.finding import saved_searches
+from console.finding.saved_searches import SavedSearchLink
 from console.page_response import INVALID, PageResponse
 from console.query_help.chips import Chip
 from console.query_help.help import QueryHelp
@@ -114,6 +116,19 @@ class Worklist:
 
 
 DECLARED: dict[str, Worklist] = {}
+
+
+def sorted_query(usual: str, chosen: str, *parts: str) -> str:
+    """A search with its order: the one chosen for the list, else that in its own words, else the usual one. The last
+    that is said counts.
+
+    >>> sorted_query("-updated", "", "status:open", "")
+    'sort:-updated status:open'
+    >>> sorted_query("-updated", "subject", "status:open", "sort:id")
+    'sort:-updated status:open sort:id sort:subject'
+    """
+    first, last = (f"sort:{each}" if each else "" for each in (usual, chosen))
+    return " ".join(filter(None, (first, *parts, last)))
 
 
 def declare(worklist: Worklist) -> Worklist:
@@ -287,8 +302,7 @@ class ListView(TableView):
     @cached_property
     def query(self) -> str:
         """The search as the API takes it."""
-        order = self.sort or self.of.sort
-        return " ".join(filter(None, (self.of.own_query, self.q, f"sort:{order}" if order else "")))
+        return sorted_query(self.of.sort, self.sort, self.of.own_query, self.q)
 
     # -- what templates show -----------------------------------------------------------------------------------------
 
@@ -313,6 +327,21 @@ class ListView(TableView):
     def shares(self) -> list[tuple[str, int, str]]:
         rows = self.counted[:MAX_SUBTOTAL_ROWS]
         return [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in rows]
+
+    @cached_property
+    def saved(self) -> list[SavedSearchLink]:
+        """The searches of the type that are saved, where no list of lists shows them."""
+        return saved_searches.of_type(self.visit, self.type.uri) if self.visit.path != saved_searches.INBOX else []
+
+    @property
+    def kept(self) -> str:
+        """What is saved of the search: all that narrows the list, and the order if one was chosen."""
+        return sorted_query("", self.sort, self.of.own_query, self.q)
+
+    @cached_property
+    def savers(self) -> Sequence[Option]:
+        """For whom the search may be saved; nobody while nothing is searched, or wrongly."""
+        return saved_searches.owners(self.visit) if self.kept and not self.wrong else ()
 
     @cached_property
     def chips(self) -> list[tuple[Chip, str]]:

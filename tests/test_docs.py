@@ -17,7 +17,7 @@ from types import ModuleType
 
 import pytest
 
-from console.articles import slug
+from console.finding.articles import slug
 from server import app, passwords, template
 from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
@@ -103,7 +103,9 @@ INTERNAL = {
         console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
         console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
-        console.articles.MAX_FOUND console.articles.MAX_WORDS
+        console.finding.articles.MAX_FOUND console.finding.articles.MAX_WORDS
+        console.finding.saved_searches.MAX_OFFERED console.finding.saved_searches.MAX_READ
+        console.finding.synonyms.MAX_FOUND console.navigation.MAX_CUSTOM
         console.query_help.chips.MAX_CHARS console.query_help.chips.MAX_CHIPS console.query_help.help.MAX_LABELS
         console.query_help.options.MAX_NAMES console.query_help.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
         packages.results.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS

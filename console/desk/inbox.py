@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 from console import lists, ui
 from console.desk import due
 from console.desk.answer_form import buckets
+from console.finding import saved_searches
 from console.ui import Option
 from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
+from console.worklist import BulkAction, Worklist, declare, sorted_query
 from console.worklist_columns import ListColumn
 from server.automation import macros
 from server.automation.macros.running import UNDONE
@@ -25,7 +26,6 @@ from server.translation import N_, _, shown
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
 MOST_HERE = 3  # people told on a row
-SAVED = 12  # saved searches offered
 GROUPS = 12  # offered, those with most open tickets
 # {name: (label, icon, query)} of the lists that everybody has.
 VIEWS = {
@@ -92,9 +92,9 @@ def view_of(visit: Visit) -> TicketView:
 
 def _saved(visit: Visit) -> list[TicketView]:
     """Searches for tickets that somebody has saved for the worker to use."""
-    asked = SearchRequest("context:ticket sort:name", SAVED, 1, f"{lists.LABEL},query")
-    found = records.search(visit.ctx, "saved_search", asked)["results"]
-    return [TicketView(f"saved.{each['id']}", str(each[lists.LABEL]), "search", str(each["query"])) for each in found]
+    return [
+        TicketView(f"saved.{each.id}", each.label, "search", each.query) for each in saved_searches.of_type(visit, URI)
+    ]
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
@@ -104,8 +104,7 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
     """{ticket: its path}, which leads back to the list and on to the tickets beside it."""
     is_inbox = visit.path == PATH
     own = view_of(visit).query if is_inbox else ""
-    sort = visit.query.text("sort", "") or SORT
-    q = " ".join(filter(None, (own, visit.query.text("q", ""), f"sort:{sort}")))
+    q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
     size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
     first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size
     return {

@@ -1,7 +1,7 @@
 """The help pages that come with the program: their contents, a search over them, and each with a list of its parts.
 Source: ours."""
 
-from console.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
+from console.finding.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
 from console.page_response import PageResponse
 from console.rendering import render
 from console.routes import page

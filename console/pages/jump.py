@@ -5,7 +5,9 @@ import re
 from dataclasses import asdict, dataclass
 from urllib.parse import unquote
 
-from console import articles, lists, navigation, owners
+from console import lists, navigation, owners
+from console.desk import inbox
+from console.finding import articles, saved_searches, synonyms
 from console.page_response import PageResponse
 from console.pages.asides import answer
 from console.rendering import render
@@ -51,12 +53,6 @@ KINDS = (
 PLACES = {each.uri: each.path for each in KINDS}
 # What any worker looks for by name, besides tickets.
 PEOPLE = (("contact", N_("Contact")), ("address", N_("Address")), ("org", N_("Organization")))
-# What other helpdesks call things, and where they are here.
-SYNONYMS = {
-    "agent": "worker", "canned response": "snippet", "canned reply": "snippet", "company": "organization",
-    "customer": "contact", "macro": "automation", "queue": "bucket", "sla": "service target", "snooze": "waiting",
-    "tag": "custom field", "team": "group", "trigger": "automation", "view": "saved search", "user": "worker",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ def jump_while_typing(visit: Visit) -> PageResponse:
 def choose(visit: Visit) -> PageResponse:
     """Records of a type, to be looked up for a field that takes their number. Raises NotFound."""
     q = visit.query.text("q", "").strip()
-    results, total = _records(visit, q)
+    results, total = _choosable(visit, q)
     name = visit.arguments["name"]
     uris = owners.TYPES if name == owners.NAME else (name,)
     return render(visit, "choose.html", q=q, what=name.replace("_", " "), uris=uris, results=results, total=total)
@@ -94,17 +90,24 @@ def choose(visit: Visit) -> PageResponse:
 @page("GET", "/-/choose/{name}")
 def choose_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
-    results, total = _records(visit, visit.query.text("q", "").strip())
+    results, total = _choosable(visit, visit.query.text("q", "").strip())
     return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})
 
 
 def found(visit: Visit, q: str) -> list[JumpTarget]:
-    """Tickets by mask or words, people, pages, records, settings and help pages whose names have every word; all pages
-    for none."""
-    known = SYNONYMS.get(" ".join(q.lower().split()), "")
-    others = [*_named(visit, q), *(_named(visit, known) if known else [])]
-    hits = [*_macros(visit, q), *_tickets(visit, q), *others] if q else others
-    return list(dict.fromkeys(hits))[:MAX_HITS]
+    """Tickets by mask or words, people, pages, records, saved searches, settings and help whose names have every word,
+    by what other helpdesks call them, too; all pages for none. What begins with the words comes first."""
+    asked = [q, *synonyms.of(q)] if q else [q]
+    pages = [hit for each in asked for hit in _pages(visit, each)]
+    if not q:
+        return list(dict.fromkeys(pages))[:MAX_HITS]
+    start = q.lower() if len(q) > 1 else "\0"
+    first = [each for each in pages if each.label.lower().startswith(start)]
+    hits = [*first, *_macros(visit, q), *_tickets(visit, q), *pages, *_saved(visit, q)]
+    hits += [hit for each in asked for hit in (*_records(visit, each), *_settings(visit, each))]
+    hits += [hit for each in (*asked[1:], q) for hit in _help(visit, each)]  # a word of others is rarely in our help
+    by_path = {each.path: each for each in reversed(hits)}
+    return [each for each in dict.fromkeys(hits) if by_path[each.path] is each][:MAX_HITS]
 
 
 def _macros(visit: Visit, q: str) -> list[JumpTarget]:
@@ -138,8 +141,8 @@ def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
     return list(dict.fromkeys(hits))[:MAX_OF_KIND]
 
 
-def _named(visit: Visit, q: str) -> list[JumpTarget]:
-    """Pages, records, settings and help pages."""
+def _pages(visit: Visit, q: str) -> list[JumpTarget]:
+    """Places of the console and lists of records; those whose label begins with the first word before others."""
     words = q.lower().split()
     hits = [
         JumpTarget(shown(each.label), _("Page"), each.path)
@@ -147,23 +150,54 @@ def _named(visit: Visit, q: str) -> list[JumpTarget]:
         if _fits(words, f"{each.label} {shown(each.label)} {each.words} {shown(each.words)}")
     ]
     hits += [
+        JumpTarget(shown(label), _("List"), f"{inbox.PATH}?v={name}")
+        for name, (label, _icon, _query) in inbox.VIEWS.items()
+        if words and _fits(words, f"{label} {shown(label)}")
+    ]
+    hits += [
         JumpTarget(label, _("List"), f"/search/{each.uri}")
         for each in visit.service.registry
         if each.offers("search") and _fits(words, f"{each.label_names[1]} {(label := shown(each.label_names[1]))}")
     ][: MAX_OF_KIND if words else 0]
-    if not words:
-        return hits
-    hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
-    hits += [JumpTarget(str(each[lists.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
-             for each in lists.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+    if words:
+        hits.sort(key=lambda hit: not hit.label.lower().startswith(words[0]))
+    return hits
+
+
+def _saved(visit: Visit, q: str) -> list[JumpTarget]:
+    label = shown(visit.service.registry.type(saved_searches.URI).label_names[0])
+    return [JumpTarget(each.label, label, each.path) for each in saved_searches.named(visit, q, MAX_OF_KIND)]
+
+
+def _records(visit: Visit, q: str) -> list[JumpTarget]:
+    """People for everybody; what administrators look after for them."""
+    hits = [JumpTarget(str(each[lists.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
+            for each in lists.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
     if visit.actor.is_admin:
         hits += [JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"])) for kind in KINDS
                  for each in lists.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
-        settings = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
-        hits += [JumpTarget(name, _("Setting"), f"{SETTINGS_PAGE}?q={name}") for name in settings[:MAX_OF_KIND]]
-    pages = [each for each in articles.articles(visit.service.base_url) if _fits(words, each.title)]
-    hits += [JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages[:MAX_OF_KIND]]
-    return hits[:MAX_HITS]
+    return hits
+
+
+def _settings(visit: Visit, q: str) -> list[JumpTarget]:
+    """Those whose name has every word, then those whose description has."""
+    if not visit.actor.is_admin:
+        return []
+    words = q.lower().split()
+    named = [each.name for each in SETTINGS if _fits(words, f"{each.name} {each.name.replace('_', ' ')}")]
+    told = [each.name for each in SETTINGS if _fits(words, f"{each.help} {shown(each.help)}")]
+    names = list(dict.fromkeys([*named, *told]))[:MAX_OF_KIND]
+    return [JumpTarget(name, _("Setting"), f"{SETTINGS_PAGE}?q={name}") for name in names]
+
+
+def _help(visit: Visit, q: str) -> list[JumpTarget]:
+    """Pages of the help by their titles, then the sections that have every word, those in whose heading it is first."""
+    words, pages = q.lower().split(), articles.articles(visit.service.base_url)
+    hits = [JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages
+            if _fits(words, each.title)]  # fmt: skip
+    sections = [each for each in articles.found(pages, q) if each.part.id and not each.missing]
+    hits += [JumpTarget(f"{each.article.title}: {each.part.title}", _("Help"), each.path) for each in sections]
+    return hits[:MAX_OF_KIND]
 
 
 def place_of(visit: Visit, uri: str, id: int = 0) -> str:
@@ -176,7 +210,7 @@ def _fits(words: list[str], text: str) -> bool:
     return all(word in text.lower() for word in words)
 
 
-def _records(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
+def _choosable(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     """(id, label) of those that fit, and how many do."""
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)

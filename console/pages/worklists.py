@@ -98,7 +98,7 @@ def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
 @page("POST", COLUMNS)
 def choose_columns(visit: Visit) -> PageResponse:
     """Keep which columns a list shows; none for those that it begins with. Raises Invalid, NotFound."""
-    found = _list(visit)
+    found = asked_list(visit)
     names = [] if visit.form.flag("usual") else visit.form.text_list("columns")
     known = worklist.available(visit, found)
     for name in names:
@@ -112,7 +112,7 @@ def choose_columns(visit: Visit) -> PageResponse:
 def act(visit: Visit) -> PageResponse:
     """Do something to the records that are selected. Each is done by itself, with the rights of who asks: those that
     are refused are told with the reason, the others are done. Raises Invalid, AdminOnly, NotFound."""
-    found = _list(visit)
+    found = asked_list(visit)
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
@@ -153,7 +153,7 @@ def _told(outcome: Outcome) -> list[str]:
 @page("POST", UNDO)
 def undo(visit: Visit) -> PageResponse:
     """Put back what an action changed, each record with the rights of who asks. Raises Invalid, AdminOnly, NotFound."""
-    found = _list(visit)
+    found = asked_list(visit)
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
@@ -211,7 +211,7 @@ def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key]) 
     )  # fmt: skip
 
 
-def _list(visit: Visit) -> Worklist:
+def asked_list(visit: Visit) -> Worklist:
     """The list that a form is about. Raises NotFound."""
     path = visit.form.text("list", "")
     if path in worklist.DECLARED:

@@ -61,7 +61,7 @@ function showPeople(people) {
   if (place && place.textContent !== texts.join(" · ")) place.textContent = texts.join(" · ");
 }
 let changes = [];
-const renew = async () => (await import("./thread.js")).renew(changes.splice(0), Date.now() - acted <= QUIET);
+const renew = () => import("./thread.js").then((each) => each.renew(changes.splice(0), Date.now() - acted <= QUIET), () => null);
 const renewSoon = calmly(renew, 300);
 let stream = null;
 function follow() {

@@ -4,6 +4,8 @@ import { t } from "./say.js";
 
 document.documentElement.classList.add("js");
 
+const AGAIN = 3000; // until the server is asked once more that did not answer
+
 function write(form) {
   const field = form.elements;
   const text = field.content;
@@ -28,7 +30,7 @@ function write(form) {
         form.querySelector("[data-discard]").hidden = false;
         look();
       } else {
-        if (!kept) isChanged = true;
+        if (!kept) isChanged = Boolean(setTimeout(keep, AGAIN));
         told.textContent = kept?.conflict ?? t("Not kept: the server does not answer. What you typed is still here.");
       }
     });

@@ -278,7 +278,7 @@ def test_jumping_and_the_keys_of_the_list(page: Page, nora: Api) -> None:
             page.keyboard.press(key)
         page.wait_for_url(f"**{path}")
     page.keyboard.press("Control+k")
-    page.keyboard.type("nothing has this name")
+    page.keyboard.type("nothing-has-this-name")
     expect(page.locator("#jump [role=status]")).to_have_text("Nothing has that name.")
     page.keyboard.press("Escape")
     expect(page.locator("#jump")).to_be_hidden()
@@ -289,7 +289,12 @@ def test_the_jump_finds_everything_that_has_a_name(signed_in: Visitor, visitor: 
         ("shop.echo", f"/automations/{nora.ids['automation']}"), ("<script>", f"/admin/apps/{nora.ids['app']}"),
         ("milo", f"/admin/people/{nora.ids['milo']}"), ("session_days", "/admin/system/settings?q=session_days"),
         ("kata", "/help/kata"), ("audit", "/admin/system/audit"), ("tickets", "/search/ticket"),
-        ('zzz")(', ""), ("x" * 5000, ""),
+        ("reminders", "/reminders"), ("snooze", "/reminders"), ("canned replies", "/search/snippet"),
+        ("macro", "/help/desk#macros"), ("queue", "/search/bucket"), ("sla", "/admin/targets"),
+        ("vacation", "/account#absence"), ("out of office", "/help/desk#away"), ("2fa", "/account/second-factor"),
+        ("answering by mail", "/help/desk#notifications-and-answering-by-mail"), ("customers", "/search/contact"),
+        ("undo send", "/admin/system/settings?q=undo_send_seconds"), ("all records", "/records"),
+        ("taken back", "/admin/system/settings?q=undo_send_seconds"), ('zzz")(', ""), ("x" * 5000, ""),
     ):  # fmt: skip
         shown = signed_in.get("/jump", params={"q": q})
         assert shown.status_code == 200 and (f'href="{path}"' in shown.text or not path), q

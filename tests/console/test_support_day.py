@@ -1,22 +1,24 @@
 """A day's support in a browser, by keyboard alone: what somebody does who answers tickets. Source: ours."""
 
 import email
-import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from email.message import EmailMessage, Message
 from email.policy import default as policy
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
+from tests.records.desk import Desk
 from tests.service import PASSWORD, Server, people
 from tests.smtp_server import SmtpServer
 
-TICKETS = 12
+TICKETS, LAST_WEEK = 12, 7
+WEEK = 7 * 86400
 
 
 class DeskOfMilo:
@@ -36,13 +38,24 @@ class DeskOfMilo:
         self.nora.create("snippet", title="Thanks", content="Thank you for {{subject}}.", context="ticket",
                          owner__context="app", owner_id=0).ok()  # fmt: skip
         self.masks = [self._mailed(number) for number in range(TICKETS)]
+        self._came(LAST_WEEK)
 
     def _mailed(self, number: int) -> str:
         raw = (
             f"From: Ana {number} <ana{number}@kite.example>\nTo: support@desk.example\n"
-            f"Subject: Pump {number} leaks\n\nIt leaks at the flange{number}.\n"
+            f"Subject: Pump {number} leaks\n\nIt leaks at the {'gasket' if number == LAST_WEEK else 'flange'}.\n"
         )
         return str(self.nora.parse(raw).ok()["mask"])
+
+    def _came(self, number: int) -> None:
+        """Let a ticket have come a week ago."""
+        id, desk = self.ticket(self.masks[number])["id"], Desk(self.server.data)
+        try:
+            for table, column in (("ticket", "id"), ("message", "ticket_id")):
+                change = f"UPDATE {table} SET created = created - {WEEK} WHERE {column} = {id}"
+                desk.store.write(lambda tx, change=change: tx.connection.execute(change))
+        finally:
+            desk.close()
 
     def ticket(self, mask: str) -> dict[str, Any]:
         [found] = self.nora.search("ticket", f"mask:{mask}", expand="owner_").ok()["results"]
@@ -72,14 +85,45 @@ def told(page: Page, text: str) -> None:
     expect(page.locator("#toasts")).to_contain_text(text)
 
 
+class Hands:
+    """Somebody at a keyboard, and nothing else. counted: the keys pressed since `count`, without the words."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.counted = page, 0
+
+    def count(self) -> None:
+        self.counted = 0
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.counted += 1
+            self.page.keyboard.press(key)
+
+    def say(self, text: str) -> None:
+        """Words, which any helpdesk would have somebody type."""
+        self.page.keyboard.type(text)
+
+    def jump(self, text: str, first: str) -> None:
+        """Go to what is found first by Ctrl+K."""
+        self.press("Control+k")
+        self.say(text)
+        expect(self.page.locator("#jump [role=option]").first).to_contain_text(first)
+        self.press("Enter")
+
+    def reach(self, target: Locator, back: bool = False, most: int = 80) -> None:
+        """Go to a control by Tab alone."""
+        for _ in range(most):
+            if target.evaluate("each => each === document.activeElement"):
+                return
+            self.press("Shift+Tab" if back else "Tab")
+        raise AssertionError(f"{target} is not reached by {most} times Tab")
+
+
 def opened(page: Page, milos: DeskOfMilo, number: int) -> str:
     """Go to a ticket by Ctrl+K and its mask; answers the mask."""
     mask = milos.masks[number]
     page.keyboard.press("Escape")
-    page.keyboard.press("Control+k")
-    page.keyboard.type(mask)
-    expect(page.locator("#jump [role=option]").first).to_contain_text(mask)
-    page.keyboard.press("Enter")
+    Hands(page).jump(mask, mask)
     page.wait_for_url(f"**/tickets/{mask}")
     return mask
 
@@ -93,155 +137,204 @@ def parts_of(mail: Message) -> dict[str, str]:
     return found
 
 
-def test_the_day_begins_in_the_inbox_with_five_unassigned_tickets(page: Page, milos: DeskOfMilo) -> None:
-    expect(page).to_have_url(re.compile("/inbox$"))
-    page.goto("/inbox?v=unassigned&sort=created")
+def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
+    """The whole of it, step by step. No key is pressed but by Hands, nothing is clicked, no address is typed."""
+    drawing = tmp_path / "drawing.txt"
+    drawing.write_text("A drawing.")
+    with chromium.page(milos.server.url) as page:
+        hands = Hands(page)
+        _sign_in(page, hands)
+        _take_five_unassigned(page, hands, milos)
+        for number in (0, 1):
+            _answer(page, hands, milos, number, drawing)
+        _let_one_wait(page, hands, milos)
+        _merge_two(page, hands, milos)
+        _mention_a_colleague(page, hands, milos)
+        _write_to_a_new_customer_later(page, hands, milos)
+        _find_one_of_last_week(page, hands, milos)
+        _undo_a_mistaken_bulk_close(page, hands, milos)
+        _export_the_list(page, hands)
+
+
+def _sign_in(page: Page, hands: Hands) -> None:
+    page.goto("/login")
+    hands.reach(page.locator("#email"))
+    hands.say("milo@desk.example")
+    hands.press("Tab")
+    hands.say(PASSWORD)
+    hands.press("Enter")
+    page.wait_for_url("**/inbox")
+
+
+def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    hands.jump("unassigned", "Unassigned")
+    page.wait_for_url("**/inbox?v=unassigned")
+    hands.count()
     for _ in range(5):
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-    page.keyboard.press("i")
+        hands.press("j", "x")
+    hands.press("i")
     told(page, "5 records: done.")
-    owned = milos.nora.search("ticket", "owner.id:>0").ok()["total"]
-    assert owned == 5
-    page.goto("/inbox")
+    assert hands.counted == 11
+    assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
+    hands.press("g", "i")
+    page.wait_for_url("**/inbox")
     expect(page.locator(".views a").first).to_contain_text("5")
     assert violations(page) == []
 
 
-def test_an_answer_leaves_with_a_snippet_and_a_file_as_the_preview_shows_it(page: Page, milos: DeskOfMilo) -> None:
-    mask = opened(page, milos, 0)
-    page.keyboard.press("r")
+def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path) -> None:
+    """With a snippet and a file; what arrives is what the preview shows."""
+    mask = opened(page, milos, number)
+    hands.count()
+    hands.press("r")
     expect(page.locator("#content")).to_be_focused()
-    page.keyboard.type("Hello **Ana**,\n:th")
+    hands.say("Hello **Ana**,\n:th")
     expect(page.get_by_role("option", name="Thanks", selected=True)).to_be_visible()
-    page.keyboard.press("Enter")
-    expect(page.locator("#content")).to_have_value("Hello **Ana**,\nThank you for Pump 0 leaks.")
-    page.locator("#files").set_input_files([{"name": "drawing.txt", "mimeType": "text/plain", "buffer": b"A drawing."}])
+    hands.press("Enter")
+    expect(page.locator("#content")).to_have_value(f"Hello **Ana**,\nThank you for Pump {number} leaks.")
+    keys = hands.counted
+    hands.reach(page.locator("#files"), back=True)
+    with page.expect_file_chooser() as chooser:
+        hands.press("Space")
+    chooser.value.set_files(file)
     expect(page.get_by_role("checkbox", name="drawing.txt")).to_be_checked()
     expect(page.locator("[data-kept]")).to_have_text("Kept as a draft.")
     draft = page.locator("[name=draft]").input_value()
     shown = page.request.get(f"/drafts/{draft}/preview").text()
-    page.locator("#content").focus()
-    page.keyboard.press("Control+Enter")
+    hands.press("Control+Enter")
     told(page, "Sent.")
+    assert keys == 2
     found = parts_of(milos.sent())
-    assert "<strong>Ana</strong>" in found["text/html"] and found["text/html"].replace("\r\n", "\n").strip() in shown
+    body = shown.partition("<body>")[2].rpartition("</body>")[0]
+    assert found["text/html"].replace("\r\n", "\n").strip() == body.strip() and "<strong>Ana</strong>" in body
     assert found["drawing.txt"] == "A drawing."
     assert milos.ticket(mask)["status"] == "waiting"
-    assert milos.nora.search("draft", "").ok()["total"] == 0, "the draft went with the mail"
+    assert milos.nora.search("draft", f"ticket.id:{milos.ticket(mask)['id']}").ok()["total"] == 0
 
 
-def test_a_ticket_waits_until_a_time_in_words_and_is_noted(page: Page, milos: DeskOfMilo) -> None:
-    mask = opened(page, milos, 1)
-    page.keyboard.press("w")
-    page.keyboard.type("mon 9am")
+def _let_one_wait(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    mask = opened(page, milos, 4)
+    hands.count()
+    hands.press("w")
+    hands.say("mon 9am")
     expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("Mon")
-    page.keyboard.press("Enter")
+    expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("9:00")
+    hands.press("Enter")
     told(page, "Ticket waits.")
+    assert hands.counted == 2
     ticket = milos.ticket(mask)
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
-    page.keyboard.press("Escape")
-    page.keyboard.press("n")
-    page.wait_for_url("**answer=note**")
-    expect(page.locator("#note")).to_be_focused()
-    page.keyboard.type("@ol")
-    expect(page.get_by_role("option", name="@olga")).to_be_visible()
-    assert violations(page) == []
-    page.keyboard.press("Enter")
-    page.keyboard.type("can you look?")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator("#thread")).to_contain_text("@olga can you look?")
-    noticed = milos.nora.search("notification", f"worker.id:{milos.nora.ids['olga']}").ok()["results"]
-    assert len(noticed) == 1
+    opens = datetime.fromtimestamp(ticket["reopen_at"], UTC)
+    assert (opens.isoweekday(), opens.hour, opens.minute) == (1, 9, 0)
 
 
-def test_the_colleague_answers_by_mail_and_the_note_is_on_the_ticket(page: Page, milos: DeskOfMilo) -> None:
-    told_olga = cast("EmailMessage", milos.sent())
-    assert told_olga["To"] == "olga@desk.example" and "@olga can you look?" in told_olga.get_content()
-    quoted = "".join(f"> {line}\n" for line in told_olga.get_content().splitlines())
-    milos.nora.parse(
-        f"From: Olga <olga@desk.example>\nTo: {told_olga['From']}\nSubject: Re: {told_olga['Subject']}\n"
-        f"In-Reply-To: {told_olga['Message-ID']}\n\nThe flange is too old.\n\nMilo Test wrote:\n{quoted}"
-    ).ok()
-    opened(page, milos, 1)
-    expect(page.locator("#thread")).to_contain_text("The flange is too old.")
-    expect(page.locator("#thread")).not_to_contain_text("Write above this line")
-    assert len(milos.smtp.messages) == 2, "a note goes to nobody but who is named in it"
-
-
-def test_two_tickets_of_one_matter_become_one(page: Page, milos: DeskOfMilo) -> None:
+def _merge_two(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     first, second = milos.masks[2], milos.masks[3]
     opened(page, milos, 3)
-    page.keyboard.press("M")
-    page.wait_for_url("**/merge")
-    page.keyboard.type(first)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"**/tickets/{first}")
+    hands.count()
+    hands.press("M")
+    page.wait_for_url("**/merge*")
+    hands.say(first)
+    hands.press("Enter")
+    page.wait_for_url(f"**/tickets/{first}*")
     told(page, "The tickets are one now")
+    assert hands.counted == 2
     assert milos.ticket(second)["status"] == "deleted"
     expect(page.locator("#thread article")).to_have_count(2)
 
 
-def test_a_new_customer_is_written_to_later(page: Page, milos: DeskOfMilo) -> None:
-    page.keyboard.press("Escape")
-    page.keyboard.press("g")
-    page.keyboard.press("n")
+def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    """She is told by mail and answers from there; her words are on the ticket, and reach nobody else."""
+    opened(page, milos, 5)
+    hands.count()
+    hands.press("n")
+    expect(page.locator("#note")).to_be_focused()
+    hands.say("@ol")
+    expect(page.get_by_role("option", name="@olga")).to_be_visible()
+    assert violations(page) == []
+    hands.press("Enter")
+    hands.say("can you look?")
+    hands.press("Control+Enter")
+    expect(page.locator("#thread")).to_contain_text("@olga can you look?")
+    assert hands.counted == 3
+    mail = cast("EmailMessage", milos.sent())
+    assert mail["To"] == "olga@desk.example" and "@olga can you look?" in mail.get_content()
+    quoted = "".join(f"> {line}\n" for line in mail.get_content().splitlines())
+    before = len(milos.smtp.messages)
+    milos.nora.parse(
+        f"From: Olga <olga@desk.example>\nTo: {mail['From']}\nSubject: Re: {mail['Subject']}\n"
+        f"In-Reply-To: {mail['Message-ID']}\n\nThe flange is too old.\n\nMilo Test wrote:\n{quoted}"
+    ).ok()
+    expect(page.locator("#thread")).to_contain_text("The flange is too old.")  # while the page is open
+    expect(page.locator("#thread")).not_to_contain_text("Write above this line")
+    assert len(milos.smtp.messages) == before
+
+
+def _write_to_a_new_customer_later(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    hands.press("Escape")
+    hands.count()
+    hands.press("c")
     page.wait_for_url("**/compose")
-    page.locator("#to").focus()
-    page.keyboard.type("bo@new.example")
-    page.locator("#subject").focus()
-    page.keyboard.type("Your order")
-    page.locator("#content").focus()
-    page.keyboard.type("It is on its way.")
-    page.locator("details.more summary").last.press("Enter")
-    page.locator("#send_at").focus()
-    page.keyboard.type("tomorrow 9am")
-    expect(page.locator("details.more .understood").last).to_contain_text("9:00")
-    page.keyboard.press("Control+Enter")
-    page.wait_for_url("**/inbox")
+    hands.reach(page.locator("#to"))
+    hands.say("bo@new.example")
+    hands.reach(page.locator("#subject"))
+    hands.say("Your order")
+    hands.reach(page.locator("#content"))
+    hands.say("It is on its way.")
+    hands.press("Control+Shift+Enter")
+    expect(page.locator("#send_at")).to_be_focused()
+    hands.say("tomorrow 9am")
+    expect(page.locator(".understood[for=send_at]")).to_contain_text("9:00")
+    hands.press("Control+Enter")
     told(page, "It will be sent at the time you chose.")
-    [draft] = milos.nora.search("draft", "type:mail.compose").ok()["results"]
-    assert draft["name"] == "Your order"
-    page.keyboard.press("z")
-    page.wait_for_url("**/compose")
-    expect(page.locator("#content")).to_have_value("It is on its way.")
-    page.get_by_role("button", name="Discard").press("Enter")
-    page.wait_for_url("**/inbox")
+    query = 'type:mail.compose is.queued:yes queue.deliverAt:"tomorrow 8:59 to tomorrow 9:01"'
+    assert [each["name"] for each in milos.nora.search("draft", query).ok()["results"]] == ["Your order"]
 
 
-def test_a_ticket_is_found_by_a_word_of_its_messages(page: Page, milos: DeskOfMilo) -> None:
-    page.keyboard.press("Control+k")
-    page.keyboard.type("flange7")
-    expect(page.locator("#jump [role=option]").first).to_contain_text("Pump 7 leaks")
-    page.keyboard.press("Enter")
+def _find_one_of_last_week(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
+    """By the beginning of a word that somebody wrote in a message of it."""
+    hands.press("Escape")
+    hands.count()
+    hands.jump("gask", "Pump 7 leaks")
     page.wait_for_url(f"**/tickets/{milos.masks[7]}")
+    assert hands.counted == 2
+    assert page.request.get("/-/jump?q=gask").json()["hits"][0]["path"] == f"/tickets/{milos.masks[7]}"
 
 
-def test_a_mistaken_bulk_close_is_undone_ticket_by_ticket(page: Page, milos: DeskOfMilo) -> None:
+def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     def states() -> dict[str, tuple[str, int]]:
         found = milos.nora.search("ticket", "", limit=50).ok()["results"]
         return {each["mask"]: (each["status"], each["reopen_at"]) for each in found}
 
     before = states()
-    page.goto("/search/ticket?q=status:![deleted]")
-    page.locator("[data-all]").press("Space")
-    page.keyboard.press("Escape")
-    page.keyboard.press("e")
+    hands.jump("tickets", "Tickets")
+    page.wait_for_url("**/search/ticket")
+    hands.press("/")
+    hands.say("status:![deleted]")
+    hands.press("Enter")
+    page.wait_for_url("**q=*")
+    hands.press("Escape", "Escape")
+    hands.reach(page.locator("[data-all]"))
+    hands.press("Space", "e")
     told(page, "records: done.")
     assert {state for mask, (state, _) in states().items() if mask != milos.masks[3]} == {"closed"}
-    page.keyboard.press("z")
-    expect(page.locator("#toasts")).not_to_contain_text("Undo")
+    hands.count()
+    hands.press("z")
+    expect(page.locator("#toasts form[action='/-/bulk/undo']")).to_have_count(0)
     page.wait_for_load_state()
-    assert states() == before
+    assert states() == before and hands.counted == 1
 
 
-def test_the_list_is_taken_out_as_a_file(page: Page, milos: DeskOfMilo) -> None:
-    page.goto("/inbox?v=open")
-    page.locator(".tools .menu summary").press("Enter")
+def _export_the_list(page: Page, hands: Hands) -> None:
+    hands.jump("all open", "All open")
+    page.wait_for_url("**/inbox?v=open")
+    hands.reach(page.locator(".tools .menu summary"))
+    hands.press("Enter")
+    hands.reach(page.get_by_role("link", name="Export CSV"))
     with page.expect_download() as found:
-        page.get_by_role("link", name="Export CSV").press("Enter")
+        hands.press("Enter")
     rows = found.value.path().read_text("utf-8").splitlines()
-    assert rows[0].startswith("id,") and len(rows) > TICKETS / 2
+    assert rows[0].startswith("id,") and len(rows) > TICKETS / 3
 
 
 def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, milos: DeskOfMilo) -> None:

@@ -137,3 +137,33 @@ def test_everybody_can_use_a_ticket(
         for path in (ticket["page"], f"{ticket['page']}?answer=note", f"{ticket['page']}/merge", "/compose"):
             page.goto(path)
             assert violations(page) == [] and not is_sideways(page), path
+
+
+EACH = {
+    "script": f'<script>window.top.ran = 1; fetch("{ELSEWHERE}/fetch")</script>'
+    '<img src=x onerror="window.top.ran = 2">',
+    "svg": f'<svg onload="window.top.ran = 1"><image href="{ELSEWHERE}/svg.png"/>'
+    "<script>window.top.ran = 2</script></svg>",
+    "css": f"<style>@import url({ELSEWHERE}/a.css); p {{ background: url({ELSEWHERE}/css.png) }}</style>"
+    f'<p style="background-image: url({ELSEWHERE}/style.png); position: fixed; inset: 0">x</p>',
+    "meta refresh": f'<meta http-equiv="refresh" content="0;url={ELSEWHERE}/refresh">',
+    "form": f'<form action="{ELSEWHERE}/form"><input name="password" autofocus onfocus="window.top.ran = 1">'
+    "<button>Log in</button></form>",
+    "tracking pixel": f'<img src="{ELSEWHERE}/pixel.gif" width="1" height="1">',
+}
+
+
+@names("kind", EACH)
+def test_one_message_of_each_kind_runs_and_fetches_nothing(page: Page, nora: Api, asked: list[str], kind: str) -> None:
+    """By itself: what one of them breaks must not be what makes another harmless."""
+    made = nora.parse(
+        "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Hostile\n"
+        f"Content-Type: text/html; charset=utf-8\n\n<p>Before.</p>{EACH[kind]}<p>After.</p>\n"
+    ).ok()
+    page.goto(f"/tickets/{made['mask']}")
+    body = page.frame_locator("#thread iframe.mail").locator("body")
+    expect(body).to_contain_text("Before.")
+    expect(body).to_contain_text("After.")
+    page.wait_for_load_state("load")
+    assert asked == [] and page.evaluate("window.ran") is None and page.url.endswith(f"/tickets/{made['mask']}")
+    assert body.locator("script, svg, style, meta[http-equiv], form, input, button").count() == 0

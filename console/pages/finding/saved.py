@@ -1,0 +1,38 @@
+"""Saving the search of a list under a name. Source: ours."""
+
+from console.finding import saved_searches
+from console.page_response import PageResponse, see
+from console.pages.worklists import asked_list, back_to_list
+from console.routes import page
+from console.visit import Visit
+from server import refusals
+from server.desk import records
+from server.errors import HelpdeskError
+from server.translation import _
+
+PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"
+
+
+@page("POST", PATH)
+def save(visit: Visit) -> PageResponse:
+    """Save what a list is searched by, and show it. What is wrong with it is told above the list. Raises NotFound."""
+    found = asked_list(visit)
+    back = back_to_list(visit, found.path)
+    name, query = visit.form.text("name", "").strip(), visit.form.text("query", "").strip()
+    try:
+        made = saved_searches.save(visit, found.uri, name, query, visit.form.text("owner", ""))
+    except HelpdeskError as error:
+        visit.tell(_("The search is not saved: {reason}", reason=refusals.translated(error.message)))
+        return see(back)
+    undo = {"id": str(made.id), "list": found.path, "back": back}
+    visit.tell(_("The search is saved as “{name}”.", name=made.label), FORGET, **undo)
+    return see(made.path)
+
+
+@page("POST", FORGET)
+def forget(visit: Visit) -> PageResponse:
+    """Take it back. Raises NotFound, Forbidden."""
+    found = asked_list(visit)
+    records.delete(visit.ctx, saved_searches.URI, visit.form.id("id", required=True))
+    visit.tell(_("The search is not saved any more."))
+    return see(back_to_list(visit, found.path))

@@ -1,0 +1,54 @@
+"""All record types that a worker may look through: the way to lists that stand in no rail. Source: ours."""
+
+from dataclasses import dataclass
+
+from console.page_response import PageResponse
+from console.rendering import render
+from console.routes import page
+from console.ui import Sample
+from console.visit import Visit
+from server.desk import records
+from server.records.base import RecordType
+from server.translation import N_, _, in_sentence, shown
+
+# What people keep in a helpdesk; the rest is what the helpdesk itself is made of.
+OF_PEOPLE = (
+    "ticket", "message", "draft", "comment", "task", "reminder", "call", "time_entry", "org", "contact", "address",
+    "opportunity", "asset", "kb_article", "kb_category", "snippet", "saved_search", "attachment", "file_bundle",
+    "calendar", "calendar_event", "calendar_event_recurring",
+)  # fmt: skip
+
+SAMPLE = Sample("GET", "/rest/data/query.json", [("q", "type:record.types")])
+
+
+@dataclass(frozen=True)
+class ListedType:
+    """One type. new: the page of its form, "" where the worker may not create one; one: what it makes."""
+
+    label: str
+    path: str
+    new: str
+    one: str
+
+
+@page("GET", "/records")
+def show(visit: Visit) -> PageResponse:
+    """The types with a list, those of administrators among what people keep."""
+    offered = {each.uri: each for each in visit.service.registry if each.offers("search")}
+    own = [each for each in visit.service.registry.custom if each.uri in offered]
+    known = [offered[uri] for uri in OF_PEOPLE if uri in offered]
+    others = [each for each in offered.values() if each not in own and each not in known]
+    groups = (
+        (N_("Types of your own"), own),
+        (N_("What you keep"), known),
+        (N_("What the helpdesk is made of"), others),
+    )
+    listed = [(title, [_listed(visit, each) for each in group]) for title, group in groups if group]
+    return render(visit, "record_types.html", groups=listed, sample=SAMPLE)
+
+
+def _listed(visit: Visit, record_type: RecordType) -> ListedType:
+    uri = record_type.uri
+    new = f"/records/{uri}/new" if records.may(visit.ctx, uri, "create") else ""
+    one, several = map(shown, record_type.label_names)
+    return ListedType(several, f"/search/{uri}", new, _("New {record}", record=in_sentence(one)))
