@@ -14,9 +14,9 @@ from typing import TypeVar
 import psycopg
 
 from server import log
-from server.errors import Damaged
+from server.errors import Damaged, Unavailable
 from server.store.database import OutOfSteps, Store
-from server.store.faults import stopping
+from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
@@ -34,6 +34,8 @@ Result = TypeVar("Result")
 
 MIN_VERSION = 150000  # as PostgreSQL numbers itself
 MAX_FREE = 16  # connections that are kept for the next read
+MAX_READING = 40  # that read at once: the server has some 100 for all processes
+ROOM_SECONDS = 5  # the longest that a read waits for one
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
 TURN_SECONDS = 20  # the longest that it is waited for
@@ -55,6 +57,7 @@ class PostgresqlStore(Store):
         self._free: list[Connection] = []  # the last one given back is taken first
         self._all: set[Connection] = set()
         self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(MAX_READING)
         self._writing: Connection | None = None
         first = self._connected(READ)
         try:
@@ -134,7 +137,14 @@ class PostgresqlStore(Store):
             local.deadline = None
 
     def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
-        connection = self._borrow()
+        if not self._room.acquire(timeout=ROOM_SECONDS):
+            raise Unavailable("too many reads at once; try again in a moment", retry_after=MOMENT_SECONDS)
+        try:
+            return self._read_on(self._borrow(), work, seconds)
+        finally:
+            self._room.release()
+
+    def _read_on(self, connection: Connection, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
         connection.begin_later(SNAPSHOT)
         tx = PostgresqlTransaction(self, connection, self.statements, False)
         try:
@@ -169,7 +179,9 @@ class PostgresqlStore(Store):
 
     def begin(self) -> Connection:
         for is_last in (False, True):
-            if self._writing is None or self._writing.is_lost:
+            if self._writing is not None and self._writing.is_lost:
+                self._lose()
+            if self._writing is None:
                 self._writing = self._connected(WRITE)
             connection = self._writing
             try:

@@ -1,8 +1,9 @@
 """Full text as PostgreSQL keeps it: one tsvector for each record, with words and places as SQLite's FTS5 finds them.
 
 Words are taken apart here, not by a configuration of PostgreSQL, so that both databases find the same: letters and
-digits, without accents and case. A part of an index is told by the weight of its words: A, B and C for the first three,
-D for all others, whose words stand there once more with the number of their part before them."""
+digits, without accents and case. The first three parts of an index, where searches look mostly, are told apart by the
+weights A, B and C of their words; words of all others have the number of their part before them. So a search in the
+first three asks for no weights, for which PostgreSQL would have to read each tsvector that its index has found."""
 
 import re
 import unicodedata
@@ -12,7 +13,6 @@ from functools import lru_cache
 from server.store.fulltext import MAX_WORD
 
 WEIGHTS = "ABC"
-REST = "D"
 MAX_PLACE = 16383  # what a tsvector can tell; later words are found, but not as parts of phrases
 GAP = 8  # places between two parts, so that no phrase goes from one to the next
 PARTED = "_"  # between the number of a part and a word; no word has it
@@ -44,15 +44,12 @@ def as_tsvector(parts: Iterable[str]) -> str:
     places: dict[str, list[str]] = {}
     begin = 0
     for number, text in enumerate(parts):
-        weight = WEIGHTS[number] if number < len(WEIGHTS) else REST
+        weight, before = (WEIGHTS[number], "") if number < len(WEIGHTS) else ("", f"{number}{PARTED}")
         place = begin
         for place, word in enumerate(words_of(text), begin + 1):
             if len(word) > MAX_WORD:
                 continue
-            told = f"{min(place, MAX_PLACE)}{weight}"
-            places.setdefault(word, []).append(told)
-            if weight == REST:
-                places.setdefault(f"{number}{PARTED}{word}", []).append(told)
+            places.setdefault(f"{before}{word}", []).append(f"{min(place, MAX_PLACE)}{weight}")
         begin = place + GAP
     return " ".join(f"'{word}':{','.join(places[word])}" for word in sorted(places))
 
@@ -89,11 +86,10 @@ def _terms(text: str, names: Sequence[str] | None, columns: Sequence[str]) -> li
 @lru_cache(maxsize=256)
 def _ways(names: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
     """[(what stands before a word, the weights that it may have)] of a search in these parts, in all for ()."""
-    if not names:
-        return [("", "")]
-    numbers = [columns.index(name) for name in names]
-    weights = "".join(WEIGHTS[number] for number in sorted(numbers) if number < len(WEIGHTS))
-    ways = [("", weights)] if weights else []
+    numbers = sorted(columns.index(name) for name in names or columns)
+    weights = "".join(WEIGHTS[number] for number in numbers if number < len(WEIGHTS))
+    is_all = len(weights) == min(len(columns), len(WEIGHTS))
+    ways = [("", "" if is_all else weights)] if weights else []
     return ways + [(f"{number}{PARTED}", "") for number in numbers if number >= len(WEIGHTS)]
 
 
