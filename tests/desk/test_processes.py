@@ -150,6 +150,19 @@ def test_one_leads_and_the_next_takes_over_when_it_is_gone_or_leaves(pair: Pair)
     assert pair.rows() == {FIRST: (ALL, True)}
 
 
+def test_one_whose_scheduler_is_stuck_leaves_the_lead_to_another(pair: Pair) -> None:
+    stuck: list[bool] = []
+    pair.one.can_lead = lambda: not stuck
+    pair.beat(pair.one, pair.two)
+    assert pair.one.leads
+    stuck.append(True)
+    pair.beat(pair.one, pair.two)
+    assert not pair.one.leads and pair.two.leads
+    stuck.clear()
+    pair.beat(pair.one, pair.two)
+    assert pair.rows() == {FIRST: (ALL, False), SECOND: (WORKER, True)}
+
+
 def test_a_process_without_jobs_never_leads(pair: Pair) -> None:
     web = Membership(pair.second, WEB, pair.times, SECOND)
     web.beat()
