@@ -26,7 +26,7 @@ from server.store.transaction import Transaction
 PROGRAM = "program"  # the row of META that names the version which had the file open last
 SCHEMA = "schema"  # the row with the digest of the declarations
 
-META = Table("meta", [Column("name", "TEXT"), Column("value", "ANY", null=True)], key=("name",))
+META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
