@@ -37,6 +37,7 @@ from server.upkeep import verdict
 from server.web.rate import RateLimiter
 from tests.desk.conftest import NOW, Post
 
+pytestmark = pytest.mark.sqlite("two processes over PostgreSQL: tests/test_processes.py")
 FIRST, SECOND = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 Hear = Callable[[str], None]
 
@@ -148,6 +149,19 @@ def test_one_leads_and_the_next_takes_over_when_it_is_gone_or_leaves(pair: Pair)
     pair.two.stop()
     pair.beat(pair.one)
     assert pair.rows() == {FIRST: (ALL, True)}
+
+
+def test_one_whose_scheduler_is_stuck_leaves_the_lead_to_another(pair: Pair) -> None:
+    stuck: list[bool] = []
+    pair.one.can_lead = lambda: not stuck
+    pair.beat(pair.one, pair.two)
+    assert pair.one.leads
+    stuck.append(True)
+    pair.beat(pair.one, pair.two)
+    assert not pair.one.leads and pair.two.leads
+    stuck.clear()
+    pair.beat(pair.one, pair.two)
+    assert pair.rows() == {FIRST: (ALL, False), SECOND: (WORKER, True)}
 
 
 def test_a_process_without_jobs_never_leads(pair: Pair) -> None:
@@ -340,7 +354,8 @@ def test_settings_of_the_console_and_record_types_hold_in_the_other_process(pair
     assert pair.second.base_url == pair.second.settings.base_url == "https://moved.example"
     boat = {"name": "Boat", "name_plural": "Boats", "uri": "boat"}
     made = records.create(pair.context(pair.first, pair.desk.nora), "custom_record", boat)["id"]
-    assert pair.second.registry.type("boat").uri == "boat"  # asked for before it was heard of
+    store = pair.second.store  # asked for before it was heard of, inside a write as requests do
+    assert store.write(lambda tx: pair.second.registry.type("boat").uri) == "boat"
     records.delete(pair.context(pair.first, pair.desk.nora), "custom_record", made)
     kept.renew()
     assert pair.second.registry.find("boat") is None
