@@ -88,22 +88,24 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-    databases.begin(fixturedef.scope)
+    outer = databases.begin(fixturedef.scope == "session")
     try:
         return (yield)
     finally:
-        databases.begin("function")
+        databases.begin(outer)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Databases go with the test or the module that they were made for."""
+    """A database goes with the folder of its test, or else with the module."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
     try:
         return (yield)
     finally:
-        databases.drop("function")
+        if folder is not None:
+            databases.drop(folder)
         if nextitem is None or nextitem.path != item.path:
-            databases.drop("module")
+            databases.drop()
 
 
 @pytest.fixture(scope="session")
