@@ -8,7 +8,6 @@ from server import contexts
 from server.records.shared.collections import ids_text
 from server.records.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
 from server.records.shared.tables import CUSTOM_VALUE, is_line
-from server.store.shapes import keyed
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
@@ -40,13 +39,17 @@ def values_of(
 
 def records_with(tx: "Transaction", field: FieldDefinition, value: Any, most: int) -> list[int]:
     """The ids of records with this value, in any order. value: as it is stored."""
-    table, name, is_lined = CUSTOM_VALUE.sql, field.column, field.has_lines
+    return _records_with(tx, field.column, field.has_lines, (field.id, value, most))
+
+
+def _records_with(tx: "Transaction", column: str, is_lined: bool, values: tuple[Any, ...]) -> list[int]:
+    table = CUSTOM_VALUE.sql
 
     def build() -> Any:
-        query = table.select(table.record_id).where(table.field_id == slot(0), getattr(table, name) == slot(1))
+        query = table.select(table.record_id).where(table.field_id == slot(0), getattr(table, column) == slot(1))
         return (query.where(is_line(table)) if is_lined else query).limit(slot(2))
 
-    return [row[0] for row in tx.rows(keyed(build, name, is_lined), (field.id, value, most))]
+    return [row[0] for row in tx.rows(build, values)]
 
 
 def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
