@@ -139,8 +139,8 @@ def _is_emptied(made: Made) -> bool:
     """Make it as the template again; False where its tables were changed."""
     with _administrator(made.name) as connection:
         connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
-            (made.name,),
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         if connection.execute(OUTLINE).fetchone() != made.outline:
             return False

@@ -8,6 +8,7 @@ from typing import Any
 
 import requests
 
+from tests import databases
 from tests.automation.test_http import ALLOW
 from tests.automation.test_webhooks import Hook
 from tests.clients import Clients, found

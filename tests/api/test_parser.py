@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from server.app import DATABASE
 from server.settings import BY_NAME
+from tests import databases
 from tests.api.post import Post, customer, names, written
 from tests.service import Api, Reply
 

@@ -18,6 +18,7 @@ from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
+from tests import databases
 from tests.desk.mailroom import Desk, mail
 from tests.service import ROOT, hears_ctrl_c
 
