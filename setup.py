@@ -10,6 +10,7 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 SCRATCH = ".work"
+POSTGRESQL = "psycopg[binary]>=3.3,<4"
 
 (ROOT / SCRATCH).mkdir(exist_ok=True)  # egg_info fails when its folder is missing
 
@@ -65,7 +66,9 @@ setup(
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={
+        "postgresql": [POSTGRESQL],
         "test": [
+            POSTGRESQL,
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
             "jsonschema-rs>=0.60,<1",
