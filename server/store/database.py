@@ -108,6 +108,13 @@ class Store(ABC):
         """Problems of the database, [] when it is sound."""
 
     @abstractmethod
+    def claim(self) -> None:
+        """Be the only one who copies into the database, until the store is closed. Raises Conflict."""
+
+    def disclaim(self) -> None:
+        """Remove what `claim` left beside a file."""
+
+    @abstractmethod
     def close(self) -> None:
         """Finish the waiting writes and close every connection. Later reads raise Unavailable."""
 
@@ -155,6 +162,10 @@ class Store(ABC):
     @abstractmethod
     def columns(self, tx: Transaction, table: str) -> set[str]:
         """The columns that a table of the database has, none when there is no such table."""
+
+    @abstractmethod
+    def is_empty(self, tx: Transaction) -> bool:
+        """Whether the database holds no table."""
 
     @abstractmethod
     def indexes(self, tx: Transaction, table: "Table") -> set[str]:
