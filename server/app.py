@@ -412,6 +412,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     members.start()
     http.add_sockets(sockets)
     scheduler.start()
+    members.can_lead = lambda: members.does_jobs and scheduler.is_alive
     mail.start()
     gc.unfreeze()  # a service that starts again in the same process leaves the one before to be collected
     gc.collect()
@@ -435,6 +436,8 @@ def _follow_others(service: Service, members: Membership) -> None:
     """Hear what other processes of the database announce, and take over what they changed."""
     if not service.store.is_shared:
         return
+    if "base_url" not in service.settings.sources:
+        LOG.warning("base_url.differs", base_url=service.base_url, advice="set one base_url for all processes")
     kept = KeptHere(service)
     members.on_beat += [kept.renew, lambda: mail_listening.follow(service)]
     for what in (LIVE_SETTINGS, custom_types.CHANGED):

@@ -106,7 +106,7 @@ INTERNAL = {
         console.articles.MAX_FOUND console.articles.MAX_WORDS
         console.query_help.chips.MAX_CHARS console.query_help.chips.MAX_CHIPS console.query_help.help.MAX_LABELS
         console.query_help.options.MAX_NAMES console.query_help.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
-        console.pages.packages.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
+        packages.results.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
         imports.cells.MAX_FOUND
@@ -145,6 +145,7 @@ INTERNAL = {
         outbound.dns.MAX_SERVER_BYTES records.shared.mentions.MAX_CHARS records.shared.absence.MAX_CHAIN
         automation.recurrence.MAX_DAYS records.shared.resolve.MAX_REINDEXED tickets.types.ticket.MAX_DRAWS
         search.filters.worker.MAX_NAME_CHARS template.filters.images.MAX_SEGMENTS times.zones.MAX_NAME web.rate.MAX_KEYS
+        web.rate.MAX_TOLD
     """,
     "what is only shown shorter": """
         console.pages.automation.automations.MAX_SHOWN_CHARS console.pages.automation.automations.MAX_CONTINUED_CHARS

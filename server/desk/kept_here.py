@@ -20,24 +20,22 @@ class KeptHere:
         self._lock = threading.Lock()
         self._settings = self._types = -1  # the versions that are kept
 
-    def renew(self) -> bool:
-        """Read what has changed; whether that are record types. Nothing inside a write, which may yet be undone."""
+    def renew(self) -> None:
+        """Read what has changed. Nothing inside a write, which may yet be undone."""
         service = self._service
         try:
             service.store.require_off_writer()
         except NotOnWriter:
-            return False
+            return
         with self._lock:  # of two, the one that read later must not be overtaken
             settings, types = service.store.read(_versions)
             if settings != self._settings:
                 live_settings.apply(service)
                 self._settings = settings
-            is_other = types != self._types
-            if is_other:
+            if types != self._types:
                 service.registry.replace_custom(service.store.read(lambda tx: custom_types.read(tx, service.registry)))
                 service.store.statements.forget()
                 self._types = types
-        return is_other
 
 
 def _versions(tx: Transaction) -> tuple[int, int]:

@@ -96,7 +96,8 @@ class Watchman:
 class Membership:
     """The row of this process, kept alive by a thread of its own: the scheduler's may be busy. role: of the setting.
     on_beat: done with each beat, on that thread, and at once when another process announces something to it. tells:
-    {name: what the others are to know}, told with each beat. others: they, as of the last beat."""
+    {name: what the others are to know}, told with each beat. others: they, as of the last beat. can_lead: asked with
+    each beat; one whose scheduler is stuck leaves the lead to another."""
 
     def __init__(
         self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic, name: str = ""
@@ -119,6 +120,7 @@ class Membership:
         self.on_beat: list[Callable[[], object]] = []
         self.tells: dict[str, Callable[[], Any]] = {}
         self.others: list[ServingProcess] = []
+        self.can_lead: Callable[[], bool] = lambda: self.does_jobs
         MEMBERSHIP.set(service.store, self)
 
     @property
@@ -219,7 +221,7 @@ class Membership:
     # -- inside a write ---------------------------------------------------------------------------------------------
 
     def _beaten(self, tx: Transaction, told: str) -> tuple[list[ServingProcess], bool]:
-        """Note the beat, and take the lead where nobody has it; answers the others, and whether it has the lead."""
+        """Note the beat, and take the lead where no other has it; answers the others, and whether it has the lead."""
         table: Any = PROCESS.sql
         name, now = self._name, clock.now()
         taken = tx.run(
@@ -234,11 +236,11 @@ class Membership:
                 "started_at": self._started_at, "seen_at": now, "beats": 1, "told": told,
             })  # fmt: skip
         listed = all_of(tx)
-        leads = next((each.name for each in listed if each.leads), "")
-        if not leads and self.does_jobs:
-            leads = name
-            tx.run(lambda: table.update({table.leads: 1}).where(table.name == slot(0)), (name,))
-        return [each for each in listed if each.name != name], leads == name
+        others = [each for each in listed if each.name != name]
+        leads = self.can_lead() and not any(each.leads for each in others)
+        if any(each.leads != leads for each in listed if each.name == name):
+            tx.run(lambda: table.update({table.leads: slot(0)}).where(table.name == slot(1)), (int(leads), name))
+        return others, leads
 
     def _bury(self, tx: Transaction, gone: ServingProcess) -> bool:
         """Free what it had claimed; False when it gave a sign of life after all, or another one did so before."""

@@ -35,7 +35,7 @@ class Registry:
         self.custom: tuple[RecordType, ...] = ()
         self.revision = 0
         self.kept: dict[Any, Any] = {}
-        self.renew: Callable[[], bool] = lambda: False  # reads what other processes changed; whether that was any
+        self.renew: Callable[[], object] = lambda: None  # reads what other processes changed
         self._here = threading.local()
         self._index()
         for each in self._built_in:
@@ -86,7 +86,8 @@ class Registry:
     def type(self, name: str) -> RecordType:
         """As find. Raises NotFound naming the nearest."""
         found = self._by_name.get(name) or self.find(name)
-        if found is None and self.renew():  # another process may have made it a moment ago
+        if found is None:  # another process may have made it a moment ago
+            self.renew()
             found = self.find(name)
         if found is None:
             raise NotFound(f"there is no record type '{name[:80]}'{nearest(name, self._by_name)}", type=name)

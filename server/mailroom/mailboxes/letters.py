@@ -2,7 +2,6 @@
 
 Source: ours."""
 
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from server.access.service_actor import own_context
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Rejected, Unavailable
+from server.jobs import turns
 from server.mail import headers
 from server.mailroom import Receipt
 from server.mailroom.mailboxes import dead_letters
@@ -21,7 +21,7 @@ from server.settings import KiB
 DOING = "read mail that could not be taken"  # what administrators alone may
 
 MAX_SHOWN_BYTES = 256 * KiB  # of a mail, on its page
-_taking = threading.Lock()  # a mail without Message-Id that two take at once would be two tickets
+TURN_SECONDS = 30  # that somebody waits while another mail is taken
 _log = log.get("mailbox")
 
 
@@ -64,7 +64,8 @@ def take(ctx: Context, key: str) -> Receipt:
 
     Raises AdminOnly, NotFound, Unavailable; and what the mailroom raises, which is noted with it."""
     ctx.require_admin(DOING)
-    with _taking:
+    # A mail without Message-Id that two take at once would be two tickets.
+    with turns.taken(ctx.service, "taking mail that was kept apart", TURN_SECONDS):
         return _take(ctx, dead_letters.find(ctx.service.settings, key))
 
 
