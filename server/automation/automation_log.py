@@ -102,11 +102,14 @@ def _run(table: Any) -> Any:
 
 
 def _runs(table: Any, condition: Condition) -> Any:
-    newest = peewee.fn.MAX(table.id)  # SQLite takes the other columns of that row, too
-    columns = (table.run_id, newest, table.automation_name, table.created_at, table.message, peewee.fn.COUNT(table.id))
+    """The newest entry of each run, and how many are found of it."""
+    newest = peewee.fn.MAX(table.id)
     at = slots_from(len(condition.values) + 1)
-    query = _counted(table, condition, *columns).group_by(_run(table)).order_by(newest.desc())
-    return query.limit(at(0)).offset(at(1))
+    found = _counted(table, condition, newest.alias("id"), peewee.fn.COUNT(table.id).alias("n"))
+    runs = found.group_by(_run(table)).order_by(newest.desc()).limit(at(0)).offset(at(1)).alias("runs")
+    last = table.alias("last")
+    columns = (last.run_id, last.id, last.automation_name, last.created_at, last.message, runs.c.n)
+    return peewee.Select((runs,), columns).join(last, on=(last.id == runs.c.id)).order_by(last.id.desc())
 
 
 def _counted(table: Any, condition: Condition, *columns: Any) -> Any:

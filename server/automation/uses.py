@@ -13,6 +13,7 @@ from typing import Any
 import peewee
 
 from server.context import Context
+from server.store.expressions import contains
 from server.store.shapes import keyed
 from server.store.statements import slot
 from server.store.tables import Table
@@ -108,7 +109,7 @@ def _holding(
     def build() -> Any:
         text = getattr(table.sql, column)
         small = peewee.fn.LOWER(text)
-        holds = functools.reduce(operator.or_, (peewee.fn.INSTR(small, slot(at)) > 0 for at in range(len(parts))))
+        holds = functools.reduce(operator.or_, (contains(small, slot(at)) for at in range(len(parts))))
         return table.sql.select(table.sql.id, getattr(table.sql, label), text).where(holds).order_by(table.sql.id)
 
     return tx.rows(keyed(build, table, label, column, len(parts)), parts)

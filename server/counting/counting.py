@@ -14,6 +14,7 @@ from server.counting.measures import Function, Tally
 from server.errors import BadDataQuery
 from server.search.conditions import ALWAYS, NEVER, slots_from
 from server.search.select import CompiledSearch
+from server.store.expressions import by_place
 from server.store.peewee_parts import stand_in
 from server.store.shapes import keyed
 
@@ -125,7 +126,7 @@ def _rows(
         if condition is not ALWAYS:
             query = query.where(condition.build(slots_from(where)))
         if width:
-            query = query.group_by(*(peewee.SQL(str(place + 1)) for place in range(width)))
+            query = query.group_by(*by_place(width))
         return query.limit(MAX_ROWS + 1) if most is None else query.order_by(hits.desc()).limit(most)
 
     shape = keyed(build, table, tuple(each.key for each in sources), adds_up, counts is None, condition.key, most)

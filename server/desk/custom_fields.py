@@ -13,7 +13,8 @@ from server.errors import Conflict, Invalid, NotFound
 from server.records.parts import Record
 from server.records.shared.custom import definitions
 from server.records.shared.custom.definitions import FieldDefinition
-from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
+from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE, is_line
+from server.store.expressions import is_exactly, listed_values
 from server.store.statements import in_list, slot
 from server.store.tables import Table
 from server.store.transaction import Transaction
@@ -34,10 +35,9 @@ def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
 
     def build() -> Any:
         table: Any = CUSTOM_VALUE.sql
-        asked = peewee.fn.json_each(slot(0)).alias("asked")
-        id = peewee.Entity("asked", "value")
-        some = table.select(table.record_id).where(table.field_id == id, table.place == 0).limit(slot(1))
-        return peewee.Select((asked,), (id, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
+        asked = listed_values(slot(0), "INTEGER", "asked")
+        some = table.select(table.record_id).where(table.field_id == asked.each, table.place == 0).limit(slot(1))
+        return peewee.Select((asked,), (asked.each, peewee.Select((some,), (peewee.fn.COUNT(some.c.record_id),))))
 
     ids = json.dumps(list(field_ids))
     return dict(ctx.service.store.read(lambda tx: tx.rows(build, (ids, MAX_COUNTED + 1))))
@@ -95,8 +95,8 @@ def rename_option(ctx: Context, id: int, old: str, new: str) -> int:
         writing.log("custom_field.option.renamed", writing.registry.type(URI).context, id, told)
         table: Any = CUSTOM_VALUE.sql
         return tx.run(
-            lambda: table.update({table.value: slot(0)}).where(
-                table.field_id == slot(1), table.value == slot(2), peewee.fn.HEX(table.value) == peewee.fn.HEX(slot(2))
+            lambda: table.update({table.text: slot(0)}).where(
+                table.field_id == slot(1), table.text == slot(2), is_line(table), is_exactly(table.text, slot(2))
             ),
             (new, id, old),
         )

@@ -59,8 +59,8 @@ def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, ne
     for field in custom.definitions(writing.tx).every():
         if field.points_to(record_type, writing.registry):
             writing.tx.run(
-                lambda: values.update({values.value: slot(0)}).where(
-                    values.field_id == slot(1), values.value == slot(2)
+                lambda: values.update({values.number: slot(0)}).where(
+                    values.field_id == slot(1), values.number == slot(2)
                 ),
                 (new, field.id, old),
             )

@@ -22,7 +22,6 @@ from server.imports.reading import CsvRow, CsvTable
 from server.imports.uploads import CsvUpload
 from server.records.base import RecordType
 from server.records.shared import custom
-from server.records.shared.tables import CUSTOM_VALUE
 from server.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]  # rows done, all rows
@@ -213,10 +212,12 @@ class _Rows:
         own = self.type.fields.get(self.key)
         if own is None:
             definition = custom.definitions(writing.tx).named(self.type.context, self.key)
-            value = id_in(key) if definition is not None and definition.kind == "N" else key
-            if definition is None or value is None:  # what is no number is refused with the other values
+            if definition is None:
                 return ()
-            return [row[1] for row in writing.tx.some(CUSTOM_VALUE, 3, field_id=definition.id, value=value)]
+            value = key if definition.column == "text" else id_in(key) if definition.kind == "N" else None
+            if value is None:  # what is no number is refused with the other values
+                return ()
+            return custom.records_with(writing.tx, definition, value, 3)
         pointing = columns.stands_for(self.type, own)
         if pointing is not None:
             return filter(None, [columns.with_text(writing, self.type, pointing, key)])

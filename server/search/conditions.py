@@ -10,6 +10,7 @@ from typing import Any
 
 import peewee
 
+from server.store.expressions import FALSE, TRUE, is_not_true
 from server.store.peewee_parts import column_name
 from server.store.shapes import Part
 from server.store.statements import in_list, slot
@@ -59,8 +60,8 @@ def _gone(at: At) -> Any:
     raise AssertionError("a condition that was kept for its key is composed by nobody")
 
 
-ALWAYS = Condition("always", (), lambda at: peewee.SQL("1"), frozenset())
-NEVER = Condition("never", (), lambda at: peewee.SQL("0"), frozenset())
+ALWAYS = Condition("always", (), lambda at: TRUE, frozenset())
+NEVER = Condition("never", (), lambda at: FALSE, frozenset())
 
 
 def slots_from(start: int) -> At:
@@ -89,7 +90,7 @@ def negated(condition: Condition) -> Condition:
     return Condition(
         ("not", condition.key),
         condition.values,
-        lambda at: peewee.Expression(peewee.fn.COALESCE(condition.build(at), 0), "=", peewee.SQL("0"), flat=True),
+        lambda at: is_not_true(condition.build(at)),
         condition.columns,
     )
 

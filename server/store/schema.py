@@ -30,7 +30,7 @@ BEGUN = (
     "or remove it"
 )
 
-META = Table("meta", [Column("name", "TEXT"), Column("value", "ANY", null=True)], key=("name",))
+META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
 MOVING = Table("moving", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))  # of a begun copy: moving.py
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))

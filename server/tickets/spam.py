@@ -12,6 +12,7 @@ from server.context import Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.mail import spam as bayes
+from server.store.expressions import TRUE, listed_values
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
@@ -92,12 +93,12 @@ def _count(tx: Transaction, words: Iterable[str], verdict: str) -> None:
 
     def build() -> Any:
         table: Any = SPAM_WORD.sql
-        source = peewee.fn.json_each(slot(0))
-        query = peewee.Select((source,), (peewee.Entity("value"), slot(1), slot(2)))
+        source = listed_values(slot(0), "TEXT", "words")
+        query = peewee.Select((source,), (source.each, slot(1), slot(2)))
         # Without a condition SQLite would read the ON of ON CONFLICT as that of a join.
-        counted = table.insert(query.where(slot(3)), columns=[table.word, table.good, table.bad])
+        counted = table.insert(query.where(TRUE), columns=[table.word, table.good, table.bad])
         return counted.on_conflict(
             conflict_target=[table.word], update={getattr(table, column): getattr(table, column) + 1}
         )
 
-    tx.run(build, (json.dumps([TICKETS, *sorted(words)]), good, 1 - good, 1))
+    tx.run(build, (json.dumps([TICKETS, *sorted(words)]), good, 1 - good))

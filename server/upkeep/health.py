@@ -17,6 +17,7 @@ from server.errors import HelpdeskError, Unavailable
 from server.jobs.queue import JOB
 from server.outbox.rows import OUTGOING
 from server.store.database import Store
+from server.store.expressions import one_if
 from server.store.schema import META
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
@@ -104,7 +105,9 @@ def backlog(tx: Transaction, now: int) -> Backlog:
     due = tx.row(
         lambda: job.select(_count(), peewee.fn.MIN(job.due_at)).where(job.failed_at == 0, job.due_at <= slot(0)), (now,)
     )
-    mail = tx.row(lambda: draft.select(_count(), peewee.fn.SUM(draft.c.queue_fails > 0)).where(draft.c.is_queued == 1))
+    mail = tx.row(
+        lambda: draft.select(_count(), peewee.fn.SUM(one_if(draft.c.queue_fails > 0))).where(draft.c.is_queued == 1)
+    )
     assert due is not None and mail is not None
     return Backlog(
         jobs_due=due[0],

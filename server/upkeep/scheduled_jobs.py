@@ -15,6 +15,7 @@ from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue
 from server.jobs.scheduler import SCAN_SECONDS, ScanRun, last_scans
 from server.jobs.scheduler import scans as scheduler_scans
+from server.store.expressions import by_place, one_if
 from server.store.statements import ordering, slot
 from server.store.transaction import Transaction, equal_to
 
@@ -106,9 +107,7 @@ def counts(ctx: Context) -> dict[State, int]:
 
     def read(tx: Transaction) -> dict[State, int]:
         rows = tx.row(
-            lambda: table.select(
-                *(peewee.fn.SUM(peewee.Case(None, [(_conditions(table)[name], 1)], 0)) for name in STATES)
-            ),
+            lambda: table.select(*(peewee.fn.SUM(one_if(_conditions(table)[name])) for name in STATES)),
             (ctx.now,),
         )
         assert rows is not None
@@ -139,9 +138,9 @@ def by_hour(ctx: Context, since: int, hours: int) -> tuple[list[int], list[int]]
     done, failed = [0] * hours, [0] * hours
 
     def build() -> Any:
-        hour, is_failed = (table.began_at - slot(0)) / 3600, table.error != ""
+        hour, is_failed = (table.began_at - slot(0)) / 3600, one_if(table.error != "")
         query = table.select(hour, is_failed, peewee.fn.COUNT(table.id)).where(table.began_at >= slot(0))
-        return query.group_by(hour, is_failed)
+        return query.group_by(*by_place(2))
 
     for hour, is_failed, count in ctx.service.store.read(lambda tx: tx.rows(build, (since,))):
         if hour < hours:

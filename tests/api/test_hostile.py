@@ -33,7 +33,7 @@ def _fill(tx: Transaction) -> None:
         (TICKETS, zeros, TEXT_CHARS, group, bucket),
     )
     tx.connection.execute(
-        f"{ids} INSERT INTO custom_value (field_id, record_id, place, value) "
+        f"{ids} INSERT INTO custom_value (field_id, record_id, place, text) "
         "SELECT ?, id, 0, substr(? || id, -?) FROM n",
         (TICKETS, field, zeros, TEXT_CHARS),
     )

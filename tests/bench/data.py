@@ -139,7 +139,7 @@ class _Loader:
         tx.update(self.tickets.table, ticket, {"initial_message_id": ids[0], "latest_message_id": ids[-1]})
         tx.add(REQUESTER, {"ticket_id": ticket, "address_id": sender})
         for field, value in ((self.tier, TIERS[sample.number % len(TIERS)]), (self.order, f"A-{sample.number}")):
-            tx.insert(CUSTOM_VALUE, {"field_id": field, "record_id": ticket, "place": 0, "value": value})
+            tx.insert(CUSTOM_VALUE, {"field_id": field, "record_id": ticket, "place": 0, "text": value})
 
     def _message(self, tx: Transaction, sample: Sample, place: int, ticket: int, sender: int, created: int) -> int:
         message_id = f"<{sample.number}.{place}@example.com>"

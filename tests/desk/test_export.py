@@ -37,7 +37,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     level = opened.create("custom_field", name="Level", context="svc.contexts.org", type="S", uri="level")
     tags = opened.create("custom_field", name="Tags", context="svc.contexts.org", type="M", uri="tags")
     opened.write(lambda writing: writing.tx.put_many(
-        CUSTOM_VALUE, CUSTOM_VALUE.names, [(level, org, 0, "gold"), (tags, org, 0, "a"), (tags, org, 1, "b")]
+        CUSTOM_VALUE, ("field_id", "record_id", "place", "text"),
+        [(level, org, 0, "gold"), (tags, org, 0, "a"), (tags, org, 1, "b")],
     ))  # fmt: skip
     opened.create("mailbox", name="M", host="mail.example", username="u", password="secret-mailbox")
     opened.create("mail_transport", name="T", extension_id="core.mail.transport.smtp",

@@ -122,7 +122,7 @@ def test_a_field_comes_back_without_values_of_records_that_are_gone(desk, monkey
     tasks = [desk.create("task", title="Count", serial=f"A{number}")["id"] for number in range(9)]
     desk.delete("custom_field", id)
     desk.delete("task", tasks[0])  # takes its value along
-    left = {"field_id": id, "record_id": tasks[-1] + 1, "place": 0, "value": "B"}  # of an older program, which did not
+    left = {"field_id": id, "record_id": tasks[-1] + 1, "place": 0, "text": "B"}  # of an older program, which did not
     desk.store.write(lambda tx: tx.insert(CUSTOM_VALUE, left))
     writes = []
     write = type(desk.store).write

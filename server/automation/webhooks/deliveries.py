@@ -21,6 +21,7 @@ from server.automation.webhooks.tokens import note_use
 from server.context import Context, Service
 from server.errors import Invalid, NotFound, nearest
 from server.jobs.scheduler import periodic
+from server.store.expressions import by_place
 from server.store.statements import ordering, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
@@ -176,7 +177,7 @@ def by_hour(tx: Transaction, since: int, hours: int) -> dict[int, list[int]]:
     def build() -> Any:
         hour = (table.at - slot(0)) / HOUR_SECONDS
         query = table.select(table.listener_id, hour, peewee.fn.COUNT(table.id)).where(table.at >= slot(0))
-        return query.group_by(table.listener_id, hour)
+        return query.group_by(*by_place(2))
 
     rows = tx.rows(build, (since,))
     found: dict[int, list[int]] = {}

@@ -46,13 +46,13 @@ def expression(key: Hashable, made: Any) -> Source:
 
 def custom_value(found: CustomFilter, alias: str) -> Source:
     """The values of a custom field; records without one are kept, with NULL."""
-    own_id = peewee.Column(found.table.sql, found.own)
+    own_id, column = peewee.Column(found.table.sql, found.own), found.field.column
     kind = peewee.JOIN.LEFT_OUTER
     if found.field.kind not in SEVERAL:
         via: Any = table_named("custom_value").alias(alias)
         return Source(
-            ("custom", found.own, alias),
-            lambda at: [via.c.value],
+            ("custom", found.own, alias, column),
+            lambda at: [getattr(via.c, column)],
             (found.field.id,),
             lambda query, at: query.join(via, kind, on=((via.c.record_id == own_id) & (via.c.field_id == at(0)))),
         )
@@ -60,9 +60,10 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
 
     def join(query: Any, at: At) -> Any:
         # Values that differ in their letters' case only are found by the same search: each record has them once.
-        key = peewee.fn.fold(values.c.value)
+        value = getattr(values.c, column)
+        key = peewee.fn.fold(value) if column == "text" else value
         once = (
-            values.select(values.c.record_id, peewee.fn.MIN(values.c.value).alias("value"))
+            values.select(values.c.record_id, peewee.fn.MIN(value).alias("value"))
             .where(values.c.field_id == at(0))
             .group_by(values.c.record_id, key)
             .alias(alias)
@@ -70,7 +71,7 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
         return query.join(once, kind, on=(once.c.record_id == own_id))
 
     return Source(
-        ("custom values", found.own, alias), lambda at: [_joined(alias, "value")], (found.field.id,), join,
+        ("custom values", found.own, alias, column), lambda at: [_joined(alias, "value")], (found.field.id,), join,
         is_multi=True,
     )  # fmt: skip
 

@@ -1,5 +1,9 @@
 """Tables between record types: who is linked to, attached to, a requester or a member of what."""
 
+from typing import Any
+
+import peewee
+
 from server.store.tables import Column, Index, Table
 
 LINK = Table(
@@ -21,12 +25,27 @@ ATTACHED = Table(
     key=("attachment_id", "context", "record_id"),
 )
 
+IS_LINE = 'length("text") <= 255'  # as text, so that the partial index is found to fit; what is longer has no index
+
 CUSTOM_VALUE = Table(
     "custom_value",
-    [Column("field_id"), Column("record_id"), Column("place"), Column("value", "ANY", null=True, nocase=True)],
-    [Index(("field_id", "value"), "searches by a custom field")],
+    [
+        Column("field_id"), Column("record_id"), Column("place"),
+        Column("number", null=True), Column("text", "TEXT", null=True, nocase=True),
+    ],
+    [
+        Index(("field_id", "number"), "searches by numbers, dates and records", where='"number" IS NOT NULL'),
+        Index(("field_id", "text"), "searches by texts", where=IS_LINE),
+    ],
     key=("field_id", "record_id", "place"),
-)
+)  # fmt: skip
+# One of number and text holds the value, the other is NULL: the kind of the field says which.
+
+
+def is_line(table: Any) -> Any:
+    """The condition by which a row is in the index of texts; table: a handle of CUSTOM_VALUE."""
+    return peewee.Expression(peewee.fn.length(table.text), "<=", peewee.SQL("255"))
+
 
 DELETED_FIELD = Table(
     "deleted_field", [Column("field_id"), Column("record", "TEXT"), Column("deleted_at")], key=("field_id",)

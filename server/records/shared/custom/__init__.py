@@ -13,7 +13,7 @@ from server.records.shared.custom.definitions import (
 )
 from server.records.shared.custom.filters import CustomFilter, countable, filter_named, org_filter_named
 from server.records.shared.custom.intake import ValueSetChange, coerce, take, write
-from server.records.shared.custom.keys import load_by_id, load_by_uri, shown_text, shown_value, values_of
+from server.records.shared.custom.keys import load_by_id, load_by_uri, records_with, shown_text, shown_value, values_of
 from server.records.shared.custom.notifications import told_workers
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "load_by_id",
     "load_by_uri",
     "org_filter_named",
+    "records_with",
     "shown_text",
     "shown_value",
     "take",

@@ -27,6 +27,7 @@ KINDS = {
 }  # fmt: skip
 GEO, LINKS, SLIDER = "svc.custom_field.geo.point", "svc.custom_field.record.links", "svc.custom_field.slider"
 SEVERAL = frozenset(("I", "M", "X", LINKS))
+NUMBERS = frozenset(("C", "E", "F", "I", "L", "N", "O", "W", "Y", LINKS, SLIDER))  # kept as whole numbers
 ZERO_UNSETS = frozenset(("F", "L", "W"))
 COUNTABLE = frozenset(("C", "D", "L", "M", "N", "S", "U", "W", "X"))
 _NAMES = ("id", "context", "name", "uri", "type", "params", "pos", "custom_fieldset_id")
@@ -56,6 +57,16 @@ class FieldDefinition:
             return self.currency.decimals
         places = str(self.params.get("decimal_at") or 0)
         return min(int(places), 10) if is_whole(places) else 0
+
+    @property
+    def column(self) -> str:
+        """The column of custom_value that holds its values."""
+        return "number" if self.kind in NUMBERS else "text"
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether its values are texts of at most MAX_LINE characters, which are in the index."""
+        return self.column == "text" and self.kind != "T"
 
     @property
     def target(self) -> str:

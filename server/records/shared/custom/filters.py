@@ -6,7 +6,7 @@ import peewee
 
 from server import contexts
 from server.records.shared.custom.definitions import COUNTABLE, LINKS, SLIDER, FieldDefinition, definitions
-from server.records.shared.tables import CUSTOM_VALUE
+from server.records.shared.tables import CUSTOM_VALUE, is_line
 from server.search.ast import SearchValue, Subquery, Term
 from server.search.conditions import Condition, negated
 from server.search.filters import (
@@ -59,11 +59,11 @@ def _of_type(
 def _filter(field: FieldDefinition, name: str, own: str, by_id: bool) -> Filter:
     if field.target and not by_id and field.kind != "W":
         only = (("field_id", field.id),)
-        inner: Filter = DeepFilter(name, "", field.target, HasManyThrough("custom_value", "record_id", "value", only))
+        inner: Filter = DeepFilter(name, "", field.target, HasManyThrough("custom_value", "record_id", "number", only))
     elif field.kind == "W" and not by_id:
-        inner = WorkerFilter(name, "", "value")
+        inner = WorkerFilter(name, "", field.column)
     else:
-        inner = _VALUE_FILTERS.get(field.kind, ChooserFilter if by_id else TextFilter)(name, "", "value")
+        inner = _VALUE_FILTERS.get(field.kind, ChooserFilter if by_id else TextFilter)(name, "", field.column)
         if isinstance(inner, DecimalFilter):
             inner.scale = 10**field.decimals
         if isinstance(inner, TextFilter):
@@ -116,14 +116,17 @@ class CustomFilter(Filter):
     def _some(self, condition: Condition | None) -> Condition:
         """At least one value of the field answers."""
         values, own = CUSTOM_VALUE.sql, peewee.Column(self.table.sql, self.own)
+        is_lined = self.field.has_lines
 
         def build(at: Any) -> Any:
             query = values.select(values.record_id).where(values.field_id == at(0))
             if condition is not None:
                 query = query.where(condition.build(lambda index: at(index + 1)))
+                if is_lined:
+                    query = query.where(is_line(values))
             return own.in_(query)
 
-        key = ("custom", self.table.name, self.own, condition.key if condition else "any")
+        key = ("custom", self.table.name, self.own, is_lined, condition.key if condition else "any")
         return Condition(key, (self.field.id, *(condition.values if condition else ())), build)
 
     def order_key(self, scope: "SearchScope") -> int:
@@ -132,11 +135,13 @@ class CustomFilter(Filter):
     def order(self, scope: "SearchScope") -> Any:
         values = table_named("custom_value").alias("sorted")
         first = (
-            values.select(values.c.value)
+            values.select(getattr(values.c, self.field.column))
             .where(values.c.field_id == self.field.id, values.c.record_id == peewee.Column(self.table.sql, self.own))
             .order_by(values.c.place)
             .limit(1)
         )
+        if self.field.column == "number":
+            return first
         return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
 
 

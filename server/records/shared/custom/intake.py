@@ -190,12 +190,13 @@ def write(
     tx = writing.tx
     values = coerced.values
     if coerced.changes:
-        kept = [row[3] for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=id)]
+        at = CUSTOM_VALUE.position[field.column]
+        kept = [row[at] for row in tx.find(CUSTOM_VALUE, field_id=field.id, record_id=id)]
         kept = [value for value in kept if value not in coerced.removes]
         values = kept + [value for value in values if value not in kept]
     tx.delete(CUSTOM_VALUE, field_id=field.id, record_id=id)
     for place, value in enumerate(values):
-        tx.insert(CUSTOM_VALUE, {"field_id": field.id, "record_id": id, "place": place, "value": value})
+        tx.insert(CUSTOM_VALUE, {"field_id": field.id, "record_id": id, "place": place, field.column: value})
     if field.fieldset_id and values:
         tx.add(FIELDSET_USE, {"context": record_type.context, "record_id": id, "fieldset_id": field.fieldset_id})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from server import contexts
 from server.records.shared.collections import ids_text
 from server.records.shared.custom.definitions import LINKS, SEVERAL, FieldDefinition, definitions
-from server.records.shared.tables import CUSTOM_VALUE
+from server.records.shared.tables import CUSTOM_VALUE, is_line
 from server.store.statements import in_list, slot
 
 if TYPE_CHECKING:
@@ -26,15 +26,30 @@ def values_of(
     table = CUSTOM_VALUE.sql
     rows = tx.rows(
         lambda: (
-            table.select(table.record_id, table.field_id, table.value)
+            table.select(table.record_id, table.field_id, table.number, table.text)
             .where(in_list(table.field_id, slot(0)), in_list(table.record_id, slot(1)))
             .order_by(table.record_id, table.field_id, table.place)
         ),
         (json.dumps([each.id for each in fields]), ids_text(records)),
     )
-    for record_id, field_id, value in rows:
-        found[record_id].setdefault(field_id, []).append(value)
+    for record_id, field_id, number, text in rows:
+        found[record_id].setdefault(field_id, []).append(text if number is None else number)
     return found
+
+
+def records_with(tx: "Transaction", field: FieldDefinition, value: Any, most: int) -> list[int]:
+    """The ids of records with this value, in any order. value: as it is stored."""
+    return _records_with(tx, field.column, field.has_lines, (field.id, value, most))
+
+
+def _records_with(tx: "Transaction", column: str, is_lined: bool, values: tuple[Any, ...]) -> list[int]:
+    table = CUSTOM_VALUE.sql
+
+    def build() -> Any:
+        query = table.select(table.record_id).where(table.field_id == slot(0), getattr(table, column) == slot(1))
+        return (query.where(is_line(table)) if is_lined else query).limit(slot(2))
+
+    return [row[0] for row in tx.rows(build, values)]
 
 
 def shown_value(field: FieldDefinition, values: list[Any]) -> Any:

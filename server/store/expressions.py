@@ -1,0 +1,102 @@
+"""Expressions that the databases write differently, or that are easily written so that one of them takes them only."""
+
+from typing import Any
+
+import peewee
+
+from server.store.statements import SQLITE, converted
+
+TRUE, FALSE = peewee.SQL("TRUE"), peewee.SQL("FALSE")
+
+
+class IsNotTrue(peewee.ColumnBase):
+    """See is_not_true."""
+
+    def __init__(self, condition: Any) -> None:
+        self.condition = condition
+
+    def __sql__(self, ctx: Any) -> Any:
+        with ctx(parentheses=True, in_expr=True):
+            return ctx.literal("((").sql(self.condition).literal(") IS NOT TRUE)")
+
+
+def is_not_true(condition: Any) -> IsNotTrue:
+    """A condition does not hold, or nothing can be said of it, since what it compares is missing."""
+    return IsNotTrue(condition)
+
+
+def one_if(condition: Any) -> peewee.Node:
+    """1 where a condition holds, else 0: to be added up, or to tell groups apart."""
+    return peewee.Case(None, [(condition, peewee.SQL("1"))], peewee.SQL("0"))
+
+
+def by_place(number: int) -> list[peewee.Node]:
+    """The first so many columns of a select, for group_by: an expression with bound values in it is another one to
+    PostgreSQL each time it is written."""
+    return [peewee.SQL(str(place + 1)) for place in range(number)]
+
+
+class Holds(peewee.ColumnBase):
+    """See contains."""
+
+    def __init__(self, text: Any, part: Any) -> None:
+        self.text, self.part = text, part
+
+    def __sql__(self, ctx: Any) -> Any:
+        name = "INSTR" if ctx.dialect == SQLITE else "STRPOS"
+        with ctx(parentheses=True, in_expr=True):
+            return ctx.literal(f"({name}(").sql(self.text).literal(", ").sql(self.part).literal(") > 0)")
+
+
+def contains(text: Any, part: Any) -> Holds:
+    """A text holds another one, as both are written."""
+    return Holds(text, part)
+
+
+class Same(peewee.ColumnBase):
+    """See is_exactly."""
+
+    def __init__(self, column: Any, value: Any) -> None:
+        self.column, self.value = column, value
+
+    def __sql__(self, ctx: Any) -> Any:
+        binary = " COLLATE BINARY" if ctx.dialect == SQLITE else "::text"
+        with ctx(parentheses=True, in_expr=True):
+            return ctx.literal("(").sql(self.column).literal(f"{binary} = ").sql(self.value).literal(")")
+
+
+def is_exactly(column: Any, value: Any) -> Same:
+    """A text is written just so, in a column in which case does not count otherwise."""
+    return Same(column, value)
+
+
+class ListedValues(peewee.Source):
+    """See listed_values."""
+
+    def __init__(self, value: Any, kind: str, alias: str) -> None:
+        super().__init__(alias)
+        self.value, self.kind, self.name = value, kind, alias
+
+    @property
+    def each(self) -> peewee.Column:
+        """The column of the values."""
+        return peewee.Column(self, "value")
+
+    def __hash__(self) -> int:
+        return hash((self.__class__, self.name))
+
+    def __sql__(self, ctx: Any) -> Any:
+        if ctx.scope not in (peewee.SCOPE_SOURCE, peewee.SCOPE_NORMAL):
+            return self.apply_column(ctx)
+        ctx.alias_manager[self] = self.name
+        if ctx.dialect == SQLITE:
+            return ctx.literal("json_each(").sql(self.value).literal(f') AS "{self.name}"')
+        kind = {"INTEGER": "bigint", "TEXT": "text"}[self.kind]
+        value = converted(self.value, ctx.array)
+        return ctx.literal("unnest(").sql(value).literal(f'::{kind}[]) AS "{self.name}" ("value")')
+
+
+def listed_values(value: peewee.Node, kind: str, alias: str) -> ListedValues:
+    """A table with one column, `value`, of the items of a list; value: one slot that takes a JSON array. kind: INTEGER
+    or TEXT."""
+    return ListedValues(value, kind, alias)
