@@ -692,7 +692,8 @@ def _typed(setting: Setting, value: object, shown_as: str) -> Value:
             return tuple(_checked_text(setting, each, shown_as) for each in value)
     wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
     raise Invalid(
-        f"{shown_as} is {without_password(repr(value))}; it must be {wanted.get(setting.type, 'a list of texts')}", field=setting.name
+        f"{shown_as} is {without_password(repr(value))}; it must be {wanted.get(setting.type, 'a list of texts')}",
+        field=setting.name,
     )
 
 
@@ -723,8 +724,8 @@ def _checked_address(text: str, shown_as: str) -> str:
     password."""
     if not ADDRESS.fullmatch(text):
         raise Invalid(
-            f"{shown_as} must be like postgresql://user:password@db.example:5432/helpdesk; in a password %40 stands for "
-            "@, %2F for /, %3A for :, %23 for #, %3F for ?, %25 for %",
+            f"{shown_as} must be like postgresql://user:password@db.example:5432/helpdesk; in a password %40 stands "
+            "for @, %2F for /, %3A for :, %23 for #, %3F for ?, %25 for %",
             field="database",
         )
     return text
@@ -772,6 +773,12 @@ def _local_url(host: str, port: object) -> str:
 def _items(text: str, kind: Kind) -> tuple[str, ...]:
     separators = r"[\r\n]+" if kind == "lines" else r"[,\r\n]+"
     return tuple(item.strip() for item in re.split(separators, text) if item.strip())
+
+
+def shown_value(name: str, value: Value) -> str:
+    """The value of a setting for people, without secrets."""
+    shown = display_value(value)
+    return without_password(shown) if name == "database" else shown
 
 
 def display_value(value: Value) -> str:

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from server import app, clock, log
+from server import app, log
 from server.cli.arguments import command
-from server.cli.opening import settings_of
+from server.cli.opening import require_unused, settings_of
 from server.cli.progress import Progress
 from server.context import Service
 from server.desk import service_settings
 from server.errors import Conflict, Damaged, Invalid
-from server.jobs import processes
 from server.settings import Settings, is_address, value_of, without_password
 from server.store import copying, lock, moving, schema
 from server.store.database import Store
@@ -24,7 +23,6 @@ from server.store.transaction import Transaction
 
 MIB = 1024 * 1024
 ROWS_A_SECOND, BYTES_A_SECOND = 12_000, 20 * MIB  # as two slow cores with both databases on them copy and compare
-ALIVE_SECONDS = 30  # since its last sign of life, before which a process is taken for one that runs
 QUERY_SECONDS = 24 * 3600  # that one statement may take: an index of a large table
 
 
@@ -40,9 +38,7 @@ def declare(commands: Any) -> None:
         "--to", required=True, metavar="TARGET",
         help="postgresql://USER@HOST/NAME of an empty database, or the path of a new file",
     )  # fmt: skip
-    move.add_argument(
-        "--estimate", action="store_true", help="only tell how much there is and about how long it takes"
-    )
+    move.add_argument("--estimate", action="store_true", help="only tell how much there is and about how long it takes")
     move.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
 
@@ -77,22 +73,12 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
                 raise Damaged(f"{service.store.place} is not as this version needs it: {lacking[0]}. Start the server "
                               "once, which adds what is missing, and stop it again")  # fmt: skip
             if not may_be_used:
-                _require_unused(service)
+                require_unused(service)
             yield service
         finally:
             service.store.close()
     finally:
         held.release()
-
-
-def _require_unused(service: Service) -> None:
-    alive = [each for each in processes.listed(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
-    if alive:
-        names = ", ".join(f"process {each.pid} on {each.host}" for each in alive)
-        raise Conflict(
-            f"{service.store.place} is used by {names}; stop it first. One that was killed counts for {ALIVE_SECONDS} "
-            "seconds"
-        )
 
 
 def _target(to: str, settings: Settings) -> Path | str:
@@ -168,10 +154,8 @@ def _estimated(amount: Amount) -> str:
     seconds = amount.total / ROWS_A_SECOND + amount.bytes / BYTES_A_SECOND
     minutes = max(round(seconds / 60 + 0.5), 1)
     spoken = f"{minutes} minute{'' if minutes == 1 else 's'}" if minutes < 120 else f"{minutes / 60:.0f} hours"
-    return (
-        f"{amount.total:,} rows in {len(amount.rows)} tables, {amount.bytes / MIB:,.1f} MiB: no server may run for about "
-        f"{spoken}"
-    )
+    there = f"{amount.total:,} rows in {len(amount.rows)} tables, {amount.bytes / MIB:,.1f} MiB"
+    return f"{there}: no server may run for about {spoken}"
 
 
 def _shown(into: Path | str) -> str:

@@ -1,5 +1,5 @@
-"""Copies a database into another, of the same kind or not: table by table in the order of ids, in portions of which each
-is one transaction of the target together with how far it is. Cut short, it goes on where it was.
+"""Copies a database into another, of the same kind or not: table by table in the order of ids, in portions of which
+each is one transaction of the target together with how far it is. Cut short, it goes on where it was.
 
 The target is no database of this program before its last transaction: until then the table MOVING is in it, and
 schema.py refuses it. Not for who may use the two meanwhile, and where they are: cli/moving.py."""
@@ -66,8 +66,8 @@ class Copied:
 
 @dataclass(frozen=True)
 class Moved:
-    """What was copied. replaced: {table: NUL characters in its texts that are U+FFFD now}. was_begun: an earlier run had
-    begun it. was_changed: the source was used since, so that it began anew."""
+    """What was copied. replaced: {table: NUL characters in its texts that are U+FFFD now}. was_begun: an earlier run
+    had begun it. was_changed: the source was used since, so that it began anew."""
 
     rows: int
     tables: int
@@ -77,8 +77,8 @@ class Moved:
 
 
 class Mover:
-    """One copy. tables: those of the program; custom: of the administrators' own types. Nobody else may write the source
-    or use the target meanwhile."""
+    """One copy. tables: those of the program; custom: of the administrators' own types. Nobody else may write the
+    source or use the target meanwhile."""
 
     def __init__(
         self, source: Store, target: Store, tables: list[Table], custom: list[Table], texts: list[TextIndex],
@@ -164,7 +164,9 @@ class Mover:
         before = 0
         for table in self._copied:
             found[table.name] = self._copy_table(
-                reading, table, lambda rows, before=before: progress(before + rows, total)  # type: ignore[misc]
+                reading,
+                table,
+                lambda rows, before=before: progress(before + rows, total),  # type: ignore[misc]
             )
             before += found[table.name].rows
         return found
@@ -326,9 +328,7 @@ def _anys(table: Table) -> list[int]:
 def _as_texts(table: Table, row: Row) -> Row:
     """What a column of any kind holds is a text in PostgreSQL."""
     places = _anys(table)
-    return tuple(
-        str(value) if place in places and value is not None else value for place, value in enumerate(row)
-    )
+    return tuple(str(value) if place in places and value is not None else value for place, value in enumerate(row))
 
 
 def _kept(rows: Sequence[Row]) -> tuple[list[Row], int]:

@@ -26,8 +26,8 @@ from server.store.transaction import Transaction
 PROGRAM = "program"  # the row of META that names the version which had the file open last
 SCHEMA = "schema"  # the row with the digest of the declarations
 BEGUN = (
-    "it is a begun copy of another database, and none that can be used yet; finish it with `helpdesk migrate-database`, "
-    "or remove it"
+    "it is a begun copy of another database, and none that can be used yet; finish it with "
+    "`helpdesk migrate-database`, or remove it"
 )
 
 META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))
@@ -60,7 +60,9 @@ def opened(where: Path | str, **options: object) -> Store:
     """The store as it is. Raises Damaged, Unavailable."""
     if isinstance(where, str):
         try:
-            from server.store.postgresql.store import PostgresqlStore  # of those alone who use it: its driver is an extra
+            from server.store.postgresql.store import (
+                PostgresqlStore,
+            )  # of those alone who use it: its driver is an extra
         except ImportError as error:
             raise Damaged(
                 "the data is in PostgreSQL, and psycopg, which speaks with it, is not installed; install it with: "

@@ -69,8 +69,8 @@ def _add_extension(tx: Transaction) -> None:
         return
     if not tx.connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = $1", (EXTENSION,)):
         raise Damaged(
-            f"the server lacks the extension {EXTENSION}, which comes with PostgreSQL: install its contrib package there, "
-            "such as postgresql-contrib"
+            f"the server lacks the extension {EXTENSION}, which comes with PostgreSQL: install its contrib package "
+            "there, such as postgresql-contrib"
         )
     if not tx.connection.execute("SELECT has_database_privilege(current_database(), 'CREATE')")[0][0]:
         raise Damaged(
@@ -119,8 +119,8 @@ def columns_of(tx: Transaction, table: str) -> set[str]:
 def is_empty(tx: Transaction) -> bool:
     """Whether there is no table where ours would be."""
     found = tx.connection.execute(
-        "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm') "
-        "LIMIT 1"
+        "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
+        "AND relkind IN ('r', 'p', 'v', 'm') LIMIT 1"
     )
     return not found
 

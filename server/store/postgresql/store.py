@@ -24,7 +24,9 @@ from server.store.postgresql.composing import COMPOSER
 from server.store.postgresql.connection import READ, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
+from server.store.postgresql.looking import state_of
 from server.store.postgresql.transaction import PostgresqlTransaction
+from server.store.server_state import ServerState
 from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
 from server.store.statements import POSTGRESQL, StatementCache
 from server.store.tables import Table
@@ -274,6 +276,9 @@ class PostgresqlStore(Store):
         return "PostgreSQL", str(self.read(
             lambda tx: tx.connection.execute("SHOW server_version").fetchone()[0]
         ))  # fmt: skip
+
+    def server_state(self) -> ServerState:
+        return self.read(lambda tx: state_of(tx.connection, TURN))
 
     def announce_after(self, tx: Transaction, name: str) -> None:
         if ("announced", name) not in tx.memo:
