@@ -68,7 +68,7 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
     try:
         service = app.open_unchanged(settings)
         try:
-            lacking = app.lacking(service)
+            lacking = app.lacking(service) or _not_migrated(service)
             if lacking:
                 raise Damaged(f"{service.store.place} is not as this version needs it: {lacking[0]}. Start the server "
                               "once, which adds what is missing, and stop it again")  # fmt: skip
@@ -79,6 +79,11 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
             service.store.close()
     finally:
         held.release()
+
+
+def _not_migrated(service: Service) -> list[str]:
+    due, _ = service.store.read(schema.due_migrations)
+    return [f"{name} has not been done" for name, _ in due]
 
 
 def _target(to: str, settings: Settings) -> Path | str:

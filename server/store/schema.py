@@ -82,7 +82,7 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextInde
     if store.read(is_begun_copy):
         raise Damaged(f"{store.place}: {BEGUN}")
     store.refuse_newer()
-    due, is_new = store.read(_due_migrations)
+    due, is_new = store.read(due_migrations)
     if due and not is_new:
         store.before_migration()
     for name, module in due:
@@ -198,7 +198,7 @@ def kind_of_file(path: Path) -> Literal["ours", "foreign", "newer", "damaged", "
     return "short" if size < pages * (65536 if page_size == 1 else page_size) else "ours"
 
 
-def _due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
+def due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
     """The migrations that this database has not seen, and whether it is empty."""
     is_new = not tx.store.columns(tx, META.name)
     done = set() if is_new else {row[0] for row in tx.find(MIGRATION)}

@@ -42,7 +42,8 @@ def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
 def add_missing(tx: Transaction, tables: list[Table]) -> None:
     """Add the tables, columns, indexes and triggers that the database lacks."""
     execute = tx.connection.execute
-    _add_extension(tx)
+    if lacks_extension(tx):
+        execute(f"CREATE EXTENSION {EXTENSION}")
     for text in FUNCTIONS:
         execute(text)
     for table in tables:  # a summary by other columns than before is counted anew
@@ -63,10 +64,10 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
             )
 
 
-def _add_extension(tx: Transaction) -> None:
-    """Raises Damaged where it is not there, and cannot be made."""
+def lacks_extension(tx: Transaction) -> bool:
+    """Whether it has to be made. Raises Damaged where that cannot be."""
     if tx.connection.execute("SELECT 1 FROM pg_extension WHERE extname = $1", (EXTENSION,)):
-        return
+        return False
     if not tx.connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = $1", (EXTENSION,)):
         raise Damaged(
             f"the server lacks the extension {EXTENSION}, which comes with PostgreSQL: install its contrib package "
@@ -77,7 +78,7 @@ def _add_extension(tx: Transaction) -> None:
             f"this user may not create the extension {EXTENSION} in the database; make the user its owner, or let an "
             f"administrator run there: CREATE EXTENSION {EXTENSION}"
         )
-    tx.connection.execute(f"CREATE EXTENSION {EXTENSION}")
+    return True
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:

@@ -309,6 +309,7 @@ class PostgresqlStore(Store):
 
         if self.read(number) > SCHEMA_NUMBER:
             raise Damaged("this database was written by a newer version of this program; start that version")
+        self.read(schema.lacks_extension)  # before anything is written
 
     def before_migration(self) -> None:
         """Backups of PostgreSQL are its operators'; the migration itself is one transaction."""
