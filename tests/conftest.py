@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from server.app import GC_THRESHOLDS
+from server.store import schema
+from tests import databases
 from tests.cheap import cheap_hashes
 from tests.composed_anew import composed_anew
 from tests.records.desk import Desk
@@ -23,21 +26,84 @@ sys.dont_write_bytecode = False
 cheap_hashes()
 composed_anew()
 
+# What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
+KEEPING = (
+    "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
+    "store", "web", "test_doctor.py", "test_first_start.py", "test_help_examples.py", "test_help_oauth.py",
+    "test_help_scripts.py", "test_help_search.py", "test_log.py", "test_log_secrets.py", "test_mail_in.py",
+    "test_mail_listener.py", "test_silent_mail_server.py", "test_stopping.py", "test_survival.py", "test_times.py",
+)  # fmt: skip
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+RUNNING = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--store", choices=databases.STORES, default="sqlite", help="what keeps the data of the tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The first process starts the database that all processes of a run share."""
+    config.addinivalue_line("markers", "sqlite(reason): of the file of SQLite; not for --store=postgresql")
+    config.stash[LEFT_OUT] = Counter()
+    if config.getoption("store") == "postgresql":
+        if not hasattr(config, "workerinput"):
+            config.stash[RUNNING] = databases.start()
+            if config.args_source is not pytest.Config.ArgsSource.ARGS:
+                config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        schema.opened = databases.opened_in_place(schema.opened)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if RUNNING in config.stash:
+        config.stash[RUNNING].stop()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With another store leave out what is marked as of SQLite, and count why."""
+    if not databases.is_postgresql():
+        return
+    marks = [(item, item.get_closest_marker("sqlite")) for item in items]
+    config.stash[LEFT_OUT].update(mark.args[0] for _, mark in marks if mark is not None)
+    config.hook.pytest_deselected(items=[item for item, mark in marks if mark is not None])
+    items[:] = [item for item, mark in marks if mark is None]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = dict(session.config.stash[LEFT_OUT])
+
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
-    order, which ends with hundreds of small ones."""
-    config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+def pytest_testnodedown(node: Any) -> None:
+    """All processes have collected the same."""
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
 
 
-def pytest_collection_finish() -> None:
-    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
-    objects has it done, would take an eighth of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    for reason, count in config.stash[LEFT_OUT].most_common():
+        terminalreporter.write_line(f"not for postgresql: {count} tests: {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+    databases.begin(fixturedef.scope)
+    try:
+        return (yield)
+    finally:
+        databases.begin("function")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Databases go with the test or the module that they were made for."""
+    try:
+        return (yield)
+    finally:
+        databases.drop("function")
+        if nextitem is None or nextitem.path != item.path:
+            databases.drop("module")
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from typing import Any
 
 import requests
 
-from tests import conformance, zygote
+from tests import conformance, databases, zygote
 from tests.transport import KNOWN, Transport
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,11 +28,16 @@ def hears_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def surroundings(data: Path) -> dict[str, str]:
+    """The environment of a process that uses the data folder `data`."""
+    return {**os.environ, **BARE, **databases.environment(data)}
+
+
 def command(
     *arguments: str, data: Path, stdin: bytes | None = None, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
     """Run `helpdesk ARGUMENTS --data DATA` to its end; answers subprocess.CompletedProcess with bytes."""
-    asked, environment = ["server", *arguments, "--data", str(data)], {**os.environ, **BARE, **(env or {})}
+    asked, environment = ["server", *arguments, "--data", str(data)], {**surroundings(data), **(env or {})}
     if zygote.CAN_FORK and not options:
         return zygote.run(asked, input=stdin, env=environment, timeout=120)
     return subprocess.run(
@@ -58,7 +63,7 @@ class Server:
         moved = {"HELPDESK_CLOCK_OFFSET_SECONDS": str(seconds_off)} if seconds_off else {}
         asked = ["tests.watched", "serve", "--port", "0", "--data", str(data), "--no-open", *flags]
         self.process = started(
-            asked, stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**os.environ, **BARE, **moved, **(env or {})}
+            asked, stdout=subprocess.PIPE, stderr=self.log, cwd=ROOT, env={**surroundings(data), **moved, **(env or {})}
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()

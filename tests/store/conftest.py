@@ -11,6 +11,7 @@ from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.database import Store
 from server.store.fulltext import TextIndex
 from server.store.tables import Column, Index, Table
+from tests import databases
 
 PUMP = Table(
     "pump",
@@ -37,6 +38,8 @@ def path(tmp_path: Path) -> Path:
 def opened(path: Path) -> Iterator[Callable[..., Store]]:
     """Opens stores on `path`, and closes them after the test."""
     stores: list[Store] = []
+    if databases.is_postgresql():
+        databases.address_of(path, databases.BLANK)
 
     def open_one(**options: Any) -> Store:
         stores.append(schema.open_store(path, TABLES, [WORDS], **options))
