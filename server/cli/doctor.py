@@ -184,11 +184,11 @@ def _sound(service: Service) -> Finding:
     size = f"{store.sizes()[0] // checkup.MIB:,} MiB"
     if state is None:
         return Finding("database", "ok", f"sound, {size}")
-    return Finding(
-        "database",
-        "ok",
-        f"{store.place}: PostgreSQL {state.version}, {state.encoding}, citext {state.extension}, {size}",
-    )
+    found = f"{store.place}: PostgreSQL {state.version}, {state.encoding}, citext {state.extension}, {size}"
+    if not state.is_durable:
+        return Finding("database", "warning", f"{found}, and fsync is off: a crash of its machine loses what was "
+                       "acknowledged", "set fsync = on in postgresql.conf, unless it is one for tests")  # fmt: skip
+    return Finding("database", "ok", found)
 
 
 def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]) -> Finding:

@@ -100,7 +100,6 @@ class Mover:
             was_changed = not self._is_unchanged(reading)
         if was_changed:
             told("it was used since: the copy begins anew")
-            self._remove()
         if was_changed or not self.was_begun:
             self._begin()
         done = self._copy(reading, progress)
@@ -136,25 +135,20 @@ class Mover:
             size = _portion(rows)
         return found
 
-    def _remove(self) -> None:
-        def drop(tx: Transaction) -> None:
-            for table in reversed(self._copied):
-                tx.store.drop_table(tx, table)
-            tx.store.drop_table(tx, MOVING)
-
-        self._target.write(drop)
-        self._target.statements.forget()
-
     def _begin(self) -> None:
-        """Bare tables: indexes and triggers come at the end, when it is quicker to make them."""
+        """Bare tables, in place of those of a copy that is of no use: indexes and triggers come at the end, when it is
+        quicker to make them."""
 
         def begin(tx: Transaction) -> None:
+            for table in (*reversed(self._copied), MOVING):
+                tx.store.drop_table(tx, table)
             tx.store.add_missing(tx, [META, MOVING])
             for table in self._copied:
                 tx.store.add_table(tx, _bare(table))
             tx.put(MOVING, {"name": SOURCE, "value": json.dumps(self._name)})
 
         self._target.write(begin)
+        self._target.statements.forget()
 
     # -- rows -------------------------------------------------------------------------------------------------------
 

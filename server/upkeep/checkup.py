@@ -193,11 +193,6 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
             "database", "problem", "it is a standby, which takes no writes",
             "set database to the primary; with several hosts in it add target_session_attrs=read-write",
         )  # fmt: skip
-    if not state.is_durable:
-        yield Finding(
-            "database", "problem", "fsync is off: what was acknowledged is lost when its machine stops",
-            "set fsync = on in postgresql.conf",
-        )  # fmt: skip
     if state.seconds > FAR_SECONDS:
         yield Finding(
             "database",

@@ -54,6 +54,7 @@ REFUSED = (
     ("invalid sslmode", "correct sslmode in the setting database"),
     ("ssl", "correct sslmode in the setting database"),
 )
+MAX_REASON = 400  # characters of it
 MISSING = re.compile(r'(?:database|role) "[^"]*" does not exist')
 WAITED_FOR = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
 
@@ -79,8 +80,8 @@ def refusal(error: BaseException, place: str) -> HelpdeskError:
 
 def reason(error: BaseException) -> str:
     """What the driver says of it, in one line."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    return next((line for line in lines if "FATAL" in line), next(filter(None, lines), type(error).__name__))
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "FATAL" in line), " ".join(lines)[:MAX_REASON] or type(error).__name__)
 
 
 def away() -> Unavailable:
