@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-import apsw
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
@@ -66,6 +65,7 @@ from server.records.registry import Registry
 from server.records.shared import custom_types
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
+from server.store.database import NO_FILE
 from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
@@ -557,15 +557,15 @@ def require_database(settings: Settings) -> Path | str:
 
 
 def require_file(settings: Settings) -> Path:
-    """The database file, for what PostgreSQL is not asked by us. Raises Damaged, Unavailable."""
+    """The database file, for backups. Raises Damaged, Unavailable where the database is none."""
     found = require_database(settings)
     if isinstance(found, str):
-        raise Unavailable("the data is in PostgreSQL: back it up and restore it with pg_dump, or as your provider does")
+        raise Unavailable(NO_FILE)
     return found
 
 
 def check(settings: Settings) -> list[str]:
-    """Problems of the database file of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
+    """Problems of the database of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
     service = open_unchanged(settings)
     try:
         return problems_of(service)
@@ -585,15 +585,15 @@ def problems_of(service: Service) -> list[str]:
     found = damage(service)
     try:
         return found + lacking(service)
-    except (HelpdeskError, apsw.Error) as error:
+    except (HelpdeskError, service.store.fault) as error:
         return found or [str(error)]
 
 
 def damage(service: Service) -> list[str]:
-    """What is wrong with the file itself."""
+    """What is wrong with the file itself, or the way to the server of the database."""
     try:
         return service.store.check()
-    except (HelpdeskError, apsw.Error) as error:
+    except (HelpdeskError, service.store.fault) as error:
         return [str(error)]
 
 
@@ -601,5 +601,7 @@ def lacking(service: Service) -> list[str]:
     """What the database lacks of what this version needs, for record types of the administrators' own as well."""
     store, registry = service.store, service.registry
     found = store.read(lambda tx: schema.problems(tx, all_tables(registry), registry.texts()))
+    if "table custom_record is missing" in found:
+        return found
     store.read(lambda tx: custom_types.load(tx, registry))
     return found + store.read(lambda tx: schema.problems(tx, [each.table for each in registry.custom], []))

@@ -22,6 +22,11 @@ FILE_NAME = "helpdesk.toml"
 PREFIX = "HELPDESK_"
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))  # hosts that only this machine reaches
 CONSOLE = "console"  # the source of what was set there
+ADDRESSES = ("postgresql://", "postgres://")  # how those of a PostgreSQL database begin
+_HOST = r"(?:\[[0-9A-Fa-f:.]+\]|[^@/?#\s,:\[\]]*)(?::[0-9]{1,5})?"
+ADDRESS = re.compile(
+    rf"postgres(?:ql)?://(?:[^@/?#\s]*@)?{_HOST}(?:,{_HOST})*(?:/[^@/?#\s]*)?(?:\?[^=&#\s]+=[^&#\s]*(?:&[^=&#\s]+=[^&#\s]*)*)?"
+)
 WEB, WORKER, ALL = "web", "worker", "all"  # what a process is for
 ADDRESS_VARIABLE, TOKEN_VARIABLE = "HELPDESK_URL", "HELPDESK_TOKEN"  # of clients; no settings of a server
 
@@ -542,7 +547,8 @@ class Settings:
         raise AttributeError(f"settings are frozen: '{name}' cannot be set; use replace()")
 
     def __repr__(self) -> str:
-        changed = (f"{name}={value!r}" for name, value in self.given if value != BY_NAME[name].default)
+        told = ((name, without_password(value) if name == "database" else value) for name, value in self.given)  # type: ignore[arg-type]
+        changed = (f"{name}={value!r}" for name, value in told if value != BY_NAME[name].default)
         return f"Settings({', '.join(changed)})"
 
 
@@ -686,7 +692,8 @@ def _typed(setting: Setting, value: object, shown_as: str) -> Value:
             return tuple(_checked_text(setting, each, shown_as) for each in value)
     wanted = {"whole": "a whole number", "yes/no": "yes or no", "text": "a text", "folder": "the path of a folder"}
     raise Invalid(
-        f"{shown_as} is {value!r}; it must be {wanted.get(setting.type, 'a list of texts')}", field=setting.name
+        f"{shown_as} is {without_password(repr(value))}; it must be {wanted.get(setting.type, 'a list of texts')}",
+        field=setting.name,
     )
 
 
@@ -698,11 +705,40 @@ def _checked_text(setting: Setting, text: str, shown_as: str) -> str:
         )
     if setting.name in ("base_url", "webhook_base_url") and text:
         return _checked_url(setting.name, text, shown_as)
+    if setting.name == "database" and text:
+        return _checked_address(text, shown_as)
     if setting.name == "backup_at" and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", text):
         raise Invalid(f"{shown_as} is '{text}'; it must be a time of the day from 00:00 to 23:59", field="backup_at")
     if setting.name == "answer_address" and text and not re.fullmatch(r"[^\s@,;<>{}]*\{token\}@[^\s@,;<>{}]+", text):
         raise Invalid(f"{shown_as} is '{text}'; it must be like help+{{token}}@desk.example", field="answer_address")
     return text
+
+
+def is_address(database: str) -> bool:
+    """Whether it is meant as the address of a PostgreSQL database."""
+    return database.startswith(ADDRESSES)
+
+
+def _checked_address(text: str, shown_as: str) -> str:
+    """An address without its password is told, and nothing of one that cannot be read: it may be a part of the
+    password."""
+    if not ADDRESS.fullmatch(text):
+        raise Invalid(
+            f"{shown_as} must be like postgresql://user:password@db.example:5432/helpdesk; in a password %40 stands "
+            "for @, %2F for /, %3A for :, %23 for #, %3F for ?, %25 for %",
+            field="database",
+        )
+    return text
+
+
+def without_password(database: str) -> str:
+    """The address as it may be shown to people and in logs.
+
+    >>> without_password("postgresql://desk:s3cret@db.example/desk?sslmode=require&password=s3cret")
+    'postgresql://desk:***@db.example/desk?sslmode=require&password=***'
+    """
+    shown = re.sub(r"(?<=://)([^/?#@]*?):[^/?#]*@", r"\1:***@", database)
+    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", shown)
 
 
 def _checked_url(name: str, text: str, shown_as: str) -> str:
@@ -737,6 +773,12 @@ def _local_url(host: str, port: object) -> str:
 def _items(text: str, kind: Kind) -> tuple[str, ...]:
     separators = r"[\r\n]+" if kind == "lines" else r"[,\r\n]+"
     return tuple(item.strip() for item in re.split(separators, text) if item.strip())
+
+
+def shown_value(name: str, value: Value) -> str:
+    """The value of a setting for people, without secrets."""
+    shown = display_value(value)
+    return without_password(shown) if name == "database" else shown
 
 
 def display_value(value: Value) -> str:

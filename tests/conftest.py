@@ -1,6 +1,5 @@
 """Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
-import gc
 import os
 import sys
 from collections import Counter
@@ -9,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
 
-from server.app import GC_THRESHOLDS
 from server.store import schema
 from tests import databases
 from tests.cheap import cheap_hashes

@@ -38,11 +38,13 @@ def _hour(visit: Visit, at: int) -> str:
 def storage(visit: Visit) -> str:
     """What the database, the files in it and the backups take, and what is free."""
     settings = visit.service.settings
-    folder = Path(settings.data)
+    folder, store = Path(settings.data), visit.service.store
     whole = sum(path.stat().st_size for path in folder.glob("helpdesk.db*") if path.exists())
-    files = visit.service.store.read(blobs.total)
+    if store.path is None:
+        whole = sum(store.sizes())
+    files = store.read(blobs.total)
     rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original mails"), files, "")]
-    if settings.backup_folder:
+    if settings.backup_folder and store.path is not None:
         try:
             kept = sum(each.bytes for each in backups.list_all_backups(settings))
         except HelpdeskError:  # its own page says why

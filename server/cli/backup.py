@@ -10,10 +10,11 @@ from server.access.service_actor import command_context
 from server.cli.arguments import command
 from server.cli.opening import settings_of
 from server.cli.progress import Progress
-from server.errors import HelpdeskError, Invalid
+from server.errors import HelpdeskError, Invalid, Unavailable
 from server.settings import Settings
 from server.store import backup, lock
 from server.store.backup import Contents
+from server.store.database import NO_FILE
 from server.upkeep import restoring
 
 VERIFY = "verify"
@@ -64,6 +65,11 @@ def _restore(options: argparse.Namespace) -> None:
     log.configure("warning", settings.log_format)
     file, folder = Path(options.file), Path(settings.data)
     backup.require_backup(file)
+    if settings.database:
+        raise Unavailable(
+            f"{NO_FILE}. What {file} holds comes into an empty database of PostgreSQL with `helpdesk restore` into an "
+            "empty data folder without the setting database, and `helpdesk migrate-database` from there"
+        )
     app.make_folder(folder)
     held = lock.FolderLock(folder)
     held.take()

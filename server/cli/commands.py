@@ -23,6 +23,7 @@ PARTS: dict[str, dict[str, str]] = {
         "backup": "Copy the database into a new file, also while a server runs.",
         "restore": "Put a backup in the place of the database; no server may run.",
     },
+    "moving": {"migrate-database": "Copy the database into PostgreSQL, or back into a file; no server may run."},
     "doctor": {"doctor": "Look for what is wrong, and say what to do."},
     "completion": {"completion": "Print what a shell needs to complete commands, or the man page."},
     "api": {"api": "Send a request to a running server; prints the answer."},

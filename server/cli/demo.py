@@ -8,7 +8,7 @@ from typing import Any
 from server import app, log
 from server.access.service_actor import command_context
 from server.cli.arguments import command
-from server.cli.opening import settings_of
+from server.cli.opening import require_unused, settings_of
 from server.cli.progress import Progress
 from server.context import Context
 from server.errors import Conflict, Damaged
@@ -43,11 +43,12 @@ def _demo(options: argparse.Namespace) -> None:
     if options.remove:
         app.require_database(settings)
     app.make_folder(folder)
-    held = _held(folder)
+    held = None if settings.database else _held(folder)
     try:
         _work(options, settings)
     finally:
-        held.release()
+        if held is not None:
+            held.release()
 
 
 def _held(folder: Path) -> lock.FolderLock:
@@ -68,18 +69,23 @@ def _held(folder: Path) -> lock.FolderLock:
 def _work(options: argparse.Namespace, settings: Settings) -> None:
     service = app.open_service(settings)
     try:
+        require_unused(service)
         ctx = command_context(service)
         print(_removed(ctx, settings) if options.remove else _filled(ctx, options, settings))
     finally:
         service.store.close()
 
 
+def _place(ctx: Context, settings: Settings) -> str:
+    return ctx.service.store.place if ctx.service.store.is_shared else str(settings.data)
+
+
 def _filled(ctx: Context, options: argparse.Namespace, settings: Settings) -> str:
     store = ctx.service.store
     if not options.add and store.read(demo.has_other_tickets):
         raise Conflict(
-            f"there are tickets in {settings.data} already; --add puts the demo beside them, and --remove takes it out "
-            "again"
+            f"there are tickets in {_place(ctx, settings)} already; --add puts the demo beside them, and --remove "
+            "takes it out again"
         )
     shown = Progress()
     try:
@@ -103,5 +109,5 @@ def _told(made: Made, flags: str, is_set_up: bool) -> str:
 
 def _removed(ctx: Context, settings: Settings) -> str:
     if not ctx.service.store.read(demo.is_there):
-        raise Conflict(f"there is no demo data in {settings.data}")
+        raise Conflict(f"there is no demo data in {_place(ctx, settings)}")
     return f"{demo.remove(ctx)} tickets removed, with all that belonged to them"

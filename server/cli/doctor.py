@@ -14,10 +14,12 @@ from server import app, clock, log
 from server.cli import texts
 from server.cli.arguments import command
 from server.cli.opening import settings_of
+from server.context import Service
 from server.desk import live_settings
 from server.errors import HelpdeskError
 from server.settings import BY_NAME, Settings
 from server.store import lock
+from server.store.schema import BEGUN
 from server.upkeep import checkup, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.verdict import Verdict
@@ -67,7 +69,7 @@ def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
     changed = [name for name, value in settings.given if value != BY_NAME[name].default]
     yield Finding("settings", "ok", f"not at their defaults: {', '.join(changed) or 'none'}")
     folder = Path(settings.data)
-    if not folder.exists():
+    if not folder.exists() and not settings.database:
         yield Finding("data folder", "ok", f"{folder} is not there yet; the first start makes it")
         yield from _free_port(settings)
         return
@@ -143,9 +145,9 @@ def health_at(host: str, port: int) -> tuple[dict[str, bool], tuple[Finding, ...
 
 
 def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
-    """The file itself, and what is in it. told: what the server that uses it has found of the rest."""
+    """The database itself, and what is in it. told: what the server that uses it has found of the rest."""
     path = Path(settings.data) / app.DATABASE
-    if not path.exists():
+    if not settings.database and not path.exists():
         yield Finding("database", "ok", "there is none yet; the first start makes it")
         yield from checkup.of_disk(settings)
         yield from checkup.of_base_url(settings)
@@ -153,15 +155,19 @@ def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
     try:
         service = app.open_unchanged(settings)
     except HelpdeskError as error:
-        yield Finding("database", "problem", error.message, "restore a backup: helpdesk restore FILE")
+        advice = "" if settings.database else "restore a backup: helpdesk restore FILE"
+        yield Finding("database", "problem", error.message, advice)
         return
     try:
+        if settings.database and service.store.read(lambda tx: tx.store.is_empty(tx)):
+            yield Finding("database", "ok", f"{service.store.place} is empty; the first start fills it")
+            return
         damage = app.damage(service)
         lacking = [] if damage else app.lacking(service)
         if damage or lacking:
-            yield _not_as_it_should_be(damage, lacking)
+            yield _not_as_it_should_be(service, damage, lacking)
             return
-        yield Finding("database", "ok", f"sound, {path.stat().st_size // checkup.MIB:,} MiB")
+        yield _sound(service)
         if told:
             yield from (each for each in told if each.part not in OWN_PARTS)
             return
@@ -173,7 +179,23 @@ def _database(settings: Settings, told: Sequence[Finding]) -> Iterator[Finding]:
         service.store.close()
 
 
-def _not_as_it_should_be(damage: list[str], lacking: list[str]) -> Finding:
+def _sound(service: Service) -> Finding:
+    store, state = service.store, service.store.server_state()
+    size = f"{store.sizes()[0] // checkup.MIB:,} MiB"
+    if state is None:
+        return Finding("database", "ok", f"sound, {size}")
+    found = f"{store.place}: PostgreSQL {state.version}, {state.encoding}, citext {state.extension}, {size}"
+    if not state.is_durable:
+        return Finding("database", "warning", f"{found}, and fsync is off: a crash of its machine loses what was "
+                       "acknowledged", "set fsync = on in postgresql.conf, unless it is one for tests")  # fmt: skip
+    return Finding("database", "ok", found)
+
+
+def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]) -> Finding:
+    if lacking == [BEGUN]:
+        return Finding("database", "problem", BEGUN)
+    if damage and service.store.path is None:
+        return Finding("database", "problem", _first(damage), "see whether PostgreSQL runs, and its log")
     if damage:
         return Finding("database", "problem", _first(damage), "restore a backup: helpdesk restore FILE")
     return Finding("database", "warning", f"it is of an older version: {_first(lacking)}",

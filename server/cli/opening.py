@@ -5,11 +5,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from server import app, log
+from server import app, clock, log
 from server.access.service_actor import command_context
-from server.context import Context
-from server.errors import Invalid
+from server.context import Context, Service
+from server.errors import Conflict, Invalid
+from server.jobs import processes
 from server.settings import Settings, load
+
+ALIVE_SECONDS = 30  # since its last sign of life, before which a process is taken for one that runs
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -28,6 +31,18 @@ def settings_of(options: argparse.Namespace) -> Settings:
         if error.message.startswith("--"):  # what was wrong is a flag
             options.refuse(error.message)
         raise
+
+
+def require_unused(service: Service) -> None:
+    """For what is done while no server runs: of a file the lock on its folder tells, of PostgreSQL the processes of the
+    database. Raises Conflict."""
+    alive = [each for each in processes.listed(service) if each.seen_at > clock.now() - ALIVE_SECONDS]
+    if service.store.is_shared and alive:
+        names = ", ".join(f"process {each.pid} on {each.host}" for each in alive)
+        raise Conflict(
+            f"{service.store.place} is used by {names}; stop it first. One that was killed counts for {ALIVE_SECONDS} "
+            "seconds"
+        )
 
 
 def with_service(options: argparse.Namespace, work: Callable[[Context], Any]) -> Any:

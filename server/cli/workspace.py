@@ -15,8 +15,9 @@ from server.access.service_actor import command_context
 from server.automation.host import Script
 from server.automation.service import ServiceHost
 from server.automation.template_functions import functions_for
+from server.cli.opening import require_unused
 from server.context import Context, Service
-from server.settings import load
+from server.settings import Settings, load
 from server.store import lock
 from server.store.database import Store
 
@@ -41,32 +42,36 @@ class Workspace:
             folder = tempfile.TemporaryDirectory(prefix="helpdesk-", ignore_cleanup_errors=True)
             self._made = _Sandbox(Path(self._opened.enter_context(folder)))
             self._opened.callback(self._close)  # before the folder goes
-            self._open(self._made.folder).close()
+            self._open(self._made.settings).close()
             self._made.keep()
-            self._open(self._made.folder)
+            self._open(self._made.settings)
             self._made.look()
         assert self._service is not None
         return command_context(self._service)
 
     def open_existing(self, folder: Path) -> None:
         """Use the database of a folder, alone. Raises Damaged when a server runs there, or there is no database."""
-        app.require_database(load({}, os.environ, data_folder=folder))
-        held = lock.FolderLock(folder)
-        held.take()
-        self._opened.callback(held.release)
+        settings = load({}, os.environ, data_folder=folder)
+        app.require_database(settings)
+        if not settings.database:
+            held = lock.FolderLock(folder)
+            held.take()
+            self._opened.callback(held.release)
         self._opened.callback(self._close)  # before others may have it
-        self._open(folder)
+        self._open(settings)
+        assert self._service is not None
+        require_unused(self._service)
 
     def renew(self) -> None:
         """Between two requests: what the first one wrote into a throw-away store is gone again."""
         if self._made is not None and self._made.is_changed():
             self._close()
             self._made.restore()
-            self._open(self._made.folder)
+            self._open(self._made.settings)
             self._made.look()
 
-    def _open(self, folder: Path) -> Store:
-        self._service = app.open_service(load({}, os.environ, data_folder=folder))
+    def _open(self, settings: Settings) -> Store:
+        self._service = app.open_service(settings)
         return self._service.store
 
     def _close(self) -> None:
@@ -79,6 +84,7 @@ class _Sandbox:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.settings = load({}, os.environ, data_folder=folder).replace(database="")  # never that of the service
         self._path = folder / app.DATABASE
         self._first = b""
         self._seen: list[tuple[int, int]] = []

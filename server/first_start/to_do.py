@@ -116,7 +116,7 @@ def _has_colleague(tx: Transaction, settings: Settings) -> bool:
 
 
 def _has_backups(tx: Transaction, settings: Settings) -> bool:
-    return bool(settings.backup_folder)
+    return bool(settings.backup_folder or settings.database)  # those of PostgreSQL are made there
 
 
 FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {

@@ -41,7 +41,7 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
                     _require_room(reading, part)
                     _copy(reading, part, progress)
                 sync(part)
-                _name(part, target)
+                give_name(part, target)
             finally:
                 for name in (part, part.with_name(part.name + "-journal")):
                     name.unlink(missing_ok=True)
@@ -122,7 +122,7 @@ def _copy(reading: apsw.Connection, part: Path, progress: Progress | None) -> No
         writing.pragma("journal_mode", "DELETE")  # one file, with all that belongs to it
 
 
-def _name(part: Path, target: Path) -> None:
+def give_name(part: Path, target: Path) -> None:
     """Give the whole file its name, unless somebody else took it meanwhile."""
     try:
         os.link(part, target)

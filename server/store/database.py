@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from server import log
 from server.errors import Unavailable
 from server.store.faults import timed_out
+from server.store.server_state import ServerState
 from server.store.statements import StatementCache
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write, Writer
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from server.store.tables import Table
 
 Result = TypeVar("Result")
+NO_FILE = (
+    "the data is in PostgreSQL, whose backups are made there: with pg_dump and pg_restore, or by going back in time as "
+    "whoever runs it offers; `helpdesk export` writes everything as files"
+)
 LOG = log.get("store")
 
 
@@ -108,6 +113,13 @@ class Store(ABC):
         """Problems of the database, [] when it is sound."""
 
     @abstractmethod
+    def claim(self) -> None:
+        """Be the only one who copies into the database, until the store is closed. Raises Conflict."""
+
+    def disclaim(self) -> None:  # noqa: B027, of a server nothing is left
+        """Remove what `claim` left beside a file."""
+
+    @abstractmethod
     def close(self) -> None:
         """Finish the waiting writes and close every connection. Later reads raise Unavailable."""
 
@@ -120,9 +132,7 @@ class Store(ABC):
     def file(self) -> Path:
         """The one file of the database. Raises Unavailable where it is none."""
         if self.path is None:
-            raise Unavailable(
-                "the data is in PostgreSQL: back it up and restore it with pg_dump or your provider's tools"
-            )
+            raise Unavailable(NO_FILE)
         return self.path
 
     @property
@@ -137,6 +147,10 @@ class Store(ABC):
     @abstractmethod
     def product(self) -> tuple[str, str]:
         """What the database is, and its version."""
+
+    def server_state(self) -> ServerState | None:
+        """How the server of the database is; None for a file."""
+        return None
 
     @abstractmethod
     def announce_after(self, tx: Transaction, name: str) -> None:
@@ -155,6 +169,10 @@ class Store(ABC):
     @abstractmethod
     def columns(self, tx: Transaction, table: str) -> set[str]:
         """The columns that a table of the database has, none when there is no such table."""
+
+    @abstractmethod
+    def is_empty(self, tx: Transaction) -> bool:
+        """Whether the database holds no table."""
 
     @abstractmethod
     def indexes(self, tx: Transaction, table: "Table") -> set[str]:

@@ -25,9 +25,14 @@ from server.store.transaction import Transaction
 
 PROGRAM = "program"  # the row of META that names the version which had the file open last
 SCHEMA = "schema"  # the row with the digest of the declarations
+BEGUN = (
+    "it is a begun copy of another database, and none that can be used yet; finish it with "
+    "`helpdesk migrate-database`, or remove it"
+)
 
 META = Table("meta", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))
 MIGRATION = Table("migration", [Column("name", "TEXT"), Column("applied_at")], key=("name",))
+MOVING = Table("moving", [Column("name", "TEXT"), Column("value", "TEXT")], key=("name",))  # of a begun copy: moving.py
 VERSION = Table("version", [Column("name", "TEXT"), Column("value")], key=("name",))
 
 
@@ -39,17 +44,30 @@ def open_store(
     Raises Damaged for one that is foreign, newer, damaged or not writable."""
     store = opened(where, **options)
     try:
-        synchronize(store, [META, MIGRATION, VERSION, fulltext.TEXT_FILL, *tables], list(texts))
+        synchronize(store, base_tables(tables), list(texts))
     except BaseException as error:
         store.close()
         raise store.as_helpdesk_error(error) from None
     return store
 
 
+def base_tables(tables: Iterable[Table]) -> list[Table]:
+    """These tables behind those that every database has."""
+    return [META, MIGRATION, VERSION, fulltext.TEXT_FILL, *tables]
+
+
 def opened(where: Path | str, **options: object) -> Store:
     """The store as it is. Raises Damaged, Unavailable."""
     if isinstance(where, str):
-        from server.store.postgresql.store import PostgresqlStore  # of those alone who use it: its driver is an extra
+        try:
+            from server.store.postgresql.store import (
+                PostgresqlStore,
+            )  # of those alone who use it: its driver is an extra
+        except ImportError as error:
+            raise Damaged(
+                "the data is in PostgreSQL, and psycopg, which speaks with it, is not installed; install it with: "
+                "pip install 'psycopg[binary]', or take the program with its extra: pip install '.[postgresql]'"
+            ) from error
 
         return PostgresqlStore(where, **options)  # type: ignore[arg-type]
     refuse_foreign(where)
@@ -61,14 +79,16 @@ def opened(where: Path | str, **options: object) -> Store:
 
 def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
     """Run due migrations, then add what is missing: tables, columns, indexes, triggers, full-text indexes."""
+    if store.read(is_begun_copy):
+        raise Damaged(f"{store.place}: {BEGUN}")
     store.refuse_newer()
-    due, is_new = store.read(_due_migrations)
+    due, is_new = store.read(due_migrations)
     if due and not is_new:
         store.before_migration()
     for name, module in due:
         store.write(partial(_migrate, name, None if is_new else module))
     if store.read(lambda tx: _differs(tx, tables, texts)):
-        store.write(lambda tx: _add_missing(tx, tables, texts))
+        store.write(lambda tx: add_all(tx, tables, texts))
         store.statements.forget()
     program = f"{settings.VERSION} ({settings.BUILD})"
     if store.read(lambda tx: tx.first(META, name=PROGRAM)) != (PROGRAM, program):
@@ -100,12 +120,18 @@ def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.TextInde
 
 
 def _fingerprint(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> str:
-    """A digest of all that `_add_missing` would write."""
+    """A digest of all that `add_all` would write."""
     parts = [str(SCHEMA_NUMBER), *store.outlines(tables, texts)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
+def is_begun_copy(tx: Transaction) -> bool:
+    """Whether the database is the target of a copy that has not come to its end."""
+    return bool(tx.store.columns(tx, MOVING.name))
+
+
+def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex]) -> None:
+    """Add what the database lacks of these, and note that it is in line with them."""
     tx.store.add_missing(tx, tables)
     for version in sorted({version for table in tables for version in table.bumps}):
         tx.add(VERSION, {"name": version, "value": 1})
@@ -117,6 +143,8 @@ def _add_missing(tx: Transaction, tables: list[Table], texts: list[fulltext.Text
 
 def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.TextIndex]) -> list[str]:
     """What the database lacks of the declarations, [] when nothing: for `helpdesk check`."""
+    if is_begun_copy(tx):
+        return [BEGUN]
     found = []
     for table in with_summaries(tables):
         present = tx.store.columns(tx, table.name)
@@ -170,7 +198,7 @@ def kind_of_file(path: Path) -> Literal["ours", "foreign", "newer", "damaged", "
     return "short" if size < pages * (65536 if page_size == 1 else page_size) else "ours"
 
 
-def _due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
+def due_migrations(tx: Transaction) -> tuple[list[tuple[str, ModuleType]], bool]:
     """The migrations that this database has not seen, and whether it is empty."""
     is_new = not tx.store.columns(tx, META.name)
     done = set() if is_new else {row[0] for row in tx.find(MIGRATION)}

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import apsw
 
 from server import clock, log
-from server.errors import Damaged
+from server.errors import Conflict, Damaged
 from server.store import sqlite_schema, sqlite_texts
 from server.store.copying import PART, copy_database
 from server.store.database import OutOfSteps, Store
@@ -19,6 +19,7 @@ from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
 from server.store.fulltext import TextIndex
+from server.store.lock import try_lock
 from server.store.sqlite_schema import APPLICATION_ID
 from server.store.statements import SQLITE, SQLITE_COMPOSER, StatementCache
 from server.store.tables import Table
@@ -35,6 +36,7 @@ STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
 MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
 MAX_WARM = 4  # of them that keep their page caches: the others were opened for a burst
 WRITER_CACHES = 4  # of a reader's size is the page cache of the writer: it is alone, and goes through every index
+CLAIM = ".lock"  # behind the name of a file that is copied into
 COPIED_AT = re.compile(r"[0-9]{9,12}")  # as the name of a copy ends
 LOG = log.get("store")
 
@@ -62,6 +64,7 @@ class SqliteStore(Store):
         super().__init__(StatementCache(SQLITE_COMPOSER.statement), read_seconds)
         self.path = path
         self.cache_kib = cache_kib
+        self._claim: IO[str] | None = None  # the file that is locked by who copies into this one
         self._connections: list[apsw.Connection] = []
         self._free: list[apsw.Connection] = []  # the last one given back is taken first: its cache is the warmest
         self._connections_lock = threading.Lock()
@@ -238,6 +241,15 @@ class SqliteStore(Store):
         finally:
             self._drop(connection)
 
+    def claim(self) -> None:
+        self._claim = open(f"{self.path}{CLAIM}", "a+", encoding="utf-8")  # noqa: SIM115, open as long as it is held
+        if not try_lock(self._claim):
+            self._claim.close()
+            raise Conflict(f"{self.path} is being written by another process; wait for its end")
+
+    def disclaim(self) -> None:
+        Path(f"{self.path}{CLAIM}").unlink(missing_ok=True)
+
     def checkpoint(self) -> None:
         """Fold the write-ahead log back into the file."""
         connection = self._connections[0]
@@ -252,6 +264,8 @@ class SqliteStore(Store):
             return
         self._closed = True
         self._writer.close()
+        if self._claim is not None:
+            self._claim.close()
         in_place = self.files.are_in_place
         if in_place:
             try:
@@ -292,6 +306,9 @@ class SqliteStore(Store):
 
     def columns(self, tx: Transaction, table: str) -> set[str]:
         return sqlite_schema.columns_of(tx, table)
+
+    def is_empty(self, tx: Transaction) -> bool:
+        return tx.connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
 
     def add_table(self, tx: Transaction, table: Table) -> str | None:
         return sqlite_schema.add_table(tx, table)

@@ -7,6 +7,7 @@ from server.store.transaction import Transaction
 
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
 SCHEMA_NUMBER = 1  # raised by hand when an older program must not open the file any more
+NUMBER = "schema_number"  # the row of meta that tells it in PostgreSQL, where no file has a header
 
 
 def outline(tables: list[Table], texts: list[TextIndex]) -> list[str]:

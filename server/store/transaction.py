@@ -159,6 +159,17 @@ class Transaction:
         found: int | None = self.value(lambda: _IDS.select(_IDS.c.seq).where(_IDS.c.name == slot(0)), (table.name,))
         return found
 
+    def set_next_id(self, table: Table, id: int) -> None:
+        """The id that the next row gets; for a table whose rows were copied."""
+        if self._last_id(table) is None:
+            self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, id - 1))
+        else:
+            self.run(lambda: _IDS.update({_IDS.c.seq: slot(1)}).where(_IDS.c.name == slot(0)), (table.name, id - 1))
+
+    def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
+        """Add many rows of another database, with the values of all columns and their ids."""
+        self.run_many(lambda: table.sql.insert(slots(table, table.names)), rows)
+
     def put(self, table: Table, values: dict[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
         names = tuple(values)

@@ -137,14 +137,14 @@ def make(service: Service, now: int) -> Backup:
     """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
     Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
     anyway. Source: ours."""
-    settings = service.settings
+    settings, database = service.settings, service.store.file
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
         now += 1  # another one of the same second
     made = Backup(path, now)
     _remove_unfinished(folder)
     try:
-        size = backup.make(service.store.file, made.path, lambda *far: PROGRESS.set(service.store, far))
+        size = backup.make(database, made.path, lambda *far: PROGRESS.set(service.store, far))
     finally:
         PROGRESS.clear(service.store)
     _log.info("backup.made", file=made.path.name, bytes=size)
@@ -236,7 +236,7 @@ def add_due(service: Service, now: int) -> int | None:
     """Add a job when the backup of this slot is missing; answers when the next slot begins. One that was made by a
     clock far ahead counts for none."""
     settings = service.settings
-    if not settings.backup_folder:
+    if not settings.backup_folder or service.store.path is None:
         return None
     slot, step = slot_of(now, settings), settings.backup_hours * HOUR_SECONDS
     try:
@@ -309,13 +309,21 @@ def progress(ctx: Context) -> tuple[int, int] | None:
 
 def set_up(ctx: Context) -> None:
     """Make backups from now on, into a folder of the data folder, the first one at once. Raises AdminOnly; Invalid
-    where the settings file or a variable says otherwise. Source: ours."""
+    where the settings file or a variable says otherwise; Unavailable where the database is no file. Source: ours."""
+    require_file(ctx)
     live_settings.change(ctx, {"backup_folder": OWN_FOLDER})
     start(ctx)
 
 
+def require_file(ctx: Context) -> Path:
+    """The database file. Raises AdminOnly, Unavailable where the database is none."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.file
+
+
 def start(ctx: Context) -> None:
     """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
+    require_file(ctx)
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)
     scheduled_jobs.begin(ctx, KIND, "backup.made")
@@ -426,7 +434,7 @@ def find_backup(ctx: Context, name: str) -> Backup:
 def keep_sent(ctx: Context, content: bytes) -> Backup:
     """Put a backup that somebody sent into the folder, once all of it was read; whatever is no whole backup of this
     program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
-    ctx.require_admin(DOING)
+    require_file(ctx)
     settings = ctx.service.settings
     folder, at = (
         _folder(settings),

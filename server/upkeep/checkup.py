@@ -16,6 +16,7 @@ from server.errors import HelpdeskError
 from server.jobs import clock_watch
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
+from server.store.server_state import ServerState
 from server.store.tables import table_named
 from server.translation import N_, lazy_gettext
 from server.upkeep import backups, database_check, health
@@ -27,6 +28,10 @@ OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 LATE_SECONDS = 900  # that a job may have been due before something must be wrong
 AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
 LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log; it is folded back at about 32 MiB
+FAR_SECONDS = 0.005  # to the server of a database
+MOST_USED = 0.8  # of its connections
+LONG_TURN_SECONDS = 5  # that one process writes
+BEHIND_SECONDS = 60  # that a replica may be
 FEW_WORKERS = 3  # signed in from one address before that is odd: two may share a desk
 
 
@@ -64,9 +69,10 @@ def of_running(service: Service) -> Iterator[Finding]:
     if watch is None:
         return
     checks = watch.look(health.RECENT_SECONDS).checks()
-    failing = [name for name in VITAL if not checks[name]]
+    vital = VITAL if service.store.path is not None else VITAL | VITAL_OF_SERVER
+    failing = [name for name in vital if not checks[name]]
     for name in failing:
-        part, found, advice = VITAL[name]
+        part, found, advice = vital[name]
         yield Finding(part, "problem", found, advice)
     if not failing:
         yield Finding("server", "ok", "it reads, writes and does what is due")
@@ -79,6 +85,19 @@ VITAL = {
     "files_in_place": ("database", "its files are not in their folder", "put back what was moved, or restore a backup"),
     "takes_requests": ("server", "it is about to stop", "wait; it is started again, or another process answers"),
     "scheduler_alive": ("server", "its scheduler does not run", "see the log of the service, and start it again"),
+}
+
+VITAL_OF_SERVER = {
+    "database_readable": (
+        "database",
+        "it cannot be read",
+        "see whether PostgreSQL runs and can be reached, and the log",
+    ),
+    "database_writable": (
+        "database",
+        "it cannot be written",
+        "see whether PostgreSQL is a standby, or its disk is full",
+    ),
 }
 
 
@@ -133,6 +152,7 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
         yield Finding("search index", "problem", each, "restore a backup; `helpdesk check` tells what else is wrong")
     if not wrong:
         yield Finding("search index", "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
+    yield from of_server(service)
     damage = database_check.found(service)
     if damage is not None and damage.problems:
         yield Finding(
@@ -146,6 +166,71 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
             lazy_gettext("it has {MIB} MiB, so something has read for long", MIB=f"{size // MIB:,}"),
             "wait for the end of backups and exports; if it stays, start the server again",
         )
+
+
+def of_server(service: Service) -> Iterator[Finding]:
+    """The server of a database that is no file."""
+    state = service.store.server_state()
+    if state is None:
+        return
+    wrong = list(_wrong_of_server(state))
+    yield from wrong
+    if not wrong:
+        yield Finding(
+            "database",
+            "ok",
+            lazy_gettext(
+                "PostgreSQL {version}, {ms} ms away; {connections} of {most} connections; {replicas} replicas",
+                version=state.version, ms=f"{state.seconds * 1000:.1f}", connections=state.connections, most=state.most,
+                replicas=len(state.replicas),
+            ),
+        )  # fmt: skip
+
+
+def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
+    if state.is_standby:
+        yield Finding(
+            "database", "problem", "it is a standby, which takes no writes",
+            "set database to the primary; with several hosts in it add target_session_attrs=read-write",
+        )  # fmt: skip
+    if state.seconds > FAR_SECONDS:
+        yield Finding(
+            "database",
+            "warning",
+            lazy_gettext("it is {ms} ms away, and a request asks it several times", ms=f"{state.seconds * 1000:.1f}"),
+            "have it on the same network as the service",
+        )
+    if state.connections > MOST_USED * state.most:
+        yield Finding(
+            "database",
+            "warning",
+            lazy_gettext(
+                "{connections} of {most} connections are in use", connections=state.connections, most=state.most
+            ),
+            "raise max_connections in postgresql.conf: each process of the service takes up to 44",
+        )
+    if state.turn is not None and state.turn.seconds > LONG_TURN_SECONDS:
+        yield Finding(
+            "database",
+            "warning",
+            lazy_gettext(
+                "{holder} has had the turn to write for {seconds} seconds, and {waiting} wait for it",
+                holder=state.turn.holder, seconds=f"{state.turn.seconds:.0f}", waiting=state.turn.waiting,
+            ),
+            "wait for its end when it is an import or another large change; else end it with pg_terminate_backend",
+        )  # fmt: skip
+    for replica in state.replicas:
+        if replica.seconds is not None and replica.seconds > BEHIND_SECONDS:
+            yield Finding(
+                "database",
+                "warning",
+                lazy_gettext(
+                    "the replica {name} is {seconds} seconds behind",
+                    name=replica.name,
+                    seconds=f"{replica.seconds:.0f}",
+                ),
+                "see its log, its disk and the way to it; a failover would lose what it lacks",
+            )
 
 
 def of_clock(service: Service, now: int) -> Iterator[Finding]:
@@ -336,6 +421,9 @@ def _emails(count: int) -> str:
 def of_backups(service: Service, now: int) -> Iterator[Finding]:
     """Whether there are backups, new enough, sound and on another disk."""
     settings = service.settings
+    if service.store.path is None:
+        yield from _of_backups_elsewhere(service)
+        return
     if not settings.backup_folder:
         yield Finding("backups", "warning", "the service makes none", "set them up under Backups")
         return
@@ -384,3 +472,18 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
             "ok",
             lazy_gettext("the newest is {name}, {MIB} MiB", name=newest.path.name, MIB=f"{newest.bytes // MIB:,}"),
         )
+
+
+def _of_backups_elsewhere(service: Service) -> Iterator[Finding]:
+    """Those of PostgreSQL, of which little can be seen from here."""
+    if service.settings.backup_folder:
+        yield Finding(
+            "backups", "warning", "backup_folder does nothing here: the data is in PostgreSQL",
+            "remove it, and see to backups there: pg_dump, or what whoever runs it offers",
+        )  # fmt: skip
+        return
+    state = service.store.server_state()
+    if state is not None and state.is_archiving:
+        yield Finding("backups", "ok", "they are made in PostgreSQL, not here; its log is archived")
+    else:
+        yield Finding("backups", "ok", "they are made in PostgreSQL, not here; its log is not archived")

@@ -19,6 +19,7 @@ from server.outbox.rows import OUTGOING
 from server.store.database import Store
 from server.store.expressions import one_if
 from server.store.schema import META
+from server.store.server_state import ServerState
 from server.store.statements import slot
 from server.store.store_local import StoreLocal
 from server.store.tables import table_named
@@ -197,17 +198,23 @@ def waiting(ctx: Context) -> Backlog:
 
 @dataclass(frozen=True)
 class DatabaseState:
-    """product: what the database is. bytes: what it takes; log_bytes: what a log beside it takes."""
+    """product: what the database is. bytes: what it takes; log_bytes: what a log beside it takes. server:
+    how its server is, None for a file."""
 
     product: str
     version: str
     bytes: int
     log_bytes: int
     writes_waiting: int
+    server: ServerState | None = None
+
+    @property
+    def is_file(self) -> bool:
+        return self.server is None
 
 
 def database(ctx: Context) -> DatabaseState:
     """What keeps the data, and how many writes wait for it. Raises AdminOnly."""
     ctx.require_admin("see what waits in the service")
     store = ctx.service.store
-    return DatabaseState(*store.product(), *store.sizes(), store.writes_waiting)
+    return DatabaseState(*store.product(), *store.sizes(), store.writes_waiting, store.server_state())

@@ -147,6 +147,7 @@ def start(ctx: Context, name: str, typed: str) -> None:
 
     Raises AdminOnly, NotFound, Damaged for a file that is none, Invalid, Conflict, Unavailable where no server runs."""
     restores = of_running(ctx)
+    backups.require_file(ctx)
     found = backups.find_backup(ctx, name)
     if typed.strip() != found.path.name:
         raise Invalid(f"type the name of the backup, {found.path.name}, to have it restored", field="typed")

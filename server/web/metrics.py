@@ -135,8 +135,14 @@ class Numbers:
         yield _gauge(
             "write_longest_seconds", "The longest that one write has held all others.", store.longest_write_seconds
         )
-        database, log = store.sizes()
-        yield _gauge("database_bytes", "Size of the database file.", database)
+        try:
+            database, log = store.sizes()
+        except HelpdeskError:  # a server that cannot be reached, as the checks tell
+            return
+        yield _gauge("database_bytes", "Size of the database.", database)
+        if store.path is None:
+            yield from self._server()
+            return
         yield _gauge("log_bytes", "Size of the write-ahead log.", log)
         try:
             newest = backups.newest(settings)
@@ -145,6 +151,20 @@ class Numbers:
         if settings.backup_folder:
             at = newest.at if newest else 0
             yield _gauge("backup_timestamp_seconds", "When the newest backup was made; 0 for never.", at)
+
+    def _server(self) -> "Iterator[Metric]":
+        """Of a database that is a server."""
+        try:
+            state = self._service.store.server_state()
+        except HelpdeskError:
+            return
+        assert state is not None
+        yield _gauge("database_latency_seconds", "One question to the database and its answer.", state.seconds)
+        yield _gauge("database_connections", "Connections to the database server, of all programs.", state.connections)
+        yield _gauge("database_connections_most", "How many there may be.", state.most)
+        yield _gauge("database_replicas", "Servers that follow the one of the database.", len(state.replicas))
+        lags = [each.seconds for each in state.replicas if each.seconds is not None]
+        yield _gauge("database_lag_seconds", "How far the last of them is behind.", max(lags, default=0.0))
 
 
 def _gauge(name: str, about: str, value: float) -> "Metric":

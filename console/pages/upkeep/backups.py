@@ -191,6 +191,8 @@ LIST = declare(Worklist(
 
 
 def _all(visit: Visit, form: Form) -> PageResponse:
+    if visit.service.store.path is None:
+        return render(visit, "backups_elsewhere.html", form.status, form=form, labels=LABELS)
     ctx, settings, trouble = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []
     try:

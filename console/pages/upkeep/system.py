@@ -24,6 +24,7 @@ from server.context import Context
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
+from server.store.server_state import ServerState
 from server.translation import N_, _
 from server.upkeep import database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
@@ -89,6 +90,7 @@ def show(visit: Visit) -> PageResponse:
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
         troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=upkeep.storage(visit),
+        is_file=service.store.path is not None,
     )  # fmt: skip
 
 
@@ -240,10 +242,31 @@ def _facts(visit: Visit, started_at: int, free_bytes: int) -> list[tuple[str, st
         ("Tornado", tornado.version),
         (N_("Packed"), _("executable") if getattr(sys, "frozen", False) else _("source or package")),
         (N_("Database"), bytes_text(database.bytes)),
-        (N_("Write-ahead log"), bytes_text(database.log_bytes)),
-        (N_("Free on its disk"), bytes_text(free_bytes)),
+        *([(N_("Write-ahead log"), bytes_text(database.log_bytes))] if database.is_file else []),
+        *_server_facts(database.server),
+        (
+            N_("Free on its disk") if database.is_file else N_("Free on the disk of the data folder"),
+            bytes_text(free_bytes),
+        ),
         (N_("Writes that wait"), str(database.writes_waiting)),
         (N_("Up for"), duration(visit.now - started_at)),
+    ]
+
+
+def _server_facts(server: ServerState | None) -> list[tuple[str, str]]:
+    """Numbers of the server of the database."""
+    if server is None:
+        return []
+    behind = [each.seconds for each in server.replicas if each.seconds is not None]
+    replicas = (
+        _("{count}, at most {seconds} s behind", count=len(server.replicas), seconds=f"{max(behind):.1f}")
+        if behind
+        else str(len(server.replicas))
+    )
+    return [
+        (N_("Way to the database"), f"{server.seconds * 1000:.1f} ms"),
+        (N_("Its connections"), _("{count} of {most}", count=server.connections, most=server.most)),
+        (N_("Its replicas"), replicas),
     ]
 
 
@@ -259,11 +282,14 @@ def _rows(visit: Visit) -> list[SettingRow]:
     values = dict(settings.given) | {"base_url": visit.service.base_url}
     return [
         SettingRow(
-            each, _one_line(values[each.name]), _one_line(each.default), settings.sources.get(each.name, "default")
+            each,
+            _one_line(each.name, values[each.name]),
+            _one_line(each.name, each.default),
+            settings.sources.get(each.name, "default"),
         )
         for each in table.SETTINGS
     ]
 
 
-def _one_line(value: table.Value) -> str:
-    return ", ".join(table.display_value(value).splitlines())
+def _one_line(name: str, value: table.Value) -> str:
+    return ", ".join(table.shown_value(name, value).splitlines())

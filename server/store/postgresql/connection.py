@@ -151,6 +151,14 @@ class Connection:
             changes += self._changes
         self._changes = changes
 
+    def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Add many rows at once, in the midst of a transaction."""
+        self._settle()
+        listed = ", ".join(f'"{name}"' for name in columns)
+        with self.driver.cursor() as cursor, cursor.copy(f'COPY "{table}" ({listed}) FROM STDIN'.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+
     def each(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
         """The rows one after the other, never all of them in memory."""
         self._cursors += 1

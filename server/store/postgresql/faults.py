@@ -1,5 +1,7 @@
 """What went wrong in PostgreSQL, as the errors of errors.py."""
 
+import re
+
 import psycopg
 from psycopg import errors
 
@@ -29,7 +31,8 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
         return Full("no room is left for the database; free some, then try again", retry_after=RETRY_AFTER_SECONDS)
     if isinstance(error, DENIED):
         return Damaged(
-            "the database refuses this user; check the address in the setting database and what the user may do",
+            f"the database refuses this user ({reason(error)}); make the user its owner, or correct the setting "
+            "database",
             retry_after=RETRY_AFTER_SECONDS,
         )
     if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
@@ -37,6 +40,48 @@ def as_helpdesk_error(error: BaseException) -> BaseException:
     if is_lost(error):
         return away()
     return error
+
+
+# What libpq says where no connection can be made, as it tells no code: (a part of it, what to do).
+REFUSED = (
+    ("password authentication failed", "correct user or password in the setting database"),
+    ("no password supplied", "put the password into the setting database, PGPASSWORD or ~/.pgpass"),
+    ("no pg_hba.conf entry", "let its administrator allow this user from this machine in pg_hba.conf"),
+    ("authentication failed", "correct the user in the setting database, or what pg_hba.conf asks of it"),
+    ("permission denied for database", "let its administrator GRANT CONNECT ON DATABASE to this user"),
+    ("is not permitted to log in", "let its administrator ALTER ROLE this user LOGIN"),
+    ("certificate", "correct sslmode, sslrootcert or sslcert in the setting database"),
+    ("invalid sslmode", "correct sslmode in the setting database"),
+    ("ssl", "correct sslmode in the setting database"),
+)
+MAX_REASON = 400  # characters of it
+MISSING = re.compile(r'(?:database|role) "[^"]*" does not exist')
+WAITED_FOR = ("starting up", "shutting down", "recovery mode", "too many", "remaining connection slots")
+
+
+def refusal(error: BaseException, place: str) -> HelpdeskError:
+    """Why a start cannot use the database, with what to do: Damaged for what waiting does not help."""
+    told = reason(error)
+    if isinstance(error, (psycopg.ProgrammingError, UnicodeError)):  # what it quotes may be a part of the password
+        return Damaged(f"{place}: the setting database cannot be read; correct what follows the ? in it")
+    missing = MISSING.search(told)
+    if missing:
+        what = missing[0].partition(" ")[0]
+        make = "createdb --encoding=UTF8 --owner=USER NAME" if what == "database" else "createuser USER"
+        return Damaged(f"{place}: {missing[0]}; make it, as with `{make}`, or correct the setting database")
+    if not any(each in told for each in WAITED_FOR):
+        advice = next((advice for part, advice in REFUSED if part in told.lower()), None)
+        if advice is not None:
+            return Damaged(f"{place} refuses the connection ({told}); {advice}")
+    return Unavailable(
+        f"{place} cannot be reached ({told}); start it, or correct the setting database", retry_after=MOMENT_SECONDS
+    )
+
+
+def reason(error: BaseException) -> str:
+    """What the driver says of it, in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "FATAL" in line), " ".join(lines)[:MAX_REASON] or type(error).__name__)
 
 
 def away() -> Unavailable:

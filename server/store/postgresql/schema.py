@@ -2,20 +2,20 @@
 
 import hashlib
 
+from server.errors import Damaged
 from server.store.fulltext import TextIndex
-from server.store.sqlite_schema import SCHEMA_NUMBER
+from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
 from server.store.tables import Column, Index, Table, index_name, with_summaries
 from server.store.transaction import Transaction
 
-NUMBER = "schema_number"  # the row of meta that tells which programs may use the database
 MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
 KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY": 'text COLLATE "C"'}
 TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
 # citext: texts whose case does not count, of ASCII letters, as columns are compared by code points; svc_fold is for
 # the others, so it goes by Unicode. Times are Unix seconds, so parts of dates are worked out of them.
+EXTENSION = "citext"
 FUNCTIONS = (
-    "CREATE EXTENSION IF NOT EXISTS citext",
     """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT replace(lower(value COLLATE "und-x-icu"), 'ß', 'ss') $$""",
     """CREATE OR REPLACE FUNCTION svc_date_part(at bigint, zone text, part text) RETURNS bigint LANGUAGE sql STABLE
@@ -34,7 +34,7 @@ FUNCTIONS = (
 
 def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
     """All that is made for these declarations."""
-    found = [*FUNCTIONS, *map(create_text_index, texts)]
+    found = [EXTENSION, *FUNCTIONS, *map(create_text_index, texts)]
     for table in with_summaries(tables):
         found += [create_text(table), *(text for _, text in index_texts(table))]
     return found + [text for table in tables for _, text in _triggers(table)]
@@ -43,6 +43,8 @@ def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
 def add_missing(tx: Transaction, tables: list[Table]) -> None:
     """Add the tables, columns, indexes and triggers that the database lacks."""
     execute = tx.connection.execute
+    if lacks_extension(tx):
+        execute(f"CREATE EXTENSION {EXTENSION}")
     for text in FUNCTIONS:
         execute(text)
     for table in tables:  # a summary by other columns than before is counted anew
@@ -61,6 +63,23 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
                 f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
                 f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
             )
+
+
+def lacks_extension(tx: Transaction) -> bool:
+    """Whether it has to be made. Raises Damaged where that cannot be."""
+    if tx.connection.execute("SELECT 1 FROM pg_extension WHERE extname = $1", (EXTENSION,)):
+        return False
+    if not tx.connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = $1", (EXTENSION,)):
+        raise Damaged(
+            f"the server lacks the extension {EXTENSION}, which comes with PostgreSQL: install its contrib package "
+            "there, such as postgresql-contrib"
+        )
+    if not tx.connection.execute("SELECT has_database_privilege(current_database(), 'CREATE')")[0][0]:
+        raise Damaged(
+            f"this user may not create the extension {EXTENSION} in the database; make the user its owner, or let an "
+            f"administrator run there: CREATE EXTENSION {EXTENSION}"
+        )
+    return True
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:
@@ -97,6 +116,15 @@ def columns_of(tx: Transaction, table: str) -> set[str]:
         (f'"{table}"',),
     )
     return {row[0] for row in found}
+
+
+def is_empty(tx: Transaction) -> bool:
+    """Whether there is no table where ours would be."""
+    found = tx.connection.execute(
+        "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
+        "AND relkind IN ('r', 'p', 'v', 'm') LIMIT 1"
+    )
+    return not found
 
 
 def indexes_of(tx: Transaction, table: Table) -> set[str]:

@@ -10,21 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 import psycopg
 
 from server import log
-from server.errors import Damaged, Unavailable
+from server.errors import Conflict, Damaged, Unavailable
 from server.store.database import OutOfSteps, Store
 from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
 from server.store.postgresql.connection import READ, WRITE, Connection, connect
-from server.store.postgresql.faults import as_helpdesk_error, away, is_lost
+from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
+from server.store.postgresql.looking import state_of
 from server.store.postgresql.transaction import PostgresqlTransaction
-from server.store.sqlite_schema import SCHEMA_NUMBER
+from server.store.server_state import ServerState
+from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
 from server.store.statements import POSTGRESQL, StatementCache
 from server.store.tables import Table
 from server.store.transaction import Transaction
@@ -38,6 +41,7 @@ MAX_READING = 40  # that read at once: the server has some 100 for all processes
 ROOM_SECONDS = 5  # the longest that a read waits for one
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
+COPYING = TURN + 1  # the one that who copies into the database holds
 TURN_SECONDS = 20  # the longest that it is waited for
 STEPS_A_MS = 20_000  # what SQLite does of its steps in a millisecond, for limits that are told in steps
 LOG = log.get("store")
@@ -60,7 +64,10 @@ class PostgresqlStore(Store):
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MAX_READING)
         self._writing: Connection | None = None
-        first = self._connected(READ)
+        try:
+            first = self._opened(READ)
+        except (psycopg.Error, UnicodeError) as error:
+            raise refusal(error, self.place) from None
         try:
             _require_fit(first)
         except BaseException:
@@ -74,14 +81,17 @@ class PostgresqlStore(Store):
 
     def _connected(self, name: str) -> Connection:
         """A new connection. Raises Unavailable, Damaged."""
+        try:
+            return self._opened(name)
+        except psycopg.Error as error:
+            LOG.warning("database.away", reason=reason(error))
+            raise as_helpdesk_error(error) from None
+
+    def _opened(self, name: str) -> Connection:
         options = {"statement_timeout": str(self._milliseconds(self.read_seconds)), "client_encoding": "UTF8"}
         if name == WRITE:
             options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
-        try:
-            connection = connect(self.address, name, options)
-        except psycopg.Error as error:
-            LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
-            raise as_helpdesk_error(error) from None
+        connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)
         return connection
@@ -154,7 +164,7 @@ class PostgresqlStore(Store):
             return work(tx)
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
-                LOG.warning("database.away", reason=str(error).strip().replace("\n", " "))
+                LOG.warning("database.away", reason=reason(error))
                 self._drop_free()
             raise as_helpdesk_error(error) from error
         finally:
@@ -245,11 +255,18 @@ class PostgresqlStore(Store):
             return [str(error)]
         return []
 
+    def claim(self) -> None:
+        connection = self._connected("helpdesk copies")
+        if not connection.execute(f"SELECT pg_try_advisory_lock({COPYING})")[0][0]:
+            raise Conflict(f"another process copies into {self.place}; wait for its end")
+
     @property
     def place(self) -> str:
-        given = psycopg.conninfo.conninfo_to_dict(self.address)
-        host = f"{given.get('host', '')}:{given['port']}" if given.get("port") else given.get("host", "")
-        return f"postgresql://{host}/{given.get('dbname', '')}"
+        """Without the user too: it tells who may be asked for the password."""
+        parts = urlsplit(self.address)
+        hosts = parts.netloc.rpartition("@")[2]
+        folder = dict(parse_qsl(parts.query)).get("host", "")
+        return f"postgresql://{hosts or folder or 'localhost'}/{parts.path.strip('/')}"
 
     def sizes(self) -> tuple[int, int]:
         text = "SELECT pg_database_size(current_database())"
@@ -259,6 +276,9 @@ class PostgresqlStore(Store):
         return "PostgreSQL", str(self.read(
             lambda tx: tx.connection.execute("SHOW server_version").fetchone()[0]
         ))  # fmt: skip
+
+    def server_state(self) -> ServerState:
+        return self.read(lambda tx: state_of(tx.connection, TURN))
 
     def announce_after(self, tx: Transaction, name: str) -> None:
         if ("announced", name) not in tx.memo:
@@ -284,17 +304,21 @@ class PostgresqlStore(Store):
         def number(tx: Transaction) -> int:
             if not schema.columns_of(tx, "meta"):
                 return 0
-            row = tx.connection.execute("SELECT value FROM meta WHERE name = $1", (schema.NUMBER,)).fetchone()
+            row = tx.connection.execute("SELECT value FROM meta WHERE name = $1", (NUMBER,)).fetchone()
             return int(row[0]) if row else 0
 
         if self.read(number) > SCHEMA_NUMBER:
             raise Damaged("this database was written by a newer version of this program; start that version")
+        self.read(schema.lacks_extension)  # before anything is written
 
     def before_migration(self) -> None:
         """Backups of PostgreSQL are its operators'; the migration itself is one transaction."""
 
     def columns(self, tx: Transaction, table: str) -> set[str]:
         return schema.columns_of(tx, table)
+
+    def is_empty(self, tx: Transaction) -> bool:
+        return schema.is_empty(tx)
 
     def indexes(self, tx: Transaction, table: Table) -> set[str]:
         return schema.indexes_of(tx, table)
@@ -329,7 +353,13 @@ def _require_fit(connection: Connection) -> None:
     """Raises Damaged for a server or a database that cannot be used."""
     version = connection.driver.info.server_version
     if version < MIN_VERSION:
-        raise Damaged(f"PostgreSQL {MIN_VERSION // 10000} or newer is needed, this is {version // 10000}")
-    encoding = connection.execute("SHOW server_encoding").fetchone()[0]
+        raise Damaged(
+            f"PostgreSQL {MIN_VERSION // 10000} or newer is needed, this is {version // 10000}; upgrade the server, or "
+            "choose another in the setting database"
+        )
+    encoding = connection.execute("SHOW server_encoding")[0][0]
     if encoding != "UTF8":
-        raise Damaged(f"the database keeps {encoding}; create one with the encoding UTF8")
+        raise Damaged(
+            f"the database keeps its texts as {encoding}; make one that keeps all characters: "
+            "createdb --encoding=UTF8 --template=template0 NAME"
+        )

@@ -41,6 +41,14 @@ class PostgresqlTransaction(Transaction):
         first = found[0] + 1 if found[1] else found[0]
         return range(first, first + number)
 
+    def set_next_id(self, table: Table, id: int) -> None:
+        self.statements += 1
+        self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
+
+    def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
+        self.statements += 1
+        self.connection.copy_in(table.name, table.names, rows)
+
     def put(self, table: Table, values: dict[str, Any]) -> None:
         names = tuple(values)
         self.run(lambda: _replacing(table, names), tuple(values.values()))

@@ -1,0 +1,178 @@
+"""`helpdesk migrate-database`: the database of a data folder into PostgreSQL, or back into a file. Copying is
+store/moving.py."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from server import app, log
+from server.cli.arguments import command
+from server.cli.opening import require_unused, settings_of
+from server.cli.progress import Progress
+from server.context import Service
+from server.desk import service_settings
+from server.errors import Conflict, Damaged, Invalid
+from server.settings import Settings, is_address, value_of, without_password
+from server.store import copying, lock, moving, schema
+from server.store.database import Store
+from server.store.moving import Amount, Moved, Mover
+from server.store.transaction import Transaction
+
+MIB = 1024 * 1024
+ROWS_A_SECOND, BYTES_A_SECOND = 12_000, 20 * MIB  # as two slow cores with both databases on them copy and compare
+QUERY_SECONDS = 24 * 3600  # that one statement may take: an index of a large table
+
+
+def declare(commands: Any) -> None:
+    """Declare the command."""
+    move = command(
+        commands, "migrate-database", _migrate,
+        "Copy the whole database into PostgreSQL, or from there into a new file, and compare all rows at the end. No "
+        "server may use it meanwhile; how long that takes is told first. The source stays as it is. What was cut short "
+        "goes on where it was when the same command is run again, and nothing uses the copy before it is whole.",
+    )  # fmt: skip
+    move.add_argument(
+        "--to", required=True, metavar="TARGET",
+        help="postgresql://USER@HOST/NAME of an empty database, or the path of a new file",
+    )  # fmt: skip
+    move.add_argument("--estimate", action="store_true", help="only tell how much there is and about how long it takes")
+    move.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
+
+
+def _migrate(options: argparse.Namespace) -> None:
+    settings = settings_of(options)
+    log.configure("error", settings.log_format)
+    with _source(settings, may_be_used=options.estimate) as service:
+        into = _target(options.to, settings)
+        print(f"from {service.store.place}\nto   {_shown(into)}", file=sys.stderr)
+        if options.estimate:
+            print(_estimated(service.store.read(lambda tx: _amount(service, tx), seconds=QUERY_SECONDS)))
+            return
+        done = _into(into, service)
+    _tell(done, into)
+
+
+# -- the two of them ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
+    """What is copied. Raises Damaged for what a server uses, or what is not as this version needs it."""
+    held = lock.FolderLock(Path(settings.data))
+    where = app.require_database(settings)
+    if isinstance(where, Path) and not may_be_used:
+        held.take()
+    try:
+        service = app.open_unchanged(settings)
+        try:
+            lacking = app.lacking(service) or _not_migrated(service)
+            if lacking:
+                raise Damaged(f"{service.store.place} is not as this version needs it: {lacking[0]}. Start the server "
+                              "once, which adds what is missing, and stop it again")  # fmt: skip
+            if not may_be_used:
+                require_unused(service)
+            yield service
+        finally:
+            service.store.close()
+    finally:
+        held.release()
+
+
+def _not_migrated(service: Service) -> list[str]:
+    due, _ = service.store.read(schema.due_migrations)
+    return [f"{name} has not been done" for name, _ in due]
+
+
+def _target(to: str, settings: Settings) -> Path | str:
+    """Raises Invalid, Conflict."""
+    if is_address(to):
+        return str(value_of("database", to))
+    if not settings.database:
+        raise Invalid(
+            "--to is no address of a PostgreSQL database, such as postgresql://helpdesk@db.example/helpdesk; from one "
+            "file to another there is `helpdesk backup`"
+        )
+    path = Path(to)
+    if path.is_dir():
+        raise Invalid(f"{path} is a folder; name a file in it, such as {path / app.DATABASE}")
+    if path.exists():
+        raise Conflict(f"{path} is there already, and nothing is written over; choose another name or remove it")
+    if not path.parent.is_dir():
+        raise Invalid(f"there is no folder {path.parent}; make it first")
+    return path
+
+
+def _into(target: Path | str, service: Service) -> Moved:
+    part = target.with_name(target.name + copying.PART) if isinstance(target, Path) else target
+    into = schema.opened(part, read_seconds=QUERY_SECONDS)
+    try:
+        into.claim()
+        done = _copied(service, into)
+    finally:
+        into.close()
+    if isinstance(target, Path) and isinstance(part, Path):
+        part.chmod(0o600)
+        copying.sync(part)
+        copying.give_name(part, target)
+        part.unlink(missing_ok=True)
+        copying.sync(target.parent)
+        into.disclaim()
+    return done
+
+
+def _copied(service: Service, into: Store) -> Moved:
+    source, shown = service.store, Progress()
+    name = str(source.read(lambda tx: service_settings.get(tx, "installation", ""))) or source.place
+    mover = Mover(source, into, app.all_tables(service.registry), _custom(service), service.registry.texts(), name)
+    held = source.begin()  # nobody writes until the end
+    try:
+        reading = source.transaction(held, can_write=False)
+        shown.say(_estimated(_amount(service, reading)))
+        if mover.was_begun:
+            shown.say("a copy was begun before, and is gone on with")
+        return mover.run(reading, shown.show, shown.say)
+    finally:
+        shown.end()
+        held.execute("ROLLBACK")
+
+
+def _custom(service: Service) -> list[Any]:
+    return [each.table for each in service.registry.custom]
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+
+
+def _amount(service: Service, tx: Transaction) -> Amount:
+    size, beside = service.store.sizes()
+    return Amount(moving.count_all(tx, app.all_tables(service.registry), _custom(service)), size + beside)
+
+
+def _estimated(amount: Amount) -> str:
+    """
+    >>> _estimated(Amount({"ticket": 1_200_000}, 3 * 1024 * MIB))
+    '1,200,000 rows in 1 tables, 3,072.0 MiB: no server may run for about 5 minutes'
+    """
+    seconds = amount.total / ROWS_A_SECOND + amount.bytes / BYTES_A_SECOND
+    minutes = max(round(seconds / 60 + 0.5), 1)
+    spoken = f"{minutes} minute{'' if minutes == 1 else 's'}" if minutes < 120 else f"{minutes / 60:.0f} hours"
+    there = f"{amount.total:,} rows in {len(amount.rows)} tables, {amount.bytes / MIB:,.1f} MiB"
+    return f"{there}: no server may run for about {spoken}"
+
+
+def _shown(into: Path | str) -> str:
+    return str(into) if isinstance(into, Path) else without_password(into)
+
+
+def _tell(done: Moved, into: Path | str) -> None:
+    print(f"{done.rows:,} rows of {done.tables} tables are in {_shown(into)} and the same as in the source")
+    for name, number in done.replaced.items():
+        print(f"{number:,} NUL characters in {name}, which PostgreSQL keeps none of, are U+FFFD now")
+    print("words of records are put into the index of the search while the server runs, those of the newest first")
+    if isinstance(into, Path):
+        print(f"leave `database` empty from now on, and have the file as {app.DATABASE} in the data folder")
+    else:
+        print("set `database` to this address before the server is started: the file is as it was, and would be served")

@@ -1,0 +1,349 @@
+"""Copies a database into another, of the same kind or not: table by table in the order of ids, in portions of which
+each is one transaction of the target together with how far it is. Cut short, it goes on where it was.
+
+The target is no database of this program before its last transaction: until then the table MOVING is in it, and
+schema.py refuses it. Not for who may use the two meanwhile, and where they are: cli/moving.py."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from server.errors import Conflict, Damaged, HelpdeskError
+from server.store import schema
+from server.store.database import Store
+from server.store.fulltext import TEXT_FILL, TextIndex
+from server.store.schema import META, MOVING, add_all, base_tables
+from server.store.sqlite_schema import NUMBER
+from server.store.statements import POSTGRESQL
+from server.store.tables import Table
+from server.store.transaction import Row, Transaction
+
+PORTION_BYTES = 4 * 1024 * 1024  # of texts and files in one transaction, about
+MAX_ROWS, FIRST_ROWS = 5000, 200  # of one transaction
+SOURCE = ""  # the row of MOVING that tells of what the copy is made; the others have the names of tables
+OWN_META = frozenset((schema.SCHEMA, NUMBER))  # which each database has for itself
+NUL, INSTEAD = "\0", "\ufffd"  # PostgreSQL keeps no NUL characters in texts
+SUM = 2**128
+
+Progress = Callable[[int, int], None]  # rows that are copied, and all of them
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """What there is to copy. rows: by table. bytes: what the database takes."""
+
+    rows: dict[str, int]
+    bytes: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.rows.values())
+
+
+@dataclass(frozen=True)
+class Copied:
+    """How far a table is. last: the key of its last row. rows, sum: how many, and their digests added up, whose order
+    means nothing. replaced: NUL characters."""
+
+    last: tuple[Any, ...] = ()
+    rows: int = 0
+    sum: int = 0
+    replaced: int = 0
+
+    def with_rows(self, table: Table, rows: Sequence[Row], replaced: int) -> "Copied":
+        """The same after these rows as well, which are as they are kept."""
+        key = _key_places(table)
+        last = tuple(rows[-1][place] for place in key) if rows else self.last
+        added = sum(map(digest, rows))
+        return Copied(last, self.rows + len(rows), (self.sum + added) % SUM, self.replaced + replaced)
+
+    def is_same(self, other: "Copied") -> bool:
+        return (self.rows, self.sum) == (other.rows, other.sum)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What was copied. replaced: {table: NUL characters in its texts that are U+FFFD now}. was_begun: an earlier run
+    had begun it. was_changed: the source was used since, so that it began anew."""
+
+    rows: int
+    tables: int
+    replaced: dict[str, int]
+    was_begun: bool = False
+    was_changed: bool = False
+
+
+class Mover:
+    """One copy. tables: those of the program; custom: of the administrators' own types. Nobody else may write the
+    source or use the target meanwhile."""
+
+    def __init__(
+        self, source: Store, target: Store, tables: list[Table], custom: list[Table], texts: list[TextIndex],
+        name: str,
+    ) -> None:  # fmt: skip
+        """name: tells the source from others. Raises Conflict for a target that is not for this copy."""
+        self._source, self._target = source, target
+        self._all, self._custom, self._texts = base_tables(tables), custom, texts
+        self._copied = ordered([each for each in (*self._all, *custom) if each not in (META, TEXT_FILL)])
+        self._name = name
+        self.was_begun = _is_begun(target, name)
+
+    def run(self, reading: Transaction, progress: Progress, told: Told) -> Moved:
+        """Copy all that is not there yet, check it, and make the target a database of this program. reading: of the
+        source, in which nothing changes meanwhile. Raises Damaged where the two differ at the end, Conflict."""
+        was_changed = False
+        if self.was_begun:
+            told("looking whether the source is as it was when the copy was begun")
+            was_changed = not self._is_unchanged(reading)
+        if was_changed:
+            told("it was used since: the copy begins anew")
+        if was_changed or not self.was_begun:
+            self._begin()
+        done = self._copy(reading, progress)
+        told("checking: all rows of the copy are read and compared with those of the source")
+        self._check(done)
+        told("making indexes, triggers and counts")
+        self._end(reading)
+        return Moved(
+            sum(each.rows for each in done.values()),
+            len(done),
+            {name: each.replaced for name, each in done.items() if each.replaced},
+            self.was_begun,
+            was_changed,
+        )
+
+    # -- before -----------------------------------------------------------------------------------------------------
+
+    def _is_unchanged(self, reading: Transaction) -> bool:
+        """Whether what was copied before is still so in the source."""
+        for table in self._copied:
+            known = _state(self._target, table.name)
+            if known.rows and not known.is_same(self._read_again(reading, table, known)):
+                return False
+        return True
+
+    def _read_again(self, reading: Transaction, table: Table, known: Copied) -> Copied:
+        found, size = Copied(), FIRST_ROWS
+        while found.rows < known.rows:
+            rows, replaced = _kept(_next_rows(reading, table, found.last, min(size, known.rows - found.rows)))
+            if not rows:
+                break
+            found = found.with_rows(table, rows, replaced)
+            size = _portion(rows)
+        return found
+
+    def _begin(self) -> None:
+        """Bare tables, in place of those of a copy that is of no use: indexes and triggers come at the end, when it is
+        quicker to make them."""
+
+        def begin(tx: Transaction) -> None:
+            for table in (*reversed(self._copied), MOVING):
+                tx.store.drop_table(tx, table)
+            tx.store.add_missing(tx, [META, MOVING])
+            for table in self._copied:
+                tx.store.add_table(tx, _bare(table))
+            tx.put(MOVING, {"name": SOURCE, "value": json.dumps(self._name)})
+
+        self._target.write(begin)
+        self._target.statements.forget()
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def _copy(self, reading: Transaction, progress: Progress) -> dict[str, Copied]:
+        total = sum(count(reading, table) for table in self._copied)
+        found: dict[str, Copied] = {}
+        before = 0
+        for table in self._copied:
+            found[table.name] = self._copy_table(
+                reading,
+                table,
+                lambda rows, before=before: progress(before + rows, total),  # type: ignore[misc]
+            )
+            before += found[table.name].rows
+        return found
+
+    def _copy_table(self, reading: Transaction, table: Table, told: Callable[[int], None]) -> Copied:
+        known, size = _state(self._target, table.name), FIRST_ROWS
+        while fetched := _next_rows(reading, table, known.last, size):
+            known = self._keep(table, known, fetched)
+            told(known.rows)
+            size = _portion(fetched)
+        if not table.key:
+            following = reading.next_ids(table, 1)[0]
+            self._target.write(lambda tx: tx.set_next_id(table, following))
+        return known
+
+    def _keep(self, table: Table, known: Copied, fetched: Sequence[Row]) -> Copied:
+        rows, replaced = _kept(fetched)
+        far = known.with_rows(table, rows, replaced)
+        far = replace(far, last=tuple(fetched[-1][place] for place in _key_places(table)))  # as the source knows it
+
+        def write(tx: Transaction) -> None:
+            tx.add_whole(table, rows)
+            value = json.dumps([far.last, far.rows, f"{far.sum:x}", far.replaced])
+            tx.put(MOVING, {"name": table.name, "value": value})
+
+        try:
+            self._target.write(write)
+        except HelpdeskError:
+            raise
+        except self._target.fault as error:
+            raise Conflict(f"rows of {table.name} cannot be kept there: {_told_by(error)}") from error
+        return far
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def _check(self, done: dict[str, Copied]) -> None:
+        for table in self._copied:
+            found = self._target.read(lambda tx, table=table: _of_all(tx, table))  # type: ignore[misc]
+            known = done[table.name]
+            if not known.is_same(found):
+                raise Damaged(
+                    f"{table.name} differs: {known.rows} rows in the source, {found.rows} in the copy"
+                    f"{'' if known.rows != found.rows else ' with other contents'}; nothing uses the copy. Remove it, "
+                    "look for what else writes into it, and begin again"
+                )
+
+    def _end(self, reading: Transaction) -> None:
+        own = [row for row in reading.find(META) if row[0] not in OWN_META]
+
+        def end(tx: Transaction) -> None:
+            for row in own:
+                tx.put(META, {"name": row[0], "value": row[1]})
+            add_all(tx, self._all, self._texts)
+            schema.add_tables(tx, self._custom)
+            tx.store.drop_table(tx, MOVING)
+
+        try:
+            self._target.write(end)
+        except HelpdeskError:
+            raise
+        except self._target.fault as error:
+            raise Conflict(
+                f"the rows are all there, and an index cannot be made: {_told_by(error)}. Values that must be unique "
+                "may differ by case alone in the source; change one of them there and begin again"
+            ) from error
+
+
+def count_all(tx: Transaction, tables: list[Table], custom: list[Table]) -> dict[str, int]:
+    """{table: how many rows are to be copied}."""
+    listed = [each for each in (*base_tables(tables), *custom) if each not in (META, TEXT_FILL)]
+    return {table.name: count(tx, table) for table in listed}
+
+
+def count(tx: Transaction, table: Table) -> int:
+    """How many rows a table has."""
+    return int(tx.connection.execute(f'SELECT count(*) FROM "{table.name}"').fetchone()[0])
+
+
+def ordered(tables: Sequence[Table]) -> list[Table]:
+    """Each behind those that its rows refer to.
+
+    >>> from server.store.blobs import BLOB, BLOB_PIECE
+    >>> [table.name for table in ordered([BLOB_PIECE, BLOB])]
+    ['blob', 'blob_piece']
+    """
+    named = {table.name: table for table in tables}
+    found: dict[str, Table] = {}
+
+    def add(table: Table) -> None:
+        for column in table.columns:
+            of = column.references.partition("(")[0]
+            if of in named and of not in found and of != table.name:
+                add(named[of])
+        found.setdefault(table.name, table)
+
+    for table in tables:
+        add(table)
+    return list(found.values())
+
+
+def digest(row: Row) -> int:
+    """A number for the contents of a row: the same in both databases."""
+    told = [hashlib.blake2b(each, digest_size=16).digest() if isinstance(each, bytes) else each for each in row]
+    return int.from_bytes(hashlib.blake2b(repr(told).encode(), digest_size=16).digest(), "big")
+
+
+def _is_begun(target: Store, name: str) -> bool:
+    """Raises Conflict for a target that holds anything but a begun copy of the source of this name."""
+    if not target.read(lambda tx: tx.store.columns(tx, MOVING.name)):
+        if not target.read(lambda tx: tx.store.is_empty(tx)):
+            raise Conflict(f"there are tables in {target.place} already; choose an empty database, or a new file")
+        return False
+    row = target.read(lambda tx: tx.first(MOVING, name=SOURCE))
+    if row is None or json.loads(row[1]) != name:
+        raise Conflict(f"{target.place} is a begun copy of another database; choose an empty one, or a new file")
+    return True
+
+
+def _state(target: Store, table: str) -> Copied:
+    row = target.read(lambda tx: tx.first(MOVING, name=table))
+    if row is None:
+        return Copied()
+    last, rows, sums, replaced = json.loads(row[1])
+    return Copied(tuple(last), rows, int(sums, 16), replaced)
+
+
+def _bare(table: Table) -> Table:
+    return replace(table, indexes=(), bumps={}, summary=())
+
+
+def _key_places(table: Table) -> list[int]:
+    return [table.position[name] for name in table.key or ("id",)]
+
+
+def _next_rows(tx: Transaction, table: Table, last: tuple[Any, ...], limit: int) -> list[Row]:
+    """Rows behind a key, in the order of keys."""
+    columns = ", ".join(f'"{name}"' for name in table.names)
+    key = ", ".join(f'"{name}"' for name in table.key or ("id",))
+    marks = ", ".join(f"${place}" if tx.store.dialect == POSTGRESQL else "?" for place in range(1, len(last) + 1))
+    where = f" WHERE ({key}) > ({marks})" if last else ""
+    text = f'SELECT {columns} FROM "{table.name}"{where} ORDER BY {key} LIMIT {limit}'
+    found: list[Row] = tx.connection.execute(text, last).fetchall()
+    return [_as_texts(table, row) for row in found] if _anys(table) else found
+
+
+def _of_all(tx: Transaction, table: Table) -> Copied:
+    """What the digests of a table that is there come to."""
+    found, size = Copied(), FIRST_ROWS
+    while rows := _next_rows(tx, table, found.last, size):
+        found = found.with_rows(table, rows, 0)
+        size = _portion(rows)
+    return found
+
+
+def _anys(table: Table) -> list[int]:
+    return [table.position[column.name] for column in table.columns if column.kind == "ANY"]
+
+
+def _as_texts(table: Table, row: Row) -> Row:
+    """What a column of any kind holds is a text in PostgreSQL."""
+    places = _anys(table)
+    return tuple(str(value) if place in places and value is not None else value for place, value in enumerate(row))
+
+
+def _kept(rows: Sequence[Row]) -> tuple[list[Row], int]:
+    """The rows as they are kept, and how many characters are others."""
+    kept, replaced = [], 0
+    for row in rows:
+        found = sum(value.count(NUL) for value in row if isinstance(value, str))
+        if found:
+            row = tuple(value.replace(NUL, INSTEAD) if isinstance(value, str) else value for value in row)
+            replaced += found
+        if any(isinstance(value, float) for value in row):
+            row = tuple(value + 0.0 if isinstance(value, float) else value for value in row)  # -0.0 is 0.0
+        kept.append(row)
+    return kept, replaced
+
+
+def _portion(rows: Sequence[Row]) -> int:
+    """How many rows to take next, by the size of these."""
+    size = sum(len(value) if isinstance(value, (str, bytes)) else 8 for row in rows for value in row)
+    return max(min(len(rows) * PORTION_BYTES // max(size, 1), 2 * len(rows), MAX_ROWS), 1)
+
+
+def _told_by(error: BaseException) -> str:
+    return str(error).strip().replace("\n", " ")
