@@ -1,5 +1,6 @@
 """Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
+from server.app import GC_THRESHOLDS
 from server.store import schema
 from tests import databases
 from tests.cheap import cheap_hashes
@@ -102,40 +105,22 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-    outer = databases.begin(fixturedef.scope == "session")
+    databases.begin(fixturedef.scope)
     try:
         return (yield)
     finally:
-        databases.begin(outer)
+        databases.begin("function")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """A database goes with the folder of its test, or else with the module."""
-    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    """Databases go with the test or the module that they were made for."""
     try:
         return (yield)
     finally:
-        if folder is not None:
-            databases.drop(folder)
+        databases.drop("function")
         if nextitem is None or nextitem.path != item.path:
-            databases.drop()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
-    order, which ends with hundreds of small ones."""
-    config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
-
-
-def pytest_collection_finish() -> None:
-    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
-    objects has it done, would take an eighth of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+            databases.drop("module")
 
 
 @pytest.fixture(scope="session")
