@@ -66,7 +66,6 @@ setup(
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={
-        "postgresql": [POSTGRESQL],
         "test": [
             POSTGRESQL,
             "pytest>=9,<10",
