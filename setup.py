@@ -83,7 +83,7 @@ setup(
             "Authlib>=1.9,<2",
             "playwright>=1.55,<2",  # drives the Chromium that is installed; it brings none
         ],
-        "postgresql": ["psycopg[binary]>=3.3,<4"],  # for databases that are no file; in the executable, too
+        "postgresql": [POSTGRESQL],  # for databases that are no file; in the executable, too
         "build": ["pyinstaller>=6.22,<7"],
     },
     entry_points={"console_scripts": ["helpdesk = server.__main__:main"]},
