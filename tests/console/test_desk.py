@@ -232,6 +232,9 @@ def test_the_request_that_is_shown_is_the_one_that_the_form_makes(
     form = {"do": "send", "subject": "Half", "to": "nobody at all", "content": "As it was", "bucket": bucket}
     page = text_of(signed_in.send("/compose", form, page="/compose").text)
     assert "subject=Half" in page and "content=As it was" in page
+    for wrong in ("999999", "x"):
+        answer = signed_in.send("/compose", form | {"bucket": wrong}, page="/compose")
+        assert answer.status_code == 422 and "As it was</textarea>" in answer.text, wrong
 
 
 # -- keys -------------------------------------------------------------------------------------------------------------

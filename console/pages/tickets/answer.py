@@ -202,7 +202,9 @@ def _composed(visit: Visit) -> AnswerForm:
 
 def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
     fields = written.sample.fields
-    group = _placed(visit, {"bucket_id": dict(fields)["bucket_id"]})["group_id"]
+    bucket = dict(fields)["bucket_id"]
+    is_known = bucket in {value for value, _place in written.buckets}
+    group = _placed(visit, {"bucket_id": bucket})["group_id"] if is_known else ""
     sample = Sample("POST", written.sample.path, [("group_id", group or "1"), *fields])
     return render(
         visit, "compose.html", written.form.status, written=written, here=COMPOSE, sample=sample,
