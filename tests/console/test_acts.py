@@ -37,7 +37,8 @@ EXCEPTIONS = {
         "/records/{type}/import",
     ),
     "each record has its own entry, by the operation that is done to it": (
-        "/-/bulk", "/-/bulk/undo", "/records/{type}/set", "/records/{type}/set/undo",
+        "/-/bulk", "/-/bulk/undo", "/-/saved-searches", "/-/saved-searches/forget",
+        "/records/{type}/set", "/records/{type}/set/undo",
         "/records/{type}/new", "/records/{type}/{id}/edit", "/records/{type}/{id}/delete",
         "/records/{type}/{id}/comment", "/records/task/{id}/done",
         "/records/contact/{id}/merge", "/records/org/{id}/merge", "/records/{type}/{id}/link",
