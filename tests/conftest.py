@@ -37,6 +37,18 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
 
 
+class Scopes:
+    """Notes which databases are made for the whole run. A plugin, as fixtures of the session ask no conftest below."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        outer = databases.begin(fixturedef.scope == "session")
+        try:
+            return (yield)
+        finally:
+            databases.begin(outer)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store", choices=databases.STORES, default="sqlite", help="what keeps the data of the tests")
 
@@ -51,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[RUNNING] = databases.start()
             if config.args_source is not pytest.Config.ArgsSource.ARGS:
                 config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
 
 
@@ -84,15 +97,6 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     for reason, count in config.stash[LEFT_OUT].most_common():
         terminalreporter.write_line(f"not for postgresql: {count} tests: {reason}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-    outer = databases.begin(fixturedef.scope == "session")
-    try:
-        return (yield)
-    finally:
-        databases.begin(outer)
 
 
 @pytest.hookimpl(wrapper=True)
