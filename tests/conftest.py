@@ -31,11 +31,22 @@ KEEPING = (
     "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
     "store", "web", "test_doctor.py", "test_first_start.py", "test_help_examples.py", "test_help_oauth.py",
     "test_help_scripts.py", "test_help_search.py", "test_log.py", "test_log_secrets.py", "test_mail_in.py",
-    "test_mail_listener.py", "test_processes.py",
-    "test_silent_mail_server.py", "test_stopping.py", "test_survival.py", "test_times.py",
+    "test_mail_listener.py", "test_silent_mail_server.py", "test_stopping.py", "test_survival.py", "test_times.py",
 )  # fmt: skip
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
+
+
+class Scopes:
+    """Notes which databases are made for the whole run. A plugin, as fixtures of the session ask no conftest below."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        outer = databases.begin(fixturedef.scope == "session")
+        try:
+            return (yield)
+        finally:
+            databases.begin(outer)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[RUNNING] = databases.start()
             if config.args_source is not pytest.Config.ArgsSource.ARGS:
                 config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
 
 
@@ -77,6 +89,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All processes have collected the same."""
+    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    for reason, count in config.stash[LEFT_OUT].most_common():
+        terminalreporter.write_line(f"not for postgresql: {count} tests: {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """A database goes with the folder of its test, or else with the module."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    try:
+        return (yield)
+    finally:
+        if folder is not None:
+            databases.drop(folder)
+        if nextitem is None or nextitem.path != item.path:
+            databases.drop()
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
     """The tests of a file run in one process, so that what they share is made once and not in each; files in their
     order, which ends with hundreds of small ones."""
@@ -90,37 +126,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """All processes have collected the same."""
-    node.config.stash[LEFT_OUT] = Counter(getattr(node, "workeroutput", {}).get("left_out", {}))
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    for reason, count in config.stash[LEFT_OUT].most_common():
-        terminalreporter.write_line(f"not for postgresql: {count} tests: {reason}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-    databases.begin(fixturedef.scope)
-    try:
-        return (yield)
-    finally:
-        databases.begin("function")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Databases go with the test or the module that they were made for."""
-    try:
-        return (yield)
-    finally:
-        databases.drop("function")
-        if nextitem is None or nextitem.path != item.path:
-            databases.drop("module")
 
 
 @pytest.fixture(scope="session")
