@@ -46,7 +46,8 @@ def needed(holds: Callable[[str], bool] = lambda requirement: True) -> list[str]
     """The names of all packages that the program needs, directly or not, in lower case with hyphens; sorted.
 
     Extras are left out but those of PACKED, and so is what is not installed: the condition of that requirement does not
-    hold here, or nobody asked for the extra. holds: whether that of another one does, for who can tell. Raises NotFound when the program itself is not installed."""
+    hold here, or nobody asked for the extra. holds: whether that of another one does, for who can tell. Raises NotFound
+    when the program itself is not installed."""
     found: set[str] = set()
     left = [PROGRAM]
     while left:
