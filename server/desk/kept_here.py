@@ -21,12 +21,19 @@ class KeptHere:
         self._settings = self._types = -1  # the versions that are kept
 
     def renew(self) -> None:
-        """Read what has changed. Nothing inside a write, which may yet be undone."""
-        service = self._service
+        """Read what has changed, as it is on disk: what a write that runs has done may yet be undone, so inside one
+        another thread reads."""
         try:
-            service.store.require_off_writer()
+            self._service.store.require_off_writer()
         except NotOnWriter:
-            return
+            reading = threading.Thread(target=self._renew, name="kept here")
+            reading.start()
+            reading.join()
+        else:
+            self._renew()
+
+    def _renew(self) -> None:
+        service = self._service
         with self._lock:  # of two, the one that read later must not be overtaken
             settings, types = service.store.read(_versions)
             if settings != self._settings:

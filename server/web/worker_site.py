@@ -1,5 +1,7 @@
 """What a process answers that is there for jobs: nothing but /health and /metrics, which have sites of their own."""
 
+import sys
+
 from server.errors import Unavailable
 from server.web.call import Answer
 from server.web.site import Request, Site
@@ -13,7 +15,7 @@ class WorkerSite(Site):
     is_apart = True
 
     def limit(self, request: Request) -> int:
-        return 0
+        return sys.maxsize  # of a body that is refused before it is read
 
     def admit(self, request: Request) -> Answer | None:
         raise Unavailable(MESSAGE)

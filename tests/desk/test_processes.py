@@ -37,6 +37,7 @@ from server.upkeep import verdict
 from server.web.rate import RateLimiter
 from tests.desk.conftest import NOW, Post
 
+pytestmark = pytest.mark.sqlite("two processes over PostgreSQL: tests/test_processes.py")
 FIRST, SECOND = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
 Hear = Callable[[str], None]
 
@@ -353,7 +354,8 @@ def test_settings_of_the_console_and_record_types_hold_in_the_other_process(pair
     assert pair.second.base_url == pair.second.settings.base_url == "https://moved.example"
     boat = {"name": "Boat", "name_plural": "Boats", "uri": "boat"}
     made = records.create(pair.context(pair.first, pair.desk.nora), "custom_record", boat)["id"]
-    assert pair.second.registry.type("boat").uri == "boat"  # asked for before it was heard of
+    store = pair.second.store  # asked for before it was heard of, inside a write as requests do
+    assert store.write(lambda tx: pair.second.registry.type("boat").uri) == "boat"
     records.delete(pair.context(pair.first, pair.desk.nora), "custom_record", made)
     kept.renew()
     assert pair.second.registry.find("boat") is None
