@@ -15,7 +15,7 @@ help:  ## list these targets
 run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--port 9000" and so on)
 	$(BIN)/helpdesk serve $(ARGS)
 
-test: $(VENV)/.for-dev .work/samples .work/node .work/browser  ## run all tests (ARGS="-k mail" picks some, WORKERS=4 uses more cores)
+test: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)  ## run all tests (ARGS="-k mail" picks some, ARGS=--store=postgresql uses PostgreSQL, WORKERS=4 more cores)
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.for-dev  ## ruff and mypy
@@ -91,6 +91,18 @@ pin = echo setuptools | .work/lock/bin/uv pip compile --quiet --upgrade --univer
 		echo "installing chromium for the tests of the console"; \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null \
 		|| { echo "install chromium, or set HELPDESK_TEST_BROWSER to a browser of its kind" >&2; exit 1; }; \
+	fi
+	@touch $@
+
+# PostgreSQL's programs, from Debian's packages; the tests start a server of their own, Debian's is neither made nor started.
+.work/postgresql:
+	@mkdir -p .work
+	@if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then \
+		echo "installing postgresql for the tests"; \
+		mkdir -p /etc/postgresql-common && { test -e /etc/postgresql-common/createcluster.conf \
+			|| echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf; } \
+		&& apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql >/dev/null \
+		|| { echo "install postgresql, so that its programs are on PATH" >&2; exit 1; }; \
 	fi
 	@touch $@
 

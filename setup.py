@@ -10,6 +10,7 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 SCRATCH = ".work"
+POSTGRESQL = "psycopg[binary]>=3.3,<4"
 
 (ROOT / SCRATCH).mkdir(exist_ok=True)  # egg_info fails when its folder is missing
 
@@ -65,7 +66,9 @@ setup(
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={
+        "postgresql": [POSTGRESQL],  # for databases that are no file; in the executable, too
         "test": [
+            POSTGRESQL,
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
             "jsonschema-rs>=0.60,<1",
@@ -81,7 +84,6 @@ setup(
             "Authlib>=1.9,<2",
             "playwright>=1.55,<2",  # drives the Chromium that is installed; it brings none
         ],
-        "postgresql": ["psycopg[binary]>=3.3,<4"],  # for databases that are no file; in the executable, too
         "build": ["pyinstaller>=6.22,<7"],
     },
     entry_points={"console_scripts": ["helpdesk = server.__main__:main"]},

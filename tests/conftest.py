@@ -35,6 +35,18 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
 
 
+class Scopes:
+    """Notes which databases are made for the whole run. A plugin, as fixtures of the session ask no conftest below."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        outer = databases.begin(fixturedef.scope == "session")
+        try:
+            return (yield)
+        finally:
+            databases.begin(outer)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--store", choices=databases.STORES, default="sqlite", help="what keeps the data of the tests")
 
@@ -49,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[RUNNING] = databases.start()
             if config.args_source is not pytest.Config.ArgsSource.ARGS:
                 config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
 
 
@@ -101,23 +114,32 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-    databases.begin(fixturedef.scope)
-    try:
-        return (yield)
-    finally:
-        databases.begin("function")
-
-
-@pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Databases go with the test or the module that they were made for."""
+    """A database goes with the folder of its test, or else with the module."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
     try:
         return (yield)
     finally:
-        databases.drop("function")
+        if folder is not None:
+            databases.drop(folder)
         if nextitem is None or nextitem.path != item.path:
-            databases.drop("module")
+            databases.drop()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
+    order, which ends with hundreds of small ones."""
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
+    objects has it done, would take an eighth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @pytest.fixture(scope="session")

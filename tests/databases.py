@@ -1,13 +1,18 @@
 """Where the data of a test is: in a file of its folder, or with --store=postgresql in a database of its own.
 
 A database belongs to one folder, as a file does: who opens the folder again finds what was there. It is made from a
-template that has the tables of this version, by whoever asks for it first, and dropped with the folder."""
+template that has the tables of this version. When its test or module has ended it is emptied for the next one, which
+takes a tenth of the time of a new one, or dropped where its tables were changed."""
 
-import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 from tests.postgresql import Guarded
 
@@ -15,8 +20,36 @@ STORES = ("sqlite", "postgresql")
 VARIABLE = "TEST_POSTGRESQL"  # the address of the server that a run of the tests shares
 TEMPLATE, BLANK = "helpdesk_template", "helpdesk_blank"  # one with all tables, one with none
 FILE = "helpdesk.db"
-_made: dict[Path, tuple[str, str]] = {}  # {folder or file: (its database, the scope of the fixture that made it)}
-_begun = {"scope": "function"}
+MAX_USES = 100  # of a database: what was deleted still takes room in its files
+KEPT = ("meta", "migration", "version")  # tables that have rows in the template
+# What changes with every change of tables, indexes and triggers.
+OUTLINE = """SELECT (SELECT sum(hashtext(relname || oid)) FROM pg_class), (SELECT count(*) FROM pg_attribute),
+    (SELECT sum(oid::bigint) FROM pg_trigger), (SELECT sum(oid::bigint) FROM pg_proc)"""
+EMPTYING = """DO $$ DECLARE each record; found boolean; BEGIN
+    FOR each IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+        EXECUTE format('SELECT EXISTS (SELECT FROM %I)', each.relname) INTO found;
+        IF found THEN EXECUTE format('DELETE FROM %I', each.relname); END IF;
+    END LOOP;
+    FOR each IN SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL LOOP
+        EXECUTE format('ALTER SEQUENCE %I RESTART', each.sequencename);
+    END LOOP;
+END $$"""
+
+
+@dataclass
+class Made:
+    """A database. is_kept: until the end of the run, as it is of a fixture of the session."""
+
+    name: str
+    template: str
+    outline: Any
+    is_kept: bool = False
+    uses: int = 0
+
+
+_made: dict[Path, Made] = {}  # by folder or file
+_free: list[Made] = []
+_begun: dict[str, Any] = {"is_kept": False, "number": 0}
 
 
 def is_postgresql() -> bool:
@@ -37,26 +70,92 @@ def address_of(path: Path, template: str = TEMPLATE) -> str:
     """The database of a data folder, or of a file; made when there is none."""
     place = path.parent if path.name == FILE else path
     if place not in _made:
-        name = "t" + hashlib.sha256(os.fsencode(place)).hexdigest()[:24]
-        with _administrator() as connection:
-            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
-                connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
-        _made[place] = name, _begun["scope"]
-    return _address(_made[place][0])
+        found = next((each for each in _free if each.template == template), None)
+        if found is None:
+            found = _new(template)
+        else:
+            _free.remove(found)
+        found.is_kept = _begun["is_kept"]
+        found.uses += 1
+        _made[place] = found
+    return _address(_made[place].name)
 
 
-def begin(scope: str) -> None:
-    """What is made from now on is for a fixture of this scope; "function" for a test itself."""
-    _begun["scope"] = scope
+def _new(template: str) -> Made:
+    _begun["number"] += 1
+    name = f"t{os.getpid()}_{_begun['number']}"
+    with _administrator() as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    with _administrator(name) as connection:
+        return Made(name, template, connection.execute(OUTLINE).fetchone())
 
 
-def drop(scope: str) -> None:
-    """Drop the databases that were made for this scope."""
-    dropped = [place for place, (_, made_for) in _made.items() if made_for == scope]
-    if dropped:
-        with _administrator() as connection:
-            for place in dropped:
-                connection.execute(f"DROP DATABASE IF EXISTS {_made.pop(place)[0]} WITH (FORCE)")
+@contextmanager
+def opened(data: Path) -> Iterator[Any]:
+    """The database of a data folder, beside whoever uses it: a connection with execute(text).fetchall()."""
+    if is_postgresql():
+        with _administrator(_made[data].name) as connection:
+            yield connection
+        return
+    connection = apsw.Connection(str(data / FILE))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def tables(connection: Any) -> list[str]:
+    """The names of all tables."""
+    text = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    if is_postgresql():
+        text = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+    return [row[0] for row in connection.execute(text).fetchall()]
+
+
+def begin(is_kept: bool) -> bool:
+    """Whether what is made from now on is kept until the end of the run; answers what was so until now."""
+    was: bool = _begun["is_kept"]
+    _begun["is_kept"] = is_kept
+    return was
+
+
+def drop(folder: Path | None = None) -> None:
+    """Take back the databases of what is in a folder, or all that are not kept."""
+    for place, found in list(_made.items()):
+        if place.is_relative_to(folder) if folder else not found.is_kept:
+            _take_back(place)
+
+
+def _take_back(place: Path) -> None:
+    made = _made.pop(place)
+    if made.template == TEMPLATE and made.uses < MAX_USES and _is_emptied(made):
+        _free.append(made)
+        return
+    with _administrator() as connection:
+        connection.execute(f"DROP DATABASE {made.name} WITH (FORCE)")
+
+
+def _is_emptied(made: Made) -> bool:
+    """Make it as the template again; False where its tables were changed."""
+    with _administrator(made.name) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        if connection.execute(OUTLINE).fetchone() != made.outline:
+            return False
+        connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+        connection.execute(EMPTYING)
+        for table, rows in _kept().items():
+            for row in rows:
+                connection.execute(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(row))})', row)
+    return True
+
+
+@cache
+def _kept() -> dict[str, list[Any]]:
+    with _administrator(TEMPLATE) as connection:
+        return {table: connection.execute(f'SELECT * FROM "{table}"').fetchall() for table in KEPT}
 
 
 def start() -> Guarded:

@@ -34,6 +34,7 @@ from server.people.sign_in import Peer
 from server.records.shared.tables import CHANGE
 from server.store import blobs, lock
 from server.tickets.reply import reply
+from tests import databases
 from tests.records.desk import NOW, Desk
 
 SUNDAY_NIGHT = 1_795_315_800
@@ -187,7 +188,7 @@ def _rows(desk: Desk) -> dict[str, int]:
     """How many rows there are in each table, but for those in which something stays."""
 
     def read(tx: Any) -> dict[str, int]:
-        names = [row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = databases.tables(tx.connection)
         wanted = [each for each in names if each not in KEPT and not each.endswith(("_data", "_idx"))]
         return {name: tx.connection.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0] for name in wanted}
 

@@ -6,9 +6,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import apsw
 import requests
 
+from tests import databases
 from tests.automation.test_http import ALLOW
 from tests.automation.test_webhooks import Hook
 from tests.clients import Clients, found
@@ -147,8 +147,6 @@ def test_a_clock_that_goes_back_and_forward_loses_nothing_and_does_nothing_twice
 
 
 def _rows(data: Path, query: str) -> list[tuple[Any, ...]]:
-    connection = apsw.Connection(str(data / "helpdesk.db"))
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
+    with databases.opened(data) as connection:
+        found: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return found

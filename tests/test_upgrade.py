@@ -114,6 +114,16 @@ def test_an_old_database_ends_as_a_new_one_is_made(old: Path, data: Path, fresh:
     assert app.check(load({}, BARE, data_folder=data)) == []
 
 
+def test_a_backup_of_an_older_program_is_restored(data: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    backup.write_bytes(lzma.decompress(OLD[0].read_bytes()))
+    assert command("restore", str(backup), data=data).returncode == 0
+    assert command("check", data=data).stdout == b"the database is sound\n"
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    assert connection.execute("SELECT number, text FROM custom_value").fetchall() == [(None, "LZ 127")]
+    connection.close()
+
+
 @pytest.mark.parametrize("old", [OLD[0], OLD[-1]], ids=["oldest", "newest"])
 def test_the_oldest_and_the_newest_are_served(old: Path, data: Path) -> None:
     _unpacked(old, data)

@@ -21,6 +21,7 @@ from server.search.conditions import Condition, all_of, equals, slots_from
 from server.search.parser import parse
 from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
+from server.store.expressions import by_place
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -98,7 +99,7 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[RunLog], int
 
 
 def _run(table: Any) -> Any:
-    return peewee.fn.COALESCE(peewee.fn.NULLIF(table.run_id, 0), table.id)
+    return peewee.fn.COALESCE(peewee.fn.NULLIF(table.run_id, peewee.SQL("0")), table.id)
 
 
 def _runs(table: Any, condition: Condition) -> Any:
@@ -120,7 +121,7 @@ def _counted(table: Any, condition: Condition, *columns: Any) -> Any:
 def _by_level(table: Any, condition: Condition) -> Any:
     at = slots_from(len(condition.values) + 1)
     place = (table.created_at - at(0)) / at(1)
-    return _counted(table, condition, table.level, place, peewee.fn.COUNT(table.id)).group_by(table.level, place)
+    return _counted(table, condition, table.level, place, peewee.fn.COUNT(table.id)).group_by(*by_place(2))
 
 
 @dataclass(frozen=True, slots=True)

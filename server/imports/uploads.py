@@ -142,9 +142,7 @@ def _drop_most(tx: Transaction, worker_id: int) -> None:
     """Keep the newest of a worker."""
     table: Any = CSV_UPLOAD.sql
     codes = tx.rows(
-        lambda: table.select(table.code).where(table.worker_id == slot(0))
-        .order_by(table.id.desc()).limit(-1).offset(MAX_UPLOADS),
-        (worker_id,),
-    )  # fmt: skip
-    for (code,) in codes:
+        lambda: table.select(table.code).where(table.worker_id == slot(0)).order_by(table.id.desc()), (worker_id,)
+    )
+    for (code,) in codes[MAX_UPLOADS:]:
         drop(tx, code)

@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
-from server.app import DATABASE
 from server.settings import BY_NAME
+from tests import databases
 from tests.api.post import Post, customer, names, written
 from tests.service import Api, Reply
 
@@ -32,17 +31,13 @@ def mail(body: bytes = b"It leaks.\n", **headers: str) -> bytes:
 
 
 def stored(post: Post, message_id: int) -> bytes:
-    """The mail as it was kept, from the file itself: nothing shows it."""
-    connection = apsw.Connection(str(post.server.data / DATABASE), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
+    """The mail as it was kept, from the database itself: nothing shows it."""
+    with databases.opened(post.server.data) as connection:
         rows = connection.execute(
-            "SELECT bytes FROM blob_piece WHERE blob_id = (SELECT raw_blob_id FROM message WHERE id = ?) "
-            "ORDER BY piece",
-            (message_id,),
+            f"SELECT bytes FROM blob_piece WHERE blob_id = (SELECT raw_blob_id FROM message WHERE id = {message_id}) "
+            "ORDER BY piece"
         )
         return b"".join(bytes(row[0]) for row in rows)
-    finally:
-        connection.close()
 
 
 def percent(raw: bytes) -> bytes:

@@ -7,6 +7,7 @@ import pytest
 from server.automation import engine
 from server.automation.host import Script, StandaloneHost
 from server.automation.service import ServiceHost
+from tests import databases
 from tests.automation.cases.case import ALLOW
 from tests.automation.commanding import done, ran, refused
 from tests.records.desk import Desk
@@ -245,7 +246,7 @@ def everything(desk: Desk) -> dict[str, list[Any]]:
     """Every row of every table."""
 
     def read(tx: Any) -> dict[str, list[Any]]:
-        names = [row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = databases.tables(tx.connection)
         return {name: list(tx.connection.execute(f'SELECT * FROM "{name}"')) for name in names}
 
     return desk.read(read)

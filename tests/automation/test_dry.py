@@ -9,6 +9,7 @@ import pytest
 from server.automation.service import find, perform
 from server.records.shared.triggers import PREFIX
 from server.store.transaction import Transaction
+from tests import databases
 from tests.automation.told import MAY_ALL
 from tests.records.desk import Desk
 
@@ -62,7 +63,7 @@ def content(desk: Desk) -> dict[str, list[Any]]:
     """All rows of the database, by table."""
 
     def read(tx: Transaction) -> dict[str, list[Any]]:
-        names = [row[0] for row in tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = databases.tables(tx.connection)
         return {name: tx.connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
 
     return desk.read(read)

@@ -10,12 +10,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-import apsw
 import pytest
 import requests
 
 from server.automation.webhooks.answer_headers import SANDBOX, headers_of
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script, set_cookie
+from tests import databases
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people
@@ -392,15 +392,12 @@ def posted(url: str, tokens: list[str]) -> bytes:
 
 def rows(data: Path) -> dict[str, int]:
     """How many rows the tables have that requests may leave something in: all but those of jobs."""
-    connection = apsw.Connection(str(data / "helpdesk.db"))
-    try:
-        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    with databases.opened(data) as connection:
+        names = databases.tables(connection)
         return {
-            name: connection.execute(f'SELECT count(*) FROM "{name}"').get
+            name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0]
             for name in names if not name.startswith(("job", "metric"))
         }  # fmt: skip
-    finally:
-        connection.close()
 
 
 def test_no_more_webhooks_run_at_once_than_there_are_threads_and_others_are_told_to_come_back(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from tests.console.visitor import Visitor, loaded, place, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
 
+pytestmark = pytest.mark.sqlite("the file of the database")
+
 BASE, RESTORE = "/admin/backups", "/admin/backups/restore"
 PATIENCE = 2000  # looks at a page until a job is done
 KEPT_ROWS = ("ticket", "message", "task", "address", "attachment")  # not those that note who was seen when

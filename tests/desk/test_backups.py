@@ -21,6 +21,8 @@ from server.upkeep import backups
 from server.upkeep.backups import KIND, Backup
 from tests.records.desk import NOW, Desk
 
+pytestmark = pytest.mark.sqlite("the file of the database")
+
 HOUR, DAY = 3600, 86400
 
 

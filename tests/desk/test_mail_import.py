@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from server.__main__ import main
@@ -19,6 +18,7 @@ from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
+from tests import databases
 from tests.desk.mailroom import Desk, mail
 from tests.service import ROOT, hears_ctrl_c
 
@@ -220,11 +220,8 @@ def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
 
 def subjects(data: Path) -> list[str]:
     """Of all tickets, in order."""
-    connection = apsw.Connection(str(data / "helpdesk.db"))
-    try:
+    with databases.opened(data) as connection:
         return [row[0] for row in connection.execute("SELECT subject FROM ticket ORDER BY id")]
-    finally:
-        connection.close()
 
 
 def test_no_more_mails_wait_for_the_writer_than_are_allowed_however_many_there_are(

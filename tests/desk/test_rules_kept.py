@@ -7,7 +7,7 @@ import pytest
 from server.access import rules
 from server.desk import records
 from server.desk.records import SearchRequest
-from server.search import readable
+from server.store.statements import SqliteContext
 from tests.composed_anew import uncompared
 from tests.desk.conftest import Post
 
@@ -24,7 +24,7 @@ def test_another_shape_of_search_composes_no_rule_again(desk: Post, uri: str, mo
         search(desk, worker, uri, "")
     fail = {rule: lambda *_: pytest.fail("a rule was asked again") for rule in rules.READ_RULES}
     monkeypatch.setattr(rules, "READ_RULES", fail)
-    monkeypatch.setattr(readable._FRAGMENTS, "_compose", lambda query: pytest.fail(f"composed again: {query}"))
+    monkeypatch.setattr(SqliteContext.fragments, "_compose", lambda query: pytest.fail(f"composed again: {query}"))
     with uncompared():
         for q in ("id:>3", "id:>3 id:<9", "!(id:5) sort:-id"):
             for worker in (desk.milo, desk.olga):

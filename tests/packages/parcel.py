@@ -3,6 +3,7 @@
 from typing import Any
 
 from server.packages.importing import ImportResult, import_package
+from tests import databases
 from tests.records.desk import Desk
 
 Tree = dict[str, Any]
@@ -36,7 +37,7 @@ def counts(desk: Desk) -> dict[str, int]:
     """{table: rows} of the whole database."""
 
     def read(tx: Any) -> dict[str, int]:
-        listed = tx.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        return {name: tx.connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for (name,) in listed}
+        names = databases.tables(tx.connection)
+        return {name: tx.connection.execute(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for name in names}
 
     return desk.read(read)

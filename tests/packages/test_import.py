@@ -275,6 +275,7 @@ ALL = package(
 )  # fmt: skip
 
 
+@pytest.mark.sqlite("numbers of what was undone are given again")
 def test_a_dry_run_tells_what_would_be_made_and_makes_nothing(desk):
     before = counts(desk)
     told = import_package(desk.context(), ALL, {}, dry_run=True)

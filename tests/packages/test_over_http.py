@@ -48,6 +48,7 @@ def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
         assert found["label"] == "J"
 
 
+@pytest.mark.sqlite("numbers of what was undone are given again")
 def test_a_dry_run_answers_the_same_and_makes_nothing(api):
     before = api.search("task").ok()["total"]
     value = package(task(title="Dry"), settings={"svc.nowhere": {"a": 1}})
@@ -249,6 +250,7 @@ def test_a_database_that_began_without_stays_without(data):
         assert found.returncode == 1 and b"no snippet 1" in found.stderr
 
 
+@pytest.mark.sqlite("numbers of what was undone are given again")
 def test_packages_from_the_command_line(data, tmp_path):
     tried = command("package", "import", "webhook-responder", "--answer", "name=Orders", "--answer", "answers=no",
                     "--dry-run", data=data)  # fmt: skip

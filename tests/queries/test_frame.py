@@ -171,6 +171,7 @@ def test_the_limit_of_a_query_is_its_own_and_not_that_of_reads(desk: Desk, more_
     assert TIMEOUT.high == frame.MAX_TIMEOUT_MS and TIMEOUT.default == str(frame.DEFAULT_TIMEOUT_MS)
 
 
+@pytest.mark.sqlite("what runs on the event loop")
 def test_only_quick_types_are_answered_on_the_event_loop(desk: Desk, more_types: None) -> None:
     loop = replace(desk.context(), steps=20_000)
     assert frame.answer(loop, "type:test.known kind:two number:5 timezone:europe/berlin") == {

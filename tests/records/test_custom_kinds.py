@@ -12,6 +12,7 @@ from server.errors import BadQuery, Invalid
 from server.first_start.builtin_records import add_missing
 from server.records.registry import load
 from server.records.shared.custom.definitions import COUNTABLE
+from server.records.shared.tables import CUSTOM_VALUE
 from tests.api.custom_kinds import GEO, KINDS, LINKS, SLIDER, Kind, filled, numbered, uri_of
 from tests.api.direct import direct
 from tests.api.minimal import MINIMAL, made
@@ -115,13 +116,8 @@ def case(request: pytest.FixtureRequest, desk: Desk, ids: dict[str, int]) -> Ite
     yield opened
     desk.store.write(lambda tx: [desk.delete("custom_field", id) for id in opened.fields.values()])
     deleted_fields.forget_old(desk.service, NOW + deleted_fields.KEPT_SECONDS)
-    left = desk.read(
-        lambda tx: tx.connection.execute(
-            "SELECT count(*) FROM custom_value WHERE field_id IN (SELECT value FROM json_each(?))",
-            (str(list(opened.fields.values())),),
-        ).fetchone()[0]
-    )
-    assert left == 0
+    left = desk.read(lambda tx: [tx.find(CUSTOM_VALUE, field_id=id) for id in opened.fields.values()])
+    assert not any(left)
 
 
 def test_every_kind_on_every_type(case: Case) -> None:
@@ -212,11 +208,6 @@ def goes_along(case: Case) -> None:
     desk = case.desk
     desk.delete(case.uri, case.first, by=case.ids["nora"])
     if case.type.operations["delete"] != "soft":
-        left = desk.read(
-            lambda tx: tx.connection.execute(
-                "SELECT count(*) FROM custom_value"
-                " WHERE record_id = ? AND field_id IN (SELECT value FROM json_each(?))",
-                (case.first, str(list(case.fields.values()))),
-            ).fetchone()[0]
-        )
-        assert left == 0
+        fields = case.fields.values()
+        left = desk.read(lambda tx: [tx.find(CUSTOM_VALUE, field_id=id, record_id=case.first) for id in fields])
+        assert not any(left)

@@ -31,15 +31,17 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "helpdesk.db"
+    """Of a database; with --store=postgresql an empty one stands for it."""
+    path = tmp_path / "helpdesk.db"
+    if databases.is_postgresql():
+        databases.address_of(path, databases.BLANK)
+    return path
 
 
 @pytest.fixture
 def opened(path: Path) -> Iterator[Callable[..., Store]]:
     """Opens stores on `path`, and closes them after the test."""
     stores: list[Store] = []
-    if databases.is_postgresql():
-        databases.address_of(path, databases.BLANK)
 
     def open_one(**options: Any) -> Store:
         stores.append(schema.open_store(path, TABLES, [WORDS], **options))

@@ -21,6 +21,8 @@ from server.store.database import Store
 from server.store.transaction import Transaction
 from tests.store.conftest import PUMP, TABLES, WORDS, add_pump, names
 
+pytestmark = pytest.mark.sqlite("the file of the database")
+
 Usage = namedtuple("Usage", "total used free")
 ROOT = Path(__file__).resolve().parents[2]
 WRITERS, WRITES = 4, 25

@@ -16,6 +16,8 @@ from server.store.sqlite import SqliteStore
 from server.store.sqlite_schema import APPLICATION_ID
 from tests.store.conftest import TABLES, WORDS, add_pump
 
+pytestmark = pytest.mark.sqlite("the file of the database")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,6 +16,8 @@ from server.store.sqlite import SqliteStore
 from server.store.sqlite_schema import APPLICATION_ID
 from server.store.transaction import Transaction
 
+pytestmark = pytest.mark.sqlite("the file of the database")
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:

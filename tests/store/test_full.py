@@ -13,6 +13,8 @@ from server.store.transaction import Transaction
 from tests.store.conftest import LETTER, PART, PUMP, add_pump, names
 from tests.store.group import write_together
 
+pytestmark = pytest.mark.sqlite("no room for the file")
+
 ROOM_PAGES = 60
 BIG = bytes(2 * ROOM_PAGES * 4096)
 

@@ -12,11 +12,12 @@ MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
 KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY": 'text COLLATE "C"'}
 TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
-# citext: texts whose case does not count. Times are Unix seconds, so parts of dates are worked out of them.
 EXTENSION = "citext"
+# citext: texts whose case does not count, of ASCII letters, as columns are compared by code points; svc_fold is for
+# the others, so it goes by Unicode. Times are Unix seconds, so parts of dates are worked out of them.
 FUNCTIONS = (
     """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT replace(lower(value), 'ß', 'ss') $$""",
+    AS $$ SELECT replace(lower(value COLLATE "und-x-icu"), 'ß', 'ss') $$""",
     """CREATE OR REPLACE FUNCTION svc_date_part(at bigint, zone text, part text) RETURNS bigint LANGUAGE sql STABLE
     PARALLEL SAFE AS $$ SELECT CASE part
         WHEN 'weekday' THEN extract(dow FROM here)
