@@ -66,6 +66,7 @@ setup(
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={
+        "postgresql": [POSTGRESQL],  # for databases that are no file; in the executable, too
         "test": [
             POSTGRESQL,
             "pytest>=9,<10",
@@ -83,7 +84,6 @@ setup(
             "Authlib>=1.9,<2",
             "playwright>=1.55,<2",  # drives the Chromium that is installed; it brings none
         ],
-        "postgresql": [POSTGRESQL],  # for databases that are no file; in the executable, too
         "build": ["pyinstaller>=6.22,<7"],
     },
     entry_points={"console_scripts": ["helpdesk = server.__main__:main"]},

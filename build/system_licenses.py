@@ -1,6 +1,6 @@
 """The licences of the libraries of this system that PyInstaller packs into the executable, such as OpenSSL's.
 
-Those inside packages of Python and of Python itself are told by server/cli/licenses.py."""
+Those inside packages of Python and of Python itself are told by server/cli/licenses.py, but those of BRINGING."""
 
 import os
 import re
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from server.cli.licenses import section
 
+BRINGING = ("psycopg_binary.libs",)  # folders of packages with libraries of others, of which their licences say nothing
 DOCUMENTS = Path("/usr/share/doc")
 
 # Where a system keeps no licences beside its libraries: {beginning of the file name: (what it is, licence)}.
@@ -27,6 +28,16 @@ KNOWN = {
     "libsqlite3": ("SQLite", "blessing (public domain)"),
     "libuuid": ("util-linux", "BSD-3-Clause"),
     "libz": ("zlib", "Zlib"),
+    "libpq": ("PostgreSQL", "PostgreSQL"),
+    "libldap": ("OpenLDAP", "OLDAP-2.8"),
+    "liblber": ("OpenLDAP", "OLDAP-2.8"),
+    "libsasl2": ("Cyrus SASL", "BSD-4-Clause-UC with the attribution of Carnegie Mellon University"),
+    "libgssapi_krb5": ("MIT Kerberos", "MIT"),
+    "libkrb5": ("MIT Kerberos", "MIT"),
+    "libk5crypto": ("MIT Kerberos", "MIT"),
+    "libcom_err": ("MIT Kerberos", "MIT"),
+    "libkeyutils": ("keyutils", "LGPL-2.1-or-later"),
+    "libcrypt-": ("libxcrypt", "LGPL-2.1-or-later"),
     "vcruntime": ("Microsoft Visual C++ runtime", "as redistributable code of Visual Studio"),
     "msvcp": ("Microsoft Visual C++ runtime", "as redistributable code of Visual Studio"),
     "ucrtbase": ("Microsoft C runtime", "as part of Windows"),
@@ -50,6 +61,8 @@ def text(binaries: Iterable[tuple[str, str]]) -> str:
 
 def _is_system(file: Path) -> bool:
     """Whether it belongs neither to Python nor to a package. On Windows Python's own licence tells of all beside it."""
+    if file.parent.name in BRINGING:
+        return True
     paths = sysconfig.get_paths()
     folders = [paths["platlib"], paths["purelib"], paths["platstdlib"], paths["stdlib"]]
     if os.name == "nt":

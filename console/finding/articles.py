@@ -18,7 +18,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "behaviors")),
-    ("Run it", ("operating", "settings", "commands", "security", "limits")),
+    ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
 )
 BASE = "/help"
 MAX_FOUND = 40  # places that a search shows

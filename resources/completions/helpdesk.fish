@@ -6,9 +6,9 @@ function __helpdesk_at --description 'Whether the words so far name this command
     for word in $typed[2..-1]
         if test $skips -eq 1
             set skips 0
-        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
+        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk migrate-database' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
             set place "$place $word"
-        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
+        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk migrate-database --data' 'helpdesk migrate-database --to' 'helpdesk migrate-database --config' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
             set skips 1
         end
     end
@@ -26,6 +26,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a automation -d 'Automations
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a package -d 'Packages.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a backup -d 'Copy the database into a new file, also while a server runs.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a restore -d 'Put a backup in the place of the database; no server may run.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a migrate-database -d 'Copy the database into PostgreSQL, or back into a file; no server may run.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a doctor -d 'Look for what is wrong, and say what to do.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a completion -d 'Print what a shell needs to complete commands, or the man page.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a api -d 'Send a request to a running server; prints the answer.'
@@ -107,6 +108,11 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk backup'" -l data -x -a '(__fish
 complete -c helpdesk -n "__helpdesk_at 'helpdesk restore'" -F
 complete -c helpdesk -n "__helpdesk_at 'helpdesk restore'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk restore'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk migrate-database'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk migrate-database'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk migrate-database'" -l to -x -d 'postgresql://USER@HOST/NAME of an empty database, or the path of a new file'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk migrate-database'" -l estimate -d 'only tell how much there is and about how long it takes'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk migrate-database'" -l config -r -F -d 'settings file (helpdesk.toml in the data folder)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -l json -d 'as JSON: a list of {part, state, found, advice}'

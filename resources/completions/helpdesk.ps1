@@ -14,6 +14,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'package' = 'Packages.'
             'backup' = 'Copy the database into a new file, also while a server runs.'
             'restore' = 'Put a backup in the place of the database; no server may run.'
+            'migrate-database' = 'Copy the database into PostgreSQL, or back into a file; no server may run.'
             'doctor' = 'Look for what is wrong, and say what to do.'
             'completion' = 'Print what a shell needs to complete commands, or the man page.'
             'api' = 'Send a request to a running server; prints the answer.'
@@ -141,6 +142,14 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
         }
+        'helpdesk migrate-database' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--to' = 'postgresql://USER@HOST/NAME of an empty database, or the path of a new file'
+            '--estimate' = 'only tell how much there is and about how long it takes'
+            '--config' = 'settings file (helpdesk.toml in the data folder)'
+        }
         'helpdesk doctor' = [ordered]@{
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
@@ -233,6 +242,9 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk package export --name' = @()
         'helpdesk backup --data' = @()
         'helpdesk restore --data' = @()
+        'helpdesk migrate-database --data' = @()
+        'helpdesk migrate-database --to' = @()
+        'helpdesk migrate-database --config' = @()
         'helpdesk doctor --data' = @()
         'helpdesk doctor --config' = @()
         'helpdesk api --data' = @()

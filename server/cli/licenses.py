@@ -19,7 +19,9 @@ from server.errors import NotFound
 
 FILE = "licenses.txt"  # beside the folders of the unpacked executable
 PROGRAM = "helpdesk"
+PACKED = {PROGRAM: ("", "postgresql"), "psycopg": ("", "binary")}  # {package: its extras that are part of the program}
 RULE = "=" * 78
+EXTRA = re.compile(r"""\s*(?:;|\band\b)\s*extra\s*==\s*["']([^"']*)["']""")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 LABELS = ("homepage", "home", "source", "source code", "repository", "github", "documentation")
 TEXT = re.compile(r"(?i)^(licen[cs]e|copying|notice|copyright|authors)")
@@ -43,8 +45,9 @@ def text(packages: Iterable[str]) -> str:
 def needed(holds: Callable[[str], bool] = lambda requirement: True) -> list[str]:
     """The names of all packages that the program needs, directly or not, in lower case with hyphens; sorted.
 
-    Extras are left out, and so is what is not installed: the condition of that requirement does not hold here. holds:
-    whether that of another one does, for who can tell. Raises NotFound when the program itself is not installed."""
+    Extras are left out but those of PACKED, and so is what is not installed: the condition of that requirement does not
+    hold here, or nobody asked for the extra. holds: whether that of another one does, for who can tell. Raises NotFound
+    when the program itself is not installed."""
     found: set[str] = set()
     left = [PROGRAM]
     while left:
@@ -56,10 +59,31 @@ def needed(holds: Callable[[str], bool] = lambda requirement: True) -> list[str]
                 raise NotFound("it is not known what this program needs; install it with: pip install .") from None
             continue
         found.add(name)
-        plainly = [each for each in required if "extra ==" not in each and holds(each)]
+        plainly = [each for each in required if _extra_of(each) in PACKED.get(name, ("",)) and holds(_plainly(each))]
         wanted = {plain(NAME.match(each)[0]) for each in plainly}  # type: ignore[index]
         left += sorted(wanted - found)
     return sorted(found - {PROGRAM})
+
+
+def _extra_of(requirement: str) -> str:
+    """The extra that a requirement belongs to, "" for none.
+
+    >>> _extra_of("psycopg[binary]<4,>=3.3; extra == 'postgresql'"), _extra_of("nh3<1,>=0.3")
+    ('postgresql', '')
+    """
+    found = EXTRA.search(requirement)
+    return found[1] if found else ""
+
+
+def _plainly(requirement: str) -> str:
+    """The same without the extra.
+
+    >>> _plainly('psycopg-binary==3.3.9; implementation_name != "pypy" and extra == "binary"')
+    'psycopg-binary==3.3.9; implementation_name != "pypy"'
+    >>> _plainly("psycopg[binary]<4,>=3.3; extra == 'postgresql'")
+    'psycopg[binary]<4,>=3.3'
+    """
+    return EXTRA.sub("", requirement)
 
 
 def plain(name: str) -> str:

@@ -315,6 +315,11 @@ def set_up(ctx: Context) -> None:
     start(ctx)
 
 
+def are_here(service: Service) -> bool:
+    """Whether backups are made by the service: those of a database that is no file are made where it is."""
+    return service.store.path is not None
+
+
 def require_file(ctx: Context) -> Path:
     """The database file. Raises AdminOnly, Unavailable where the database is none."""
     ctx.require_admin(DOING)

@@ -91,12 +91,12 @@ VITAL_OF_SERVER = {
     "database_readable": (
         "database",
         "it cannot be read",
-        "see whether PostgreSQL runs and can be reached, and the log",
+        N_("see whether PostgreSQL runs and can be reached, and the log"),
     ),
     "database_writable": (
         "database",
         "it cannot be written",
-        "see whether PostgreSQL is a standby, or its disk is full",
+        N_("see whether PostgreSQL is a standby, or its disk is full"),
     ),
 }
 
@@ -207,7 +207,7 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
             lazy_gettext(
                 "{connections} of {most} connections are in use", connections=state.connections, most=state.most
             ),
-            "raise max_connections in postgresql.conf: each process of the service takes up to 44",
+            "raise max_connections in postgresql.conf: each process of the service takes up to 43",
         )
     if state.turn is not None and state.turn.seconds > LONG_TURN_SECONDS:
         yield Finding(

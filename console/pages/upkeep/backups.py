@@ -191,7 +191,7 @@ LIST = declare(Worklist(
 
 
 def _all(visit: Visit, form: Form) -> PageResponse:
-    if visit.service.store.path is None:
+    if not backups.are_here(visit.service):
         return render(visit, "backups_elsewhere.html", form.status, form=form, labels=LABELS)
     ctx, settings, trouble = visit.ctx, visit.service.settings, ""
     found: list[Backup] = []

@@ -26,7 +26,7 @@ from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting
 from server.store.server_state import ServerState
 from server.translation import N_, _
-from server.upkeep import database_check, health, scheduled_jobs, verdict
+from server.upkeep import backups, database_check, health, scheduled_jobs, verdict
 from server.upkeep.finding import Finding
 from server.upkeep.health import Backlog
 from server.web.streams import LOG_CHANNEL
@@ -90,7 +90,7 @@ def show(visit: Visit) -> PageResponse:
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
         troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=upkeep.storage(visit),
-        is_file=service.store.path is not None,
+        is_file=backups.are_here(service),
     )  # fmt: skip
 
 

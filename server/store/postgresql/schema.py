@@ -12,9 +12,9 @@ MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
 KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY": 'text COLLATE "C"'}
 TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
+EXTENSION = "citext"
 # citext: texts whose case does not count, of ASCII letters, as columns are compared by code points; svc_fold is for
 # the others, so it goes by Unicode. Times are Unix seconds, so parts of dates are worked out of them.
-EXTENSION = "citext"
 FUNCTIONS = (
     """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT replace(lower(value COLLATE "und-x-icu"), 'ß', 'ss') $$""",
