@@ -1,5 +1,6 @@
 """Fixtures for all tests: a running server with its people for each process, a helpdesk without one for each module."""
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -8,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
+from server.app import GC_THRESHOLDS
 from server.store import schema
 from tests import databases
 from tests.cheap import cheap_hashes
@@ -28,8 +31,7 @@ KEEPING = (
     "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
     "store", "web", "test_doctor.py", "test_first_start.py", "test_help_examples.py", "test_help_oauth.py",
     "test_help_scripts.py", "test_help_search.py", "test_log.py", "test_log_secrets.py", "test_mail_in.py",
-    "test_mail_listener.py", "test_processes.py",
-    "test_silent_mail_server.py", "test_stopping.py", "test_survival.py", "test_times.py",
+    "test_mail_listener.py", "test_silent_mail_server.py", "test_stopping.py", "test_survival.py", "test_times.py",
 )  # fmt: skip
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
@@ -84,22 +86,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["left_out"] = dict(session.config.stash[LEFT_OUT])
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
-    order, which ends with hundreds of small ones."""
-    config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
-
-
-def pytest_collection_finish() -> None:
-    """All modules and 19,000 tests are there until the end; looking through them again and again, as whatever makes
-    objects has it done, would take an eighth of the time."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
 
 
 @pytest.hookimpl(optionalhook=True)

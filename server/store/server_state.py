@@ -13,7 +13,7 @@ class Replica:
 
 
 @dataclass(frozen=True)
-class Turn:
+class WriteTurn:
     """Who has the turn to write: a process of the program, or another program that took it. seconds: for how long.
     waiting: how many others wait for it."""
 
@@ -38,4 +38,4 @@ class ServerState:
     is_durable: bool
     is_archiving: bool
     replicas: tuple[Replica, ...] = ()
-    turn: Turn | None = None
+    turn: WriteTurn | None = None

@@ -4,7 +4,7 @@ import time
 
 from server.store.postgresql.connection import Connection
 from server.store.postgresql.schema import EXTENSION
-from server.store.server_state import Replica, ServerState, Turn
+from server.store.server_state import Replica, ServerState, WriteTurn
 
 SIDE_BY_SIDE = 3  # questions that are measured; the quickest counts
 
@@ -34,7 +34,7 @@ def state_of(connection: Connection, turn: int) -> ServerState:
     return ServerState(
         version=about[0], encoding=about[1], extension=about[2], seconds=_latency(connection), connections=about[3],
         most=about[4], is_standby=bool(about[5]), is_durable=about[6] == "on", is_archiving=about[7] != "off",
-        replicas=tuple(Replica(*row) for row in replicas), turn=Turn(*held[0]) if held else None,
+        replicas=tuple(Replica(*row) for row in replicas), turn=WriteTurn(*held[0]) if held else None,
     )  # fmt: skip
 
 
