@@ -45,6 +45,7 @@ lock:  ## pin the newest packages that setup.py allows, with their hashes (build
 	$(call pin,--all-extras,dev.txt)
 	grep -o '^[^ ]*==[^ ]*' build/requirements/dev.txt > .work/lock/pinned.txt
 	$(call pin,--constraint .work/lock/pinned.txt,run.txt)
+	$(call pin,--extra postgresql --constraint .work/lock/pinned.txt,postgresql.txt)
 
 check:  ## what CI runs: lint, tests, executable, a walk through it
 	.ci/run

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from server.cli.commands import parser
-from server.settings import BY_NAME, PREFIX, load
+from server.settings import BY_NAME, PREFIX, is_address, load
 from server.web.monitoring import HEALTH
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
@@ -32,6 +33,26 @@ def test_the_unit_starts_a_server_that_the_command_line_knows() -> None:
     options = parser().parse_args(arguments)
     assert program.endswith("/helpdesk") and options.no_open
     assert options.data == f"/var/lib/{unit()['StateDirectory']}"
+
+
+def test_the_unit_of_several_processes_starts_servers_that_the_command_line_knows() -> None:
+    text = (BUILD / "helpdesk@.service").read_text("utf-8")
+    read = configparser.ConfigParser(interpolation=None, comment_prefixes=("#",), strict=False)
+    read.optionxform = str  # type: ignore[assignment, method-assign]
+    read.read_string(text)
+    program, *arguments = shlex.split(read["Service"]["ExecStart"].replace("%i", "8201"))
+    options = parser().parse_args(arguments)
+    assert program.endswith("/helpdesk") and options.no_open and options.port == "8201"
+    hardening = re.compile(r"^(?:Protect|Restrict|Private|Lock|NoNew|SystemCall|Capability).*$", re.MULTILINE)
+    assert hardening.findall(text) == hardening.findall((BUILD / "helpdesk.service").read_text("utf-8"))
+
+
+def test_the_containers_with_postgresql_set_what_there_is() -> None:
+    told = yaml.safe_load((BUILD / "compose.yaml").read_text("utf-8"))
+    for name, role in (("web", "web"), ("worker", "worker")):
+        settings = load({}, told["services"][name]["environment"])
+        assert settings.role == role and is_address(settings.database.replace("${POSTGRES_PASSWORD}", "x"))
+    assert told["services"]["database"]["environment"]["POSTGRES_DB"] == settings.database.rpartition("/")[2]
 
 
 def test_the_unit_waits_longer_than_the_server_takes_to_stop() -> None:
@@ -59,7 +80,7 @@ def test_the_container_is_made_of_all_that_setup_needs() -> None:
     assert kept == {"server", "console", "resources", "setup.py", "README.md", "build/requirements"}
     setup = (BUILD.parent / "setup.py").read_text("utf-8")
     assert all(name in setup for name in kept - {"setup.py", "build/requirements"})
-    assert "/source/build/requirements/run.txt" in DOCKERFILE
+    assert "/source/build/requirements/postgresql.txt" in DOCKERFILE
 
 
 SYSTEMD = shutil.which("systemd-analyze")
