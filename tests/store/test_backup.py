@@ -211,7 +211,7 @@ def test_a_disk_that_is_full_half_way_leaves_nothing(path: Path, target: Path) -
     assert "no room is left" in ended.stdout and list(target.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["progress", "server.store.copying.sync", "server.store.copying._name"])
+@pytest.mark.parametrize("place", ["progress", "server.store.copying.sync", "server.store.copying.give_name"])
 def test_a_backup_that_is_killed_is_no_backup_and_the_next_one_is_whole(path: Path, target: Path, place: str) -> None:
     ended = _run("make", _filled(path), target, kill=place)
     assert ended.returncode == -signal.SIGKILL, ended
