@@ -342,9 +342,9 @@ def test_everything_that_has_a_name_is_named_on_a_page() -> None:
 
 def test_numbers_in_the_text_of_the_overview_are_those_of_the_code() -> None:
     text = " ".join(PAGES["overview.md"].split())
-    assert f"stopped after {MAX_DEPTH} of them" in text
+    assert f"trigger each other stops after {MAX_DEPTH}," in text
     assert f"for {KEPT_DAYS} days; headers" in text
-    assert DEFAULT_OVERLAP_SECONDS == 86400 and "goes on for a day" in text
+    assert DEFAULT_OVERLAP_SECONDS == 86400 and "keeps working for a day" in text
 
 
 def test_numbers_in_the_text_of_the_help_are_those_of_the_code() -> None:
