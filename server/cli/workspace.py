@@ -66,7 +66,10 @@ class Workspace:
             self._made.look()
 
     def _open(self, folder: Path) -> Store:
-        self._service = app.open_service(load({}, os.environ, data_folder=folder))
+        settings = load({}, os.environ, data_folder=folder)
+        if self._made is not None:  # what is thrown away is never in the database that the environment names
+            settings = settings.replace(database="")
+        self._service = app.open_service(settings)
         return self._service.store
 
     def _close(self) -> None:

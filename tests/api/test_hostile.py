@@ -47,7 +47,7 @@ def _fill(tx: Transaction) -> None:
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """nora's client of a server with many tickets, whose searches may take a few seconds."""
     folder = tmp_path_factory.mktemp("hostile") / "data"
-    service = app.open_service(load({"data": str(folder)}, {}))
+    service = app.open_service(load({"data": str(folder), "read_seconds": "120"}, {}))
     values = {"context": "svc.contexts.ticket", "name": "Kiln mark", "uri": "kiln_mark", "type": "S", "params": {}}
     service.store.write(lambda tx: RecordWriter(own_context(service), tx).create("custom_field", values))
     service.store.write(_fill)
