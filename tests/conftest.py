@@ -28,7 +28,8 @@ composed_anew()
 
 # What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
 KEEPING = (
-    "access", "api", "automation", "desk", "imports", "oauth", "packages", "queries", "records", "security", "store", "web",
+    "access", "api", "automation", "desk", "imports", "oauth", "packages", "queries", "records", "security", "store",
+    "web",
 )  # fmt: skip
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
