@@ -162,6 +162,7 @@ def test_a_jump_is_told(desk: Post, running: Running, times: Times, monkeypatch:
     assert logged == [f"clock.jumped {3 * DAY}"]
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_backups_stay_while_the_clock_is_doubtful(desk: Post, running: Running, times: Times, tmp_path: Path) -> None:
     desk.set(
         backup_folder=str(tmp_path), backup_keep_last=1, backup_keep_days=0, backup_keep_weeks=0, backup_keep_months=0

@@ -166,6 +166,7 @@ mail_import.run(Desk(Path(sys.argv[1])).ctx, [sys.argv[2]], io.BytesIO(), progre
 """
 
 
+@pytest.mark.sqlite("a process that opens a file by its path")
 def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> None:
     file = tmp_path / "box"
     file.write_bytes(mbox(*without_ids(200)))
@@ -200,6 +201,7 @@ sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
 """
 
 
+@pytest.mark.sqlite("a process that opens a file by its path")
 def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,6 +266,7 @@ def test_refused_mails_are_not_tried_again_when_an_import_goes_on(desk: Desk, tm
     assert run.counts == Counts(earlier=3)
 
 
+@pytest.mark.sqlite("no room for the file")
 def test_a_full_database_stops_the_import_and_nothing_is_passed_over(desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "box"
     large = mail(Subject="Mail 20", body="x" * 400_000 + "\n")

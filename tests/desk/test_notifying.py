@@ -270,7 +270,7 @@ def test_watching_by_mail(team: Team, word: str, watches: bool) -> None:
     team.answer(team.customer_writes(), f"#{word}\n#noreply")
     shown = team.desk.shown("ticket", team.ticket, team.desk.nora)
     found = team.desk.read(lambda tx: len(tx.connection.execute(
-        "SELECT 1 FROM link WHERE from_context = 'svc.contexts.ticket' AND to_id = ?", (team.desk.milo,)
+        f"SELECT 1 FROM link WHERE from_context = 'svc.contexts.ticket' AND to_id = {team.desk.milo}"
     ).fetchall()))  # fmt: skip
     assert shown["id"] == team.ticket and bool(found) is watches
 

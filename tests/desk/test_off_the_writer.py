@@ -37,6 +37,7 @@ def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
         desk.service.store.write(ask)
 
 
+@pytest.mark.sqlite("limits told in steps of SQLite")
 def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(300):
         desk.create("org", name=f"Kite {number}")

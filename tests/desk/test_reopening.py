@@ -129,6 +129,7 @@ def test_nothing_is_purged_when_the_setting_is_zero(desk: Post) -> None:
     assert desk.ticket(id)["status_id"] == 3
 
 
+@pytest.mark.sqlite("plans of SQLite")
 @pytest.mark.parametrize(
     ("function", "table", "index"),
     [

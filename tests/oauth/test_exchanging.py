@@ -471,6 +471,7 @@ def test_somebody_without_a_secret_cannot_guess_tokens_for_long(apps: Apps) -> N
 # -- what is kept
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_no_code_and_no_token_is_in_any_file(apps: Apps, desk: Desk) -> None:
     code = apps.code(apps.stock)
     first = apps.exchange(apps.stock, code).payload

@@ -76,10 +76,9 @@ class Secrets:
     def _move_ids(self) -> None:
         """Let the next record of every type have the number FIRST."""
         for record_type in REGISTRY:
-            self.desk.store.write(lambda tx, table=record_type.table: tx.connection.execute(
-                "INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES"
-                " ((SELECT rowid FROM sqlite_sequence WHERE name = ?1), ?1, ?2)", (table.name, FIRST - 1)
-            ))  # fmt: skip
+            self.desk.store.write(
+                lambda tx, table=record_type.table: tx.reserve(table, FIRST - tx.next_ids(table, 1)[0])
+            )
 
     def _made(self, row: Row) -> int:
         fields = row.fields(self.nora) | said(REGISTRY.find(row.uri))
