@@ -12,6 +12,7 @@ from server.counting.subtotals import MAX_VALUES
 from server.desk.writing import RecordWriter
 from server.settings import load
 from server.store.transaction import Transaction
+from tests import databases
 from tests.service import Api, Reply, Server, people
 
 TICKETS = 30_000
@@ -23,24 +24,22 @@ MILO = "milo"  # may not read everything
 
 def _fill(tx: Transaction) -> None:
     """Tickets with long subjects, one text of its own for each, and links from each to the next."""
-    ids = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ?) "
-    group, bucket = tx.connection.execute('SELECT group_id, id FROM "bucket" LIMIT 1').fetchone()
-    (field,) = tx.connection.execute("SELECT id FROM custom_field WHERE uri = 'kiln_mark'").fetchone()
-    zeros = "0" * TEXT_CHARS
-    tx.connection.execute(
+    execute = tx.connection.execute
+    ids = f"WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < {TICKETS}) "
+    group, bucket = execute('SELECT group_id, id FROM "bucket" LIMIT 1').fetchone()
+    (field,) = execute("SELECT id FROM custom_field WHERE uri = 'kiln_mark'").fetchone()
+    long = f"'{'0' * TEXT_CHARS}' || id"
+    text = f"right({long}, {TEXT_CHARS})" if databases.is_postgresql() else f"substr({long}, -{TEXT_CHARS})"
+    execute(
         f"{ids} INSERT INTO ticket (id, subject, mask, group_id, bucket_id, created, updated) "
-        "SELECT id, substr(? || id, -?), 'KLN-' || id, ?, ?, 1500000000 + 6000 * id, 0 FROM n",
-        (TICKETS, zeros, TEXT_CHARS, group, bucket),
+        f"SELECT id, {text}, 'KLN-' || id, {group}, {bucket}, 1500000000 + 6000 * id, 0 FROM n"
     )
-    tx.connection.execute(
-        f"{ids} INSERT INTO custom_value (field_id, record_id, place, text) "
-        "SELECT ?, id, 0, substr(? || id, -?) FROM n",
-        (TICKETS, field, zeros, TEXT_CHARS),
+    execute(
+        f"{ids} INSERT INTO custom_value (field_id, record_id, place, text) SELECT {field}, id, 0, {text} FROM n",
     )
-    tx.connection.execute(
+    execute(
         f"{ids} INSERT INTO link (from_context, from_id, to_context, to_id) "
-        "SELECT 'svc.contexts.ticket', id, 'svc.contexts.ticket', id % ? + 1 FROM n",
-        (TICKETS, TICKETS),
+        f"SELECT 'svc.contexts.ticket', id, 'svc.contexts.ticket', id % {TICKETS} + 1 FROM n"
     )
 
 
@@ -48,7 +47,7 @@ def _fill(tx: Transaction) -> None:
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """nora's client of a server with many tickets, whose searches may take a few seconds."""
     folder = tmp_path_factory.mktemp("hostile") / "data"
-    service = app.open_service(load({"data": str(folder)}, {}))
+    service = app.open_service(load({"data": str(folder), "read_seconds": "120"}, {}))
     values = {"context": "svc.contexts.ticket", "name": "Kiln mark", "uri": "kiln_mark", "type": "S", "params": {}}
     service.store.write(lambda tx: RecordWriter(own_context(service), tx).create("custom_field", values))
     service.store.write(_fill)

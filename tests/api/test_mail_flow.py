@@ -1,6 +1,5 @@
 """Mail through the whole service over time: without a mail server, killed in between, scheduled, and back again."""
 
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import databases
 from tests.api.post import Post, customer, read, text_of, transport, written
 from tests.service import Api, Reply, Server
 from tests.smtp_server import SmtpServer
@@ -72,7 +72,7 @@ def set_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def house(set_up: tuple[Path, str], data: Path) -> Iterator[House]:
-    opened = House(shutil.copytree(set_up[0], data), set_up[1])
+    opened = House(databases.copytree(set_up[0], data), set_up[1])
     yield opened
     opened.server.stop()
 

@@ -4,7 +4,6 @@ Every search, count, order and expansion of every type is asked for by an outsid
 in a private group and tied to public ones, and everything is asked again: the answers must be the same throughout."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from server.desk import records
 from server.errors import HelpdeskError
 from server.records.base import RecordType
 from server.records.registry import Registry, load
+from tests import databases
 from tests.composed_anew import uncompared
 from tests.records.desk import Desk
 
@@ -144,9 +144,8 @@ def watched(desk: Desk, ids: dict[str, int], tmp_path_factory: pytest.TempPathFa
     A copy of the file stays as it was before. Each question is put to both in turn, since most of its time goes into
     composing its statements, which are the same."""
     desk.update("org", ids["org"], its_ticket=ids["ticket"])
-    desk.store.checkpoint()
     folder = tmp_path_factory.mktemp("before")
-    shutil.copy(desk.store.path, folder)
+    databases.copy(desk.store, folder)
     secrets = _secrets(desk, ids)
     desk.update("org", ids["org"], updated=desk.row("org", ids["org"])["updated"], its_ticket=ids["ticket"])
     former = Desk(folder)

@@ -239,6 +239,7 @@ def test_being_an_administrator_is_read_at_each_request(api: Api) -> None:
     assert client.search("oauth_app").ok()["total"] == 0
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_the_text_of_a_token_is_in_no_file(server: Server, api: Api) -> None:
     given = api.post("/rest/oauth/tokens/create.json", worker_id=api.ids["milo"]).ok()
     Api(api.url, given["access_token"]).get("/rest/workers/me.json").ok()

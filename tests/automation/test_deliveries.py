@@ -136,6 +136,7 @@ def test_of_too_much_the_oldest_go(desk: Desk, monkeypatch: pytest.MonkeyPatch) 
     assert kept(desk) == [*ids[1:], *small]
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_their_sizes_are_found_without_a_look_at_the_bodies(desk: Desk) -> None:
     def plan(tx: object) -> str:
         connection = tx.connection  # type: ignore[attr-defined]

@@ -62,6 +62,7 @@ def _applied(store: Store) -> list[str]:
     return [row[0] for row in store.read(lambda tx: tx.find(schema.MIGRATION))]
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_migration_runs_once(path: Path, add: Add) -> None:
     _old(path)
     add("20270101_0900_mark", "tx.connection.execute(\"UPDATE pump SET name = name || '!'\")")
@@ -98,6 +99,7 @@ def test_a_new_file_has_nothing_to_migrate_and_remembers_that(path: Path, add: A
     store.close()
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_copy_from_before_is_left_beside_the_file(path: Path, add: Add) -> None:
     _old(path)
     add("20270101_a", "tx.connection.execute('DELETE FROM pump')")
@@ -110,6 +112,7 @@ def test_a_copy_from_before_is_left_beside_the_file(path: Path, add: Add) -> Non
     store.close()
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_copy_of_each_migration_stays_and_of_failed_starts_only_the_last(path: Path, add: Add) -> None:
     _old(path)
     add("20270101_a", "tx.connection.execute(\"UPDATE pump SET name = name || ' a'\")")
@@ -163,6 +166,7 @@ schema.open_store(Path(sys.argv[1]), TABLES, [WORDS])
 """
 
 
+@pytest.mark.sqlite("the file of the database")
 @pytest.mark.parametrize("statement", range(4))
 def test_a_migration_killed_at_any_statement_leaves_the_old_state(path: Path, add: Add, statement: int) -> None:
     _old(path)
@@ -206,6 +210,7 @@ schema.open_store(Path(path), [*TABLES, Table("tank", [Column("name", "TEXT")])]
 """
 
 
+@pytest.mark.sqlite("the file of the database")
 @pytest.mark.parametrize(
     ("place", "calls", "marked"),
     [

@@ -19,12 +19,14 @@ def _endless(tx: Transaction) -> int:
     return tx.connection.execute(f"{ENDLESS} count(*) FROM n").fetchone()[0]
 
 
+@pytest.mark.sqlite("errors of the driver of SQLite")
 def test_a_reader_cannot_write(store: Store) -> None:
     with pytest.raises(Damaged):
         store.read(lambda tx: tx.connection.execute("DELETE FROM pump"))
     assert store.read(lambda tx: tx.connection.execute("PRAGMA query_only").fetchone()) == (1,)
 
 
+@pytest.mark.sqlite("errors of the driver of SQLite")
 def test_a_write_through_a_read_transaction_is_refused(store: Store) -> None:
     add_pump(store, "stays")
     with pytest.raises(Exception, match="cannot be written"):
@@ -85,12 +87,14 @@ def test_a_read_beyond_its_steps_is_given_up_and_can_be_started_again(store: Sto
     assert store.read(lambda tx: len(tx.find(PUMP))) == 2000
 
 
+@pytest.mark.sqlite("what runs on the event loop")
 def test_a_small_read_stays_within_its_steps(store: Store) -> None:
     id = add_pump(store, "small")
     row = store.read(lambda tx: tx.get(PUMP, id), steps=2000)
     assert row == (id, "small", 0, "cellar", b"")
 
 
+@pytest.mark.sqlite("what runs on the event loop")
 def test_steps_of_one_read_do_not_count_for_the_next(store: Store) -> None:
     store.write(lambda tx: [tx.insert(PUMP, {"name": f"pump {n}"}) for n in range(500)])
     for _ in range(20):
@@ -155,6 +159,7 @@ def test_a_read_that_was_interrupted_leaves_its_connection_as_it_was(store: Stor
         assert store.read(lambda tx: tx.connection.execute("SELECT 1").fetchone()) == (1,)
 
 
+@pytest.mark.sqlite("connections to the file")
 def test_connections_of_many_readers_at_once_are_not_all_kept(store: Store) -> None:
     add_pump(store, "first", manual=b"x" * 20_000)
     together = threading.Barrier(MAX_FREE + 8)

@@ -31,6 +31,7 @@ def _with(table: Table, **parts: object) -> Table:
     return Table(table.name, **{**own, **parts})  # type: ignore[arg-type]
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_new_file_holds_all_that_is_declared(path: Path) -> None:
     store = _opened(path)
     expected = {"pump", "part", "pump_summary", "pump_by_name", "pump_words", "pump_summary_update", "meta"}
@@ -40,6 +41,7 @@ def test_a_new_file_holds_all_that_is_declared(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_an_unchanged_file_is_not_written(path: Path) -> None:
     store = _opened(path)
     add_pump(store, "stays")
@@ -84,6 +86,7 @@ def test_a_new_column_is_added_with_its_initial_value(path: Path, column: Column
     store.close()
 
 
+@pytest.mark.sqlite("texts of tables of SQLite")
 def test_indexes_are_added_changed_and_dropped(path: Path) -> None:
     store = _opened(path)
     store.close()
@@ -122,6 +125,7 @@ def test_a_summary_by_other_columns_is_counted_anew(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sqlite("texts of tables of SQLite")
 def test_triggers_that_are_declared_no_more_are_dropped(path: Path) -> None:
     _opened(path).close()
     bare = _with(PUMP, bumps={}, summary=())
@@ -131,6 +135,7 @@ def test_triggers_that_are_declared_no_more_are_dropped(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.sqlite("texts of tables of SQLite")
 def test_a_new_full_text_index_is_added(path: Path) -> None:
     _opened(path, texts=[]).close()
     store = _opened(path)

@@ -173,6 +173,7 @@ def test_a_table_has_one_handle() -> None:
     assert {path for path, text in sources() if "peewee.Table(" in text} == own
 
 
+@pytest.mark.sqlite("texts of tables of SQLite")
 def test_handles_name_tables_that_there_are(desk: Any) -> None:
     there = {row[0] for row in desk.read(lambda tx: tx.connection.execute("SELECT name FROM sqlite_schema").fetchall())}
     named = {name for _, text in sources() for name in re.findall(r'table_named\("(\w+)"\)', text)}

@@ -67,6 +67,7 @@ def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
     assert (found(1, "p?"), found(2, "p?"), found(1, "p")) == ([dry, wet], [wet], [])
 
 
+@pytest.mark.sqlite("texts of statements of SQLite")
 def test_text_of_users_is_never_part_of_a_statement(store: Store) -> None:
     for name in ("'; DROP TABLE pump; --", '"', "\x00", "%_*", "Robert'); --", "😀"):
         id = add_pump(store, name)

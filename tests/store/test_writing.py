@@ -38,6 +38,7 @@ def test_every_acknowledged_row_of_many_threads_is_there(store: Store, opened: C
     assert rising == [True] * THREADS
 
 
+@pytest.mark.sqlite("hooks of the driver of SQLite")
 def test_writes_that_wait_share_one_commit(store: Store) -> None:
     commits = []
 

@@ -1,0 +1,5 @@
+"""Tests of what only PostgreSQL has; those that need one run with --store=postgresql."""
+
+from tests import databases
+
+collect_ignore = [] if databases.is_postgresql() else ["test_processes.py", "test_tables.py", "test_away.py"]

@@ -1,0 +1,94 @@
+"""A database that goes away: 503 with Retry-After meanwhile, nothing half written, and then on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.clients import Clients, found
+from tests.postgresql import Cluster, folder_for
+from tests.service import Api, Server
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A server of the test's own, with an empty database."""
+    made = Cluster(folder_for("pgown"))
+    try:
+        made.make()
+        made.start()
+        with psycopg.connect(made.address("postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE desk")
+        yield made
+    finally:
+        made.remove()
+
+
+def _served(cluster: Cluster, data: Path) -> Server:
+    return Server(data, env={"HELPDESK_DATABASE": cluster.address("desk")})
+
+
+def _cut(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.address("postgres"), autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'desk'")
+
+
+def _until_it_answers(api: Api) -> list[Any]:
+    """Asks until it is well again; answers the refusals until then."""
+    refused = []
+    while (reply := api.search("task", "")).status != 200:
+        assert reply.status == 503 and int(reply.headers["Retry-After"]) >= 1, reply
+        refused.append(reply)
+    return refused
+
+
+def test_connections_that_are_cut_are_made_again(cluster: Cluster, tmp_path: Path) -> None:
+    server = _served(cluster, tmp_path / "data")
+    nora = server.set_up()
+    for number in range(5):
+        nora.create("task", title=f"before {number}").ok()
+        _cut(cluster)
+        assert nora.search("task", "").status in (200, 503)
+        _until_it_answers(nora)
+        nora.create("task", title=f"after {number}").ok()
+    assert nora.search("task", "").ok()["total"] == 10
+    assert server.stop() == 0
+
+
+def test_connections_cut_under_load_lose_nothing_acknowledged(cluster: Cluster, tmp_path: Path) -> None:
+    server = _served(cluster, tmp_path / "data")
+    nora = server.set_up()
+    for number in range(3):
+        clients = Clients(Api(server.url, nora.token), f"cut{number}", 60)
+        assert clients.reached.wait(120)
+        _cut(cluster)
+        clients.stop()
+        clients.join()
+        assert set(clients.refused) <= {503}
+        _until_it_answers(nora)
+        for uri, names in clients.acknowledged.items():
+            assert names.items() <= found(nora, uri, f"cut{number}x").items()
+    assert server.stop() == 0
+
+
+def test_a_database_that_is_restarted_under_load_is_told_and_found_again(cluster: Cluster, tmp_path: Path) -> None:
+    server = _served(cluster, tmp_path / "data")
+    nora = server.set_up()
+    clients = Clients(Api(server.url, nora.token), "restart", 100)
+    assert clients.reached.wait(120)
+    cluster.stop()
+    clients.join()  # each ends with its refusal
+    assert set(clients.refused) == {503} and len(clients.refused) == 16
+    away = nora.create("task", title="away")
+    assert away.status == 503 and int(away.headers["Retry-After"]) >= 1
+    assert nora.search("task", "").status == 503
+    cluster.start()
+    _until_it_answers(nora)
+    for uri, names in clients.acknowledged.items():
+        assert names.items() <= found(nora, uri, "restartx").items()
+    total = nora.search("ticket", "").ok()["total"]
+    assert nora.search("ticket", "messages.count:1").ok()["total"] == total  # nothing half written
+    nora.create("task", title="on again").ok()
+    assert server.stop() == 0

@@ -1,0 +1,154 @@
+"""Several processes on one database: nothing goes wrong between them, and what was acknowledged outlives each."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from tests import databases
+from tests.clients import Clients, found
+from tests.service import Api, Reply, Server
+
+CLIENTS, AFTER = 16, 200
+TRIES = 12
+
+
+def mail(sender: str, subject: str, **more: str) -> str:
+    head = {"From": f"{sender}@larch.example", "To": "support@desk.example", "Subject": subject, **more}
+    return "".join(f"{name}: {value}\r\n" for name, value in head.items()) + "\r\nThe pump leaks.\r\n"
+
+
+class Processes:
+    """Servers on one database, each with a data folder of its own. nora administers."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self._env = {"HELPDESK_DATABASE": databases.address_of(folder)}
+        self._folder = folder
+        self.servers = [self._started(0)]
+        self.token = self.servers[0].set_up().token
+        self.servers += [self._started(number) for number in range(1, count)]
+
+    def _started(self, number: int) -> Server:
+        return Server(self._folder / f"data{number}", env=self._env)
+
+    def api(self, number: int, is_checked: bool = True) -> Api:
+        return Api(self.servers[number].url, self.token, is_checked)
+
+    def at_once(self, *calls: object) -> list[Reply]:
+        """What these answer, begun together; calls: functions of an Api, one for each process."""
+        together = Barrier(len(calls))
+
+        def run(number: int, call: object) -> Reply:
+            api = self.api(number)
+            together.wait(60)
+            return call(api)  # type: ignore[operator, no-any-return]
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(run, range(len(calls)), calls))
+
+    def stop(self) -> None:
+        assert [each.stop() for each in self.servers if each.process.poll() is None]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    made = Processes(tmp_path_factory.mktemp("two"), 2)
+    yield made
+    made.stop()
+
+
+def test_an_upsert_by_two_makes_one_record(two: Processes) -> None:
+    for number in range(TRIES):
+        name = f"Upsert {number}"
+        answers = two.at_once(
+            *[lambda api, name=name: api.upsert("org", f'name:"{name}"', name=name) for _ in two.servers]
+        )
+        assert len({each.ok()["id"] for each in answers}) == 1
+        assert two.api(0).search("org", f'name:"{name}"').ok()["total"] == 1
+
+
+def test_a_unique_value_is_given_once(two: Processes) -> None:
+    for number in range(TRIES):
+        email = f"unique{number}@larch.example"
+        answers = two.at_once(*[lambda api, email=email: api.create("address", email=email) for _ in two.servers])
+        assert sorted(each.status == 200 for each in answers) == [False, True], answers
+        assert two.api(1).search("address", f"email:{email}").ok()["total"] == 1
+
+
+def test_a_mail_that_both_get_makes_one_ticket(two: Processes) -> None:
+    for number in range(TRIES):
+        raw = mail("ana", f"Twice {number}", **{"Message-ID": f"<twice{number}@larch.example>"})
+        for each in two.at_once(*[lambda api, raw=raw: api.parse(raw) for _ in two.servers]):
+            each.ok()
+        assert two.api(0).search("ticket", f'subject:"Twice {number}"').ok()["total"] == 1
+        assert two.api(0).search("message", f'ticket:(subject:"Twice {number}")').ok()["total"] == 1
+
+
+def test_tickets_have_masks_and_numbers_of_their_own(two: Processes) -> None:
+    def ten(api: Api) -> Reply:
+        for number in range(10):
+            last = api.parse(mail(f"b{api.url[-5:]}x{number}".replace(":", ""), "Mask"))
+            last.ok()
+        return last
+
+    two.at_once(ten, ten)
+    found = two.api(0).search("ticket", "subject:Mask", limit=500).ok()["results"]
+    assert len({each["mask"] for each in found}) == len({each["id"] for each in found}) == 20
+
+
+def test_two_merges_the_other_way_round_leave_one_ticket(two: Processes) -> None:
+    for number in range(TRIES // 2):
+        ids = [two.api(0).parse(mail(f"m{number}", f"{side}{number}")).ok()["id"] for side in ("Left", "Right")]
+        two.at_once(
+            lambda api, ids=ids: api.post("/rest/tickets/merge.json", **{"ticket_ids[]": ids}),
+            lambda api, ids=ids: api.post("/rest/tickets/merge.json", **{"ticket_ids[]": ids[::-1]}),
+        )
+        counts = [two.api(1).search("message", f"ticket.id:{id}").ok()["total"] for id in ids]
+        assert counts == [2, 0]  # the older one stays
+
+
+def test_a_counter_rises_by_each(two: Processes) -> None:
+    """A counter of changes: nobody's is lost, and each process sees all of them."""
+    id = two.api(0).create("task", title="Counted").ok()["id"]
+
+    def told(number: int) -> None:
+        two.api(number % 2).create("comment", target__context="task", target_id=id, comment=f"note {number}").ok()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(told, range(24)))
+    for number in range(2):
+        assert two.api(number).search("comment", f"on.task:(id:{id})").ok()["total"] == 24
+
+
+def test_nothing_acknowledged_is_lost_when_one_of_three_is_killed_again_and_again(tmp_path: Path) -> None:
+    three = Processes(tmp_path, 3)
+    acknowledged: dict[str, dict[int, str]] = {}
+    for kill in range(4):
+        apis = [three.api(number, is_checked=False) for number in range(3)]
+        clients = [
+            Clients(api, f"kill{kill}p{number}", AFTER // 3, CLIENTS // 3 + (number == 0))
+            for number, api in enumerate(apis)
+        ]
+        assert all(each.reached.wait(120) for each in clients)
+        gone = kill % 3
+        three.servers[gone].kill()
+        others = [number for number in range(3) if number != gone]
+        for number in others:  # they go on
+            three.api(number).create("task", title=f"after {kill}").ok()
+        for each in clients:
+            each.stop()
+        for each in clients:
+            each.join()
+        for number in others:
+            assert clients[number].refused == []
+        for each in clients:
+            for uri, names in each.acknowledged.items():
+                acknowledged.setdefault(uri, {}).update(names)
+        three.servers[gone] = three._started(gone)
+        for uri, names in acknowledged.items():
+            assert names.items() <= found(three.api(gone), uri, "kill").items()
+    total = three.api(0).search("ticket", "").ok()["total"]
+    assert three.api(1).search("ticket", "messages.count:1").ok()["total"] == total
+    three.stop()

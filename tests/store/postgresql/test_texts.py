@@ -1,0 +1,70 @@
+"""What texts and full-text queries become for PostgreSQL."""
+
+import pytest
+
+from server.store.fulltext import MAX_WORD
+from server.store.postgresql.texts import MAX_PLACE, as_tsquery, as_tsvector, words_of
+
+COLUMNS = ("subject", "content", "notes", "sender", "files")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        ("The PUMP", ["the", "pump"]),
+        ("order_no", ["order", "no"]),
+        ("it's", ["it", "s"]),
+        ("Café cafe\u0301", ["cafe", "cafe"]),
+        ("Ελλάδα", ["ελλαδα"]),
+        ("Москва", ["москва"]),
+        ("日本語 text", ["日本語", "text"]),
+        ("a\0b", ["a", "b"]),
+        ("' \\ : * & | ! < > ( )", []),
+    ],
+)
+def test_words_of_a_text(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+@pytest.mark.parametrize(
+    ("parts", "vector"),
+    [
+        ([], ""),
+        (["", ""], ""),
+        (["pump"], "'pump':1A"),
+        (["pump", "pump"], "'pump':1A,10B"),
+        (["", "", "", "pump"], "'3_pump':25"),
+        (["x" * MAX_WORD + " pump"], f"'pump':2A '{'x' * MAX_WORD}':1A"),
+        (["x" * (MAX_WORD + 1) + " pump"], "'pump':2A"),  # its place is kept, so that no phrase goes over it
+        (["it's"], "'it':1A 's':2A"),
+    ],
+)
+def test_parts_become_a_vector(parts: list[str], vector: str) -> None:
+    assert as_tsvector(parts) == vector
+
+
+def test_words_behind_the_last_place_are_kept() -> None:
+    assert as_tsvector(["a " * MAX_PLACE + "pump leak"]).endswith(f"'leak':{MAX_PLACE}A 'pump':{MAX_PLACE}A")
+
+
+@pytest.mark.parametrize(
+    ("columns", "query", "expected"),
+    [
+        (COLUMNS[:3], '"pump"', "'pump'"),
+        (COLUMNS[:3], '"pump" "leak"*', "'pump' & 'leak':*"),
+        (COLUMNS[:3], '"ana larch example"', "('ana' <-> 'larch' <-> 'example')"),
+        (COLUMNS[:3], '"the pu"*', "('the' <-> 'pu':*)"),
+        (COLUMNS[:3], '"o\'neill"', "('o' <-> 'neill')"),
+        (COLUMNS[:3], '"a\\b"', "('a' <-> 'b')"),
+        (COLUMNS, '"pump"', "('pump' | '3_pump' | '4_pump')"),
+        (COLUMNS, '"the pu"*', "(('the' <-> 'pu':*) | ('3_the' <-> '3_pu':*) | ('4_the' <-> '4_pu':*))"),
+        (COLUMNS, '{subject} : ("pump")', "'pump':A"),
+        (COLUMNS, '{content} : ("pump" "leak"*)', "'pump':B & 'leak':*B"),
+        (COLUMNS, '{sender} : ("ana larch")', "('3_ana' <-> '3_larch')"),
+        (COLUMNS, '{sender files} : ("ana")', "('3_ana' | '4_ana')"),
+        (COLUMNS, '{notes sender} : ("ana")', "('ana':C | '3_ana')"),
+    ],
+)
+def test_a_query_becomes_one_of_postgresql(columns: tuple[str, ...], query: str, expected: str) -> None:
+    assert as_tsquery(query, columns) == expected
