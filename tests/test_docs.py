@@ -81,7 +81,7 @@ INTERNAL = {
         notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
         tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
-        store.transaction.MAX_QUICK_VALUES store.moving.MAX_ROWS
+        store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """
         console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
@@ -161,7 +161,6 @@ INTERNAL = {
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
         outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
-        store.postgresql.faults.MAX_REASON
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES

@@ -133,7 +133,14 @@ def _copied(service: Service, into: Store) -> Moved:
         shown.say(_estimated(_amount(service, reading)))
         if mover.was_begun:
             shown.say("a copy was begun before, and is gone on with")
-        return mover.run(reading, shown.show, shown.say)
+        copying_rows: list[Progress] = []
+
+        def progress(done: int, total: int) -> None:
+            if not copying_rows:  # its rate is that from here on
+                copying_rows.append(Progress())
+            copying_rows[0].show(done, total)
+
+        return mover.run(reading, progress, shown.say)
     finally:
         shown.end()
         held.execute("ROLLBACK")
