@@ -3,6 +3,8 @@
 What is announced is a hint: what is new is in rows. After the connection was lost, everything may be new."""
 
 import os
+import select
+import socket
 import threading
 from collections.abc import Callable
 
@@ -12,7 +14,7 @@ from server import log
 
 CHANNEL = "helpdesk"
 EVERYTHING = ""  # the name that is told after announcements may have been missed
-LOOK_SECONDS = 2.0  # how long closing waits at most for the thread to look up
+END_SECONDS = 2.0  # how long closing waits at most for its thread
 AGAIN_SECONDS = 1.0
 LOG = log.get("store")
 
@@ -26,7 +28,7 @@ class AnnouncementListener:
         self._hear = hear
         self._own = os.urandom(6).hex()  # what this process announces is no news to it
         self._closing = threading.Event()
-        self._connection: psycopg.Connection[object] | None = None
+        self._wake, self._woken = socket.socketpair()  # ends its waiting for announcements
         self._thread = threading.Thread(target=self._run, name="announcements", daemon=True)
         self._thread.start()
 
@@ -36,7 +38,9 @@ class AnnouncementListener:
 
     def close(self) -> None:
         self._closing.set()
-        self._thread.join(LOOK_SECONDS)
+        self._wake.close()
+        self._thread.join(END_SECONDS)
+        self._woken.close()
 
     def _run(self) -> None:
         is_first = True
@@ -56,12 +60,11 @@ class AnnouncementListener:
 
     def _follow(self, connection: "psycopg.Connection[object]") -> None:
         while not self._closing.is_set():
-            for each in connection.notifies(timeout=LOOK_SECONDS / 4):
+            for each in connection.notifies(timeout=0):
                 sender, _, name = each.payload.partition(" ")
                 if sender != self._own:
                     self._guarded(name)
-                if self._closing.is_set():
-                    return
+            select.select([connection.fileno(), self._woken.fileno()], [], [])
 
     def _guarded(self, name: str) -> None:
         try:

@@ -162,6 +162,8 @@ class PostgresqlStore(Store):
             if seconds is not None:
                 connection.execute(f"SET LOCAL statement_timeout = {self._milliseconds(seconds)}")
             return work(tx)
+        except psycopg.errors.ReadOnlySqlTransaction:
+            raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
                 LOG.warning("database.away", reason=reason(error))
@@ -227,6 +229,8 @@ class PostgresqlStore(Store):
             raise self.dropped()
         try:
             connection.execute("COMMIT")
+        except psycopg.errors.ReadOnlySqlTransaction:
+            raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
                 self._lose()
