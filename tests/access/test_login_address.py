@@ -175,6 +175,7 @@ def test_a_link_is_its_workers_alone_and_works_once_for_some_days(desk: Desk, mi
         login_address.confirm(by(desk, milo), second)
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_the_code_is_in_no_row(desk: Desk, milo: int) -> None:
     by_text(desk, milo)
     with open(desk.store.path, "rb") as file:

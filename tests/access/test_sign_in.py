@@ -54,6 +54,7 @@ def signed_in(desk: Desk, seconds: int = 0, **options: bool) -> str:
     return sign_in.by_password(at(desk, seconds), "milo@desk.example", PASSWORD, PEER, **options).session_id
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_the_id_is_in_no_row_and_the_name_may_be_in_any_case(desk: Desk, milo: int) -> None:
     made = sign_in.by_password(at(desk), " MILO@desk.example ", PASSWORD, PEER)
     assert not made.waits_for_code and len(made.session_id) >= 43

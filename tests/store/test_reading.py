@@ -49,7 +49,7 @@ def test_a_read_sees_one_moment_whatever_is_written_meanwhile(store: Store) -> N
 
 
 def test_an_endless_read_is_cut_and_others_are_served_meanwhile(opened: Callable[..., Store]) -> None:
-    store = opened(read_seconds=0.3)
+    store = opened(read_seconds=1.0)
     add_pump(store, "steady")
     begun = threading.Event()
     ended: list[BaseException] = []

@@ -198,7 +198,11 @@ class PostgresqlStore(Store):
                 self._writing = self._connected(WRITE)
             connection = self._writing
             try:
-                connection.script(f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({TURN})")
+                connection.script(
+                    f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; "
+                    f"SELECT pg_advisory_xact_lock({TURN}); "
+                    f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}"
+                )
                 return connection
             except psycopg.Error as error:
                 if not is_lost(error):
