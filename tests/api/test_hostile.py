@@ -94,6 +94,7 @@ ENDLESS: dict[str, tuple[Ask, int, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sqlite("what runs on the event loop")
 def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
     """All of them at once, more than there are threads: whoever asks for little is answered by the event loop."""
     clients = [Api(crowded.url, crowded.token) for _ in ENDLESS]

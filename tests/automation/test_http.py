@@ -407,6 +407,7 @@ def test_a_token_that_is_not_given_is_a_failure_and_changes_nothing(desk, peer):
 
 
 @pytest.mark.parametrize("holder", ["process 1 at http://127.0.0.1:8200", "process 1", "process OWN at x"])
+@pytest.mark.sqlite("the lock of a data folder")
 def test_a_command_beside_a_server_renews_no_token(desk, peer, holder, tmp_path):
     peer.answers["/token"] = answer('{"access_token": "one", "expires_in": 600}')
     id = oauth2(desk, peer, refresh_token="first", expires_at=NOW - 1)

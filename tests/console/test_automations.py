@@ -132,7 +132,7 @@ def test_write_mend_complete_save_simulate_run_and_bring_back_by_keyboard_and_mo
     expect(page.locator("#toasts")).to_contain_text("Version 1 is back")
     id = nora.found("automation", "name:journey.one")[0]
     assert "n is {{n}}" in nora.record("automation", id, expand="script").ok()["script"]
-    page.locator("#toasts").get_by_role("button", name="Undo").click()
+    page.locator("#toasts").get_by_role("button", name="Undo").last.click()
     expect(page.locator("#toasts")).to_contain_text("Version 2 is back")
     assert "n: 2" in nora.record("automation", id, expand="script").ok()["script"]
 

@@ -101,7 +101,7 @@ def test_a_webhook_from_making_to_removing(signed_in: Visitor, nora: Api, server
     base = "/automations/webhooks"
     assert signed_in.send(f"{base}/new", {"name": "", "automation": "shop.echo"}).status_code == 422
     page = place(signed_in.send(f"{base}/new", {"name": "Orders", "automation": "shop.echo"}))
-    url = re.findall(r'data-copy="(http[^"]*/webhooks/[^"]*)"', signed_in.get(page).text)[0]
+    url = re.findall(r"<code>(http[^<]*/webhooks/[^<]*)</code>", signed_in.get(page).text)[0]
     assert url not in re.sub(r'data-copy="[^"]*"', "", signed_in.get(base).text)
     headers = {"X-Api-Key": "very-secret", "Content-Type": "application/json"}
     called = signed_in.session.post(f"{url}/a/b?token=hush&x=1", data='{"n": 1}', headers=headers, timeout=60)

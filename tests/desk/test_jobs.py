@@ -169,6 +169,7 @@ def test_a_running_job_keeps_its_claim(store: Store) -> None:
     assert lines.claim_due(NOW + CLAIM_SECONDS + 1) == []
 
 
+@pytest.mark.sqlite("one process to a file")
 def test_claims_of_a_process_that_is_gone_are_freed_at_the_start(store: Store) -> None:
     own, other = add(store), add(store)
     lines = JobQueue(store)

@@ -351,6 +351,7 @@ def test_a_fault_of_ours_keeps_the_mail_in_the_queue(desk: Post, smtp: SmtpServe
 # -- nothing twice, nothing lost ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite("one process to a file")
 def test_mail_of_a_process_that_was_killed_is_sent_by_the_next(desk: Post, smtp: SmtpServer) -> None:
     ticket, draft, claim = cut_short(desk)
     desk.run_due()

@@ -114,6 +114,7 @@ def test_an_activity_entry_reads_as_its_sentence(desk, ids):
     assert made["params"]["variables"] == {"message": "Done"}
 
 
+@pytest.mark.sqlite("plans of SQLite")
 def test_administrative_acts_are_found_by_an_index_of_their_own(desk, ids):
     def plan(tx):
         asked = []

@@ -238,6 +238,7 @@ def test_only_members_change_a_ticket_and_a_private_one_is_hidden(desk, ids, tic
         ('merged_into = ? AND "merged_into" > 0', "ticket_by_merged_into"),
     ],
 )
+@pytest.mark.sqlite("plans of SQLite")
 def test_what_is_due_is_found_by_an_index_of_its_own(desk, where, index):
     plan = "EXPLAIN QUERY PLAN SELECT id FROM ticket WHERE "
     found = desk.read(lambda tx: tx.connection.execute(plan + where, (5,)).fetchall())

@@ -3,6 +3,7 @@
 import pytest
 
 from server import passwords
+from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Forbidden, Invalid, Required
 from server.people import profile
 
@@ -10,9 +11,8 @@ WORKER = {"first_name": "Ana", "language": "en_US", "timezone": "Europe/Prague"}
 
 
 def login_of(desk, id):
-    return desk.read(lambda tx: tx.connection.execute(
-        "SELECT password_hash, changed_at FROM worker_login WHERE worker_id = ?", (id,)
-    ).fetchone())  # fmt: skip
+    row = desk.read(lambda tx: tx.first(WORKER_LOGIN, worker_id=id))
+    return row and (row[WORKER_LOGIN.position["password_hash"]], row[WORKER_LOGIN.position["changed_at"]])
 
 
 def test_an_address_is_made_from_its_text_and_belongs_to_the_worker(desk, ids):

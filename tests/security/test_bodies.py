@@ -55,7 +55,8 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
         bodies=BodyMeter(), proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False,
-        logs_requests=False, errors_as_200=False, meter=Meter(), service=SimpleNamespace(store=store, base_url=""),
+        logs_requests=False, errors_as_200=False, closes=False, meter=Meter(),
+        service=SimpleNamespace(store=store, base_url=""),
         site_of=lambda path, host: ("/", Taking()),
     )  # fmt: skip
     yield made

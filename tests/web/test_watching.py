@@ -99,6 +99,7 @@ def test_requests_are_counted_by_route_and_class_of_status(server: Server, api: 
     assert after[f"{name}_sum", labels] > 0
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_the_numbers_cover_queues_files_and_the_process(server: Server, api: Api) -> None:
     told = {name for name, _ in numbers(server.url)}
     assert {
@@ -145,6 +146,7 @@ def _health_until(url: str, status: int) -> dict[str, Any]:
     raise AssertionError(answer.text)
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_disk_that_refuses_writes_is_told_and_so_is_its_recovery(data: Path) -> None:
     server = Server(data)
     wal = data / "helpdesk.db-wal"
