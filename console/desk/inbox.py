@@ -1,6 +1,7 @@
 """The lists of tickets that a worker works through: mine, unassigned, waiting, those of a group, saved searches; and
 what is done to the tickets that are selected. Source: ours."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,8 +19,10 @@ from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.desk import records
 from server.desk.records import SearchRequest
+from server.errors import HelpdeskError
 from server.people import presence
 from server.records.shared import paths
+from server.store.store_local import StoreLocal
 from server.tickets import targets
 from server.translation import N_, _, shown
 
@@ -27,6 +30,9 @@ PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
 MOST_HERE = 3  # people told on a row
 GROUPS = 12  # offered, those with most open tickets
+PASSING_SECONDS = 0.1  # that counting a saved search may take
+SLOW_SECONDS = 600  # after which one that took longer is counted again
+TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: until when it is not counted, Unix seconds}
 # {name: (label, icon, query)} of the lists that everybody has.
 VIEWS = {
     "mine": (N_("My open"), "ticket", "status:open owner.id:me"),
@@ -69,7 +75,23 @@ def views(visit: Visit) -> list[TicketView]:
         query = f"status:open group.id:{each['key']}" if each.get("key") else ""
         if query:
             found.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
-    return [*found, *_saved(visit)]
+    return [*found, *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit))]
+
+
+def _passing_count(visit: Visit, query: str) -> int | None:
+    """How many tickets a saved search finds; None for one that cannot be read, and for one that took too long to be
+    counted in passing, which is not tried again soon."""
+    slow = TOO_SLOW.made(visit.service.store, dict)
+    if slow.get(query, 0) > visit.now:
+        return None
+    began = time.monotonic()
+    try:
+        return lists.count(visit, URI, query)
+    except HelpdeskError:
+        return None
+    finally:
+        if time.monotonic() - began > PASSING_SECONDS:
+            slow[query] = visit.now + SLOW_SECONDS
 
 
 def view_of(visit: Visit) -> TicketView:

@@ -33,6 +33,7 @@ def test_a_search_is_saved_in_the_inbox_shown_and_taken_back(page: Page, nora: A
     page.wait_for_url("**v=saved.*")
     here = page.get_by_role("navigation", name="Lists").get_by_role("link", name="Pumps that wait")
     expect(here).to_have_attribute("aria-current", "page")
+    expect(here.locator(".number")).to_have_text(re.compile(r"\d"))
     [made] = saved(nora, "Pumps that wait")
     assert made["query"] == "status:open subject:pump sort:created"
     assert (made["owner__context"], made["owner_id"]) == ("svc.contexts.worker", nora.ids["nora"])
