@@ -4,6 +4,7 @@ psycopg connects, adapts and tells errors; statements go through its layer aroun
 would be spent in its cursors: 17 microseconds in place of 47 for a row by its key. Statements are prepared when first
 met. A read begins together with its first statement and nobody waits for its end, which saves two round trips."""
 
+import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -218,7 +219,7 @@ class Connection:
         """Take the answer to the end of the transaction before."""
         if self._is_ending:
             self._is_ending = False
-            while self._pg.get_result() is not None:
+            while _awaited(self._pg) is not None:
                 pass
 
     def _prepared(self, sql: str, types: tuple[int, ...]) -> bytes:
@@ -257,12 +258,28 @@ class Connection:
 
 def _next(pg: Any) -> Any:
     """The next result of several; what follows each of them is nothing."""
-    result = pg.get_result()
-    while result is None:
+    while (result := _awaited(pg)) is None:
         if pg.status != pq.ConnStatus.OK:
             raise psycopg.OperationalError(pg.get_error_message())
-        result = pg.get_result()
     return result
+
+
+def _awaited(pg: Any) -> Any:
+    """The next result, or None. get_result alone would hold the interpreter, and with it all other threads, until the
+    server has answered."""
+    while pg.is_busy():
+        _wait_readable(pg.socket)
+        pg.consume_input()
+    return pg.get_result()
+
+
+def _wait_readable(socket: int) -> None:
+    if hasattr(select, "poll"):  # select takes no file beyond the 1024th
+        waiting = select.poll()
+        waiting.register(socket, select.POLLIN)
+        waiting.poll()
+    else:
+        select.select([socket], [], [])
 
 
 def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[Any]]:
