@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from server import app
 from server.access.service_actor import own_context
@@ -193,16 +194,20 @@ def _database_of(server: str, count: int, *, fresh: bool) -> Path:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (kept,)).fetchone():
             connection.execute(f"DROP DATABASE IF EXISTS {kept}_part WITH (FORCE)")
             connection.execute(f"CREATE DATABASE {kept}_part")
-            os.environ[ADDRESS] = psycopg.conninfo.make_conninfo(server, dbname=f"{kept}_part")
+            os.environ[ADDRESS] = _address(server, f"{kept}_part")
             print(f"loading {count:,} tickets, once ...", flush=True)
             load_tickets(folder, count)
             connection.execute(f"ALTER DATABASE {kept}_part RENAME TO {kept}")
         connection.execute(f"DROP DATABASE IF EXISTS {work} WITH (FORCE)")
         connection.execute(f"CREATE DATABASE {work} TEMPLATE {kept}")
-    os.environ[ADDRESS] = psycopg.conninfo.make_conninfo(server, dbname=work)
+    os.environ[ADDRESS] = _address(server, work)
     with psycopg.connect(os.environ[ADDRESS], autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")
     return folder
+
+
+def _address(server: str, database: str) -> str:
+    return urlsplit(server)._replace(path=f"/{database}").geturl()
 
 
 def samples(count: int) -> Iterator[Sample]:
