@@ -2,7 +2,7 @@
 
 from server.store import sqlite_texts
 from server.store.fulltext import TextIndex
-from server.store.tables import Column, Table, index_name, with_summaries
+from server.store.tables import Column, Table, column_text, index_name, with_summaries
 from server.store.transaction import Transaction
 
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
@@ -85,22 +85,8 @@ def create_text(table: Table) -> str:
 
 
 def _column_text(column: Column) -> str:
-    text = f'"{column.name}" {column.kind}'
-    if column.nocase:
-        text += " COLLATE NOCASE"
-    if not column.null:
-        text += f" NOT NULL DEFAULT {_literal(column.initial)}"
-    if column.references:
-        text += f" REFERENCES {column.references} ON DELETE CASCADE"
-    return text
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, bytes):
-        return f"x'{value.hex()}'"
-    if isinstance(value, str):
-        return "'{}'".format(value.replace("'", "''"))
-    return str(value)
+    kind = f"{column.kind} COLLATE NOCASE" if column.nocase else column.kind
+    return column_text(column, kind, lambda value: f"x'{value.hex()}'")
 
 
 def index_texts(table: Table) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """What a table looks like: columns, indexes, triggers. Values only; schema.py makes them real in the file."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Literal
@@ -114,3 +114,22 @@ def index_name(table: Table, index: Index) -> str:
 def may_be_null(table: str, column: str) -> bool:
     """Whether a column of a table by this name may be null; of one that nobody declared all may."""
     return column != "id" and (table not in _NULLABLE or column in _NULLABLE[table])
+
+
+def column_text(column: Column, kind: str, of_bytes: Callable[[bytes], str]) -> str:
+    """A column as the statement that makes its table has it. kind: as the database calls it; of_bytes: how it writes
+    bytes."""
+    text = f'"{column.name}" {kind}'
+    if not column.null:
+        text += f" NOT NULL DEFAULT {_literal(column.initial, of_bytes)}"
+    if column.references:
+        text += f" REFERENCES {column.references} ON DELETE CASCADE"
+    return text
+
+
+def _literal(value: object, of_bytes: Callable[[bytes], str]) -> str:
+    if isinstance(value, bytes):
+        return of_bytes(value)
+    if isinstance(value, str):
+        return "'{}'".format(value.replace("'", "''"))
+    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -5,7 +5,7 @@ import hashlib
 from server.errors import Damaged
 from server.store.fulltext import TextIndex
 from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
-from server.store.tables import Column, Index, Table, index_name, with_summaries
+from server.store.tables import Column, Index, Table, column_text, index_name, with_summaries
 from server.store.transaction import Transaction
 
 MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
@@ -165,20 +165,7 @@ def create_text(table: Table) -> str:
 
 def _column_text(column: Column) -> str:
     kind = TEXT[column.nocase] if column.kind == "TEXT" else KINDS[column.kind]
-    text = f'"{column.name}" {kind}'
-    if not column.null:
-        text += f" NOT NULL DEFAULT {_literal(column.initial)}"
-    if column.references:
-        text += f" REFERENCES {column.references} ON DELETE CASCADE"
-    return text
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, bytes):
-        return f"'\\x{value.hex()}'::bytea"
-    if isinstance(value, str):
-        return "'{}'".format(value.replace("'", "''"))
-    return str(int(value)) if isinstance(value, bool) else str(value)
+    return column_text(column, kind, lambda value: f"'\\x{value.hex()}'::bytea")
 
 
 def index_texts(table: Table) -> list[tuple[str, str]]:
