@@ -4,9 +4,10 @@ Building a peewee query costs far more than running its SQL, so callers hand ove
 once for each shape: shapes.py says which. A builder marks the places of its values with `slot(0)`, `slot(1)`...
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import peewee
@@ -16,6 +17,8 @@ from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of
 # Kept; a full cache is emptied, since a statement costs half a millisecond to build again.
 MAX_STATEMENTS = 4096  # shapes
 MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
+
+BUMPING = {"version"}  # the tables whose rows bump a version, and that of the versions; tables.py adds to them
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
 MARK = "\0"  # in the place of a value while a text is composed: a question mark may stand in the text itself
@@ -75,28 +78,42 @@ def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
 
 
 class Statement:
-    """SQL text with the order in which the values go into it."""
+    """SQL text with the order in which the values go into it.
 
-    __slots__ = ("sql", "code", "_order", "_plain", "_converts")
+    is_plain: the values are bound as they are given. may_bump: versions may be others after it ran."""
+
+    __slots__ = ("sql", "code", "is_plain", "may_bump", "_order", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
+        self.may_bump = _may_bump(sql)
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         self._converts = [
             (place, item.convert) for place, item in enumerate(parameters) if isinstance(item, Slot) and item.convert
         ]
         # In most statements the slots stand in their own order and nothing else is bound.
-        self._plain = not self._converts and self._order == tuple((True, index) for index in range(len(self._order)))
+        self.is_plain = not self._converts and self._order == tuple((True, index) for index in range(len(self._order)))
 
     def bind(self, values: Sequence[Any]) -> Sequence[Any]:
         """The parameters in the order of the text."""
-        if self._plain:
+        if self.is_plain:
             return values
         bound = [values[item] if is_slot else item for is_slot, item in self._order]
         for place, convert in self._converts:
             bound[place] = convert(bound[place])
         return bound
+
+
+_CHANGED = re.compile(r'(?:INSERT INTO|UPDATE) "(\w+)"')  # by peewee; a deletion or replacement takes other rows along
+
+
+def _may_bump(sql: str) -> bool:
+    """Whether a statement may change a row whose table bumps a version, through foreign keys, too."""
+    if sql.startswith(("SELECT ", "(SELECT ")):
+        return False
+    found = _CHANGED.match(sql)
+    return found is None or found[1] in BUMPING
 
 
 class ComposingContext(peewee.Context):
@@ -211,7 +228,14 @@ class StatementCache(Generic[Composed]):
 
     def get(self, build: Builder) -> Composed:
         """The statement that `build` composes; it runs when the shape is new. Raises Unnamed."""
-        key = shape_of(build)
+        # As shape_of, which takes a call and a list more, with every statement.
+        cells = build.__closure__ if type(build) is FunctionType else None
+        if cells is None or len(cells) > 2:
+            key = shape_of(build)
+        elif len(cells) == 1:
+            key = (id(build.__code__), cells[0].cell_contents)
+        else:
+            key = (id(build.__code__), cells[0].cell_contents, cells[1].cell_contents)
         try:
             statement = self._statements.get(key)
         except TypeError:

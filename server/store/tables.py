@@ -9,6 +9,7 @@ from typing import Any, Literal
 import peewee
 
 from server.store.shapes import Part
+from server.store.statements import BUMPING
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
@@ -70,6 +71,8 @@ class Table(Part):
 
     def __post_init__(self) -> None:
         _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
+        if self.bumps:
+            BUMPING.add(self.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Not for beginning or ending one: Store.read and Store.write do."""
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from server.store.database import Store
 
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
+MAX_BUILDERS = 2048  # kept of each kind
 
 _VERSION = table_named("version")
 _IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
@@ -31,7 +33,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled",
+        "is_spoiled", "_versions",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -44,11 +46,16 @@ class Transaction:
         self.memo: dict[Hashable, Any] = {}
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
+        self._versions: dict[str, int] = {}
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of the statement that `build` composes; see shapes.py for what it may close over."""
-        statement = self._asked(build, values)
-        return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
+        if not self.can_write:
+            self._require_room(values)
+        self.statements += 1
+        statement = self._cache.get(build)
+        bound = values if statement.is_plain else statement.bind(values)
+        return self.connection.execute(statement.sql, bound).fetchall()
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         """As rows, one after the other: for more than fit into memory. Others may run in between."""
@@ -57,18 +64,26 @@ class Transaction:
 
     def row(self, build: Builder, values: Sequence[Any] = ()) -> Row | None:
         """The first row, or None."""
-        statement = self._asked(build, values)
-        return self.connection.execute(statement.sql, statement.bind(values)).fetchone()
+        if not self.can_write:
+            self._require_room(values)
+        self.statements += 1
+        statement = self._cache.get(build)
+        bound = values if statement.is_plain else statement.bind(values)
+        return self.connection.execute(statement.sql, bound).fetchone()
 
     def _asked(self, build: Builder, values: Sequence[Any]) -> Statement:
-        """The statement, counted. A read may be over its time here, too: making and compiling statements takes some, in
-        which SQLite looks at no clock."""
+        """The statement of a read, counted."""
         if not self.can_write:
-            self.store.require_time()
-            if len(values) > MAX_QUICK_VALUES:
-                self.store.require_thread()
+            self._require_room(values)
         self.statements += 1
         return self._cache.get(build)
+
+    def _require_room(self, values: Sequence[Any]) -> None:
+        """A read may be over its time here, too: making and compiling statements takes some, in which SQLite looks at
+        no clock."""
+        self.store.require_time()
+        if len(values) > MAX_QUICK_VALUES:
+            self.store.require_thread()
 
     def value(self, build: Builder, values: Sequence[Any] = ()) -> Any:
         """The first column of the first row, or None."""
@@ -78,14 +93,18 @@ class Transaction:
     def run(self, build: Builder, values: Sequence[Any] = ()) -> int:
         """Run a statement that changes rows; answers how many it changed."""
         statement = self._changing(build)
-        self.connection.execute(statement.sql, statement.bind(values))
+        self.connection.execute(statement.sql, values if statement.is_plain else statement.bind(values))
         return int(self.connection.changes())
 
     def _changing(self, build: Builder) -> Statement:
         """A statement that changes rows, counted."""
         self.statements += 1
-        self.require_open()
-        return self._cache.get(build)
+        if self.store.is_failed(self.connection):
+            raise self.store.dropped()
+        statement = self._cache.get(build)
+        if statement.may_bump:
+            self._versions.clear()
+        return statement
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""
@@ -101,12 +120,17 @@ class Transaction:
 
     def version(self, name: str) -> int:
         """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
-        found = self.value(lambda: _VERSION.select(_VERSION.c.value).where(_VERSION.c.name == slot(0)), (name,))
-        return int(found or 0)
+        versions = self._versions
+        if name not in versions:
+            if versions:  # whoever asks for two asks for more
+                versions |= {name: 0} | dict(self.rows(_every_version))
+            else:
+                versions[name] = int(self.value(_one_version, (name,)) or 0)
+        return versions[name]
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""
-        return self.row(lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0)), (id,))
+        return self.row(_getting(table), (id,))
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
         """The rows with these ids, in id order; ids that do not exist are left out. One statement."""
@@ -120,13 +144,11 @@ class Transaction:
 
     def find(self, table: Table, **equals: Any) -> list[Row]:
         """The rows whose columns equal these values, in id (or primary key) order."""
-        names = tuple(equals)
-        return self.rows(lambda: _found(table, names), tuple(equals.values()))
+        return self.rows(_finding(table, tuple(equals)), tuple(equals.values()))
 
     def first(self, table: Table, **equals: Any) -> Row | None:
         """The first of `find`, or None."""
-        names = tuple(equals)
-        return self.row(lambda: _found(table, names).limit(1), tuple(equals.values()))
+        return self.row(_finding_first(table, tuple(equals)), tuple(equals.values()))
 
     def some(self, table: Table, limit: int, **equals: Any) -> list[Row]:
         """At most `limit` of `find`, in any order."""
@@ -135,8 +157,7 @@ class Transaction:
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
-        names = tuple(values)
-        self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
+        self.run(_inserting(table, tuple(values)), tuple(values.values()))
         return int(self.connection.last_insert_rowid())
 
     def reserve(self, table: Table, number: int) -> range:
@@ -182,20 +203,13 @@ class Transaction:
 
     def add(self, table: Table, values: dict[str, Any]) -> bool:
         """Add a row unless one with the same key exists; tells whether it was added."""
-        names = tuple(values)
-        return bool(self.run(
-            lambda: table.sql.insert(slots(table, names)).on_conflict_ignore(), tuple(values.values())
-        ))  # fmt: skip
+        return bool(self.run(_adding(table, tuple(values)), tuple(values.values())))
 
     def update(self, table: Table, id: int, values: dict[str, Any]) -> int:
         """Change columns of the row with this id; answers 0 when there is none."""
         if not values:
             return 0
-        names = tuple(values)
-        return self.run(
-            lambda: table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names))),
-            (*values.values(), id),
-        )
+        return self.run(_updating(table, tuple(values)), (*values.values(), id))
 
     def delete(self, table: Table, **equals: Any) -> int:
         """Remove the rows whose columns equal these values; answers how many."""
@@ -214,6 +228,7 @@ class Transaction:
         except BaseException:
             del self._callbacks[kept:]
             self.memo.clear()
+            self._versions.clear()
             if self.connection.in_transaction:  # SQLite drops the whole transaction when there is no room
                 self.connection.execute("ROLLBACK TO part")
                 self.connection.execute("RELEASE part")
@@ -229,6 +244,7 @@ class Transaction:
         except BaseException:
             del self._callbacks[kept:]
             self.memo.clear()
+            self._versions.clear()
             if self.store.is_failed(self.connection) or self.connection.total_changes() != changes:
                 self.is_spoiled = True
             raise
@@ -246,6 +262,47 @@ class Transaction:
         """The callbacks so far; the writer's part."""
         callbacks, self._callbacks = self._callbacks, []
         return callbacks
+
+
+# What is asked of tables again and again: each builder is made once, not with every statement.
+
+
+def _one_version() -> Any:
+    return _VERSION.select(_VERSION.c.value).where(_VERSION.c.name == slot(0))
+
+
+def _every_version() -> Any:
+    return _VERSION.select(_VERSION.c.name, _VERSION.c.value)
+
+
+@lru_cache(MAX_BUILDERS)
+def _getting(table: Table) -> Builder:
+    return lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0))
+
+
+@lru_cache(MAX_BUILDERS)
+def _finding(table: Table, names: tuple[str, ...]) -> Builder:
+    return lambda: _found(table, names)
+
+
+@lru_cache(MAX_BUILDERS)
+def _finding_first(table: Table, names: tuple[str, ...]) -> Builder:
+    return lambda: _found(table, names).limit(1)
+
+
+@lru_cache(MAX_BUILDERS)
+def _inserting(table: Table, names: tuple[str, ...]) -> Builder:
+    return lambda: table.sql.insert(slots(table, names))
+
+
+@lru_cache(MAX_BUILDERS)
+def _adding(table: Table, names: tuple[str, ...]) -> Builder:
+    return lambda: table.sql.insert(slots(table, names)).on_conflict_ignore()
+
+
+@lru_cache(MAX_BUILDERS)
+def _updating(table: Table, names: tuple[str, ...]) -> Builder:
+    return lambda: table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names)))
 
 
 def slots(table: Table, names: Sequence[str]) -> dict[Any, peewee.Node]:
