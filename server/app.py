@@ -403,7 +403,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     front: Front = Front(service, {**watching.sites, **_asked(service, sites)}, settings.rest_errors_as_200, meter)
     http = Connections(
         front,
-        idle_connection_timeout=settings.idle_timeout_seconds,
+        idle_timeout=settings.idle_timeout_seconds,
         body_timeout=settings.body_timeout_seconds,
         max_header_size=CUT_HEAD_BYTES,
         max_body_size=settings.max_mail_bytes * 4,

@@ -70,7 +70,12 @@ class Log:
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
         # Not Logger.info(): it looks for the calling line in the stack, which costs more than all of the rest.
-        if self._logger.isEnabledFor(level):
+        if not self._logger.isEnabledFor(level):
+            return
+        handlers = logging.root.handlers
+        if len(handlers) == 1 and handlers[0].__class__ is LineHandler and exc_info is None:
+            handlers[0].line(time.time(), level, event, keys)  # a record would be made and taken apart again
+        else:
             self._handle(logging.LogRecord(self._name, level, "", 0, event, (keys,) if keys else None, exc_info))
 
 
@@ -91,7 +96,7 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
         )
     # Facts that no line shows; finding them costs for each record.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = LineHandler(stream or _standard_error(), text_line if form == "text" else json_line)
+    handler = LineHandler(stream or _standard_error(), text_of if form == "text" else json_of)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     set_level(level)
@@ -118,7 +123,7 @@ followers: list[Callable[[], None]] = []
 class LineHandler(logging.Handler):
     """Writes each record as one line: warnings and worse at once, others at most FLUSH_SECONDS later."""
 
-    def __init__(self, stream: TextIO, form: Callable[[logging.LogRecord], str]) -> None:
+    def __init__(self, stream: TextIO, form: "Callable[[float, int, str, dict[str, object], str], str]") -> None:
         super().__init__()
         self._stream = stream
         self._form = form
@@ -127,21 +132,34 @@ class LineHandler(logging.Handler):
         self.warnings: deque[LogLine] = deque(maxlen=MAX_KEPT_WARNINGS)
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Of other packages, and of errors with their traceback; its lock is held."""
         try:
-            text = self._form(record)
-            is_bad = record.levelno >= logging.WARNING
-            (self.warnings if is_bad else self.kept).append(
-                LogLine(record.created, record.levelno, text[:MAX_KEPT_CHARS])
-            )
-            self._stream.write(text + "\n")
-            # A system call for each request's line would be a tenth of what a small read costs.
-            if is_bad or record.created - self._flushed_at > FLUSH_SECONDS:
-                self._stream.flush()
-                self._flushed_at = record.created
-            for told in tuple(followers):
-                told()
+            event, keys = _event_and_keys(record)
+            traceback = _traceback(record) if record.exc_info and record.exc_info[0] else ""
+            self._put(record.created, record.levelno, event, keys, traceback)
         except Exception:
             self.handleError(record)
+
+    def line(self, at: float, level: int, event: str, keys: dict[str, object]) -> None:
+        """Write an event of ours."""
+        assert self.lock is not None
+        with self.lock:
+            try:
+                self._put(at, level, event, keys, "")
+            except Exception:
+                self.handleError(logging.LogRecord(ROOT, level, "", 0, event, (keys,) if keys else None, None))
+
+    def _put(self, at: float, level: int, event: str, keys: dict[str, object], traceback: str) -> None:
+        text = self._form(at, level, event, keys, traceback)
+        is_bad = level >= logging.WARNING
+        (self.warnings if is_bad else self.kept).append(LogLine(at, level, text[:MAX_KEPT_CHARS]))
+        self._stream.write(text + "\n")
+        # A system call for each request's line would be a tenth of what a small read costs.
+        if is_bad or at - self._flushed_at > FLUSH_SECONDS:
+            self._stream.flush()
+            self._flushed_at = at
+        for told in tuple(followers):
+            told()
 
     def flush(self) -> None:
         with contextlib.suppress(ValueError, OSError):  # the stream may be closed when the process ends
@@ -164,29 +182,27 @@ def recent_lines() -> list[LogLine]:
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
-def text_line(record: logging.LogRecord) -> str:
+def text_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
     """`time level event key=value ...`, without a line end; a traceback follows, indented."""
-    event, keys = _event_and_keys(record)
-    parts = [_moment(record.created), NAMES.get(record.levelno) or record.levelname.lower(), event]
+    parts = [_moment(at), NAMES.get(level) or logging.getLevelName(level).lower(), event]
     for key, value in keys.items():
-        if value.__class__ is int:  # most values are, and a number is never quoted
-            parts.append(f"{key}={value}")
+        kind = value.__class__
+        if kind is int or kind is float:  # most values are, and a number is never quoted
+            parts.append(f"{key}={value}" if kind is int else f"{key}={value:.3f}".rstrip("0").rstrip("."))
             continue
-        text = _as_text(value)
+        text: str = value if kind is str else _as_text(value)  # type: ignore[assignment]
         parts.append(f"{key}={text}" if _is_plain(text) else f"{key}={quoted(text)}")
-    line = " ".join(parts)
-    return line + _traceback(record) if record.exc_info and record.exc_info[0] else line
+    return " ".join(parts) + traceback
 
 
-def json_line(record: logging.LogRecord) -> str:
+def json_of(at: float, level: int, event: str, keys: dict[str, object], traceback: str = "") -> str:
     """The same as one JSON object: `at`, `level`, `event`, then the keys; `traceback` when there is one."""
-    event, keys = _event_and_keys(record)
-    level = NAMES.get(record.levelno) or record.levelname.lower()
-    shown: dict[str, object] = {"at": _moment(record.created), "level": level, "event": event}
+    name = NAMES.get(level) or logging.getLevelName(level).lower()
+    shown: dict[str, object] = {"at": _moment(at), "level": name, "event": event}
     for key, value in keys.items():
         shown[key] = value if value is None or isinstance(value, bool | int | float) else str(value)
-    if record.exc_info and record.exc_info[0]:
-        shown["traceback"] = _traceback(record)
+    if traceback:
+        shown["traceback"] = traceback
     return json.dumps(shown)
 
 
@@ -229,8 +245,6 @@ def _as_text(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.3f}".rstrip("0").rstrip(".")
     return str(value)
 
 

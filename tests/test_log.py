@@ -55,11 +55,8 @@ def test_a_value_is_quoted_and_escaped_when_it_must_be(lines, value, shown):
 
 
 def test_a_line_begins_with_the_time_in_utc():
-    record = logging.LogRecord("helpdesk.web", logging.INFO, "", 0, "request.done", None, None)
-    record.created = 1795187692.0425
-    assert log.text_line(record) == "2026-11-20T15:14:52.042Z info request.done"
-    record.created = 1795187693.5
-    assert log.text_line(record) == "2026-11-20T15:14:53.500Z info request.done"
+    for at, shown in ((1795187692.0425, "2026-11-20T15:14:52.042Z"), (1795187693.5, "2026-11-20T15:14:53.500Z")):
+        assert log.text_of(at, logging.INFO, "request.done", {}) == f"{shown} info request.done"
 
 
 def test_keys_keep_their_order(lines):
@@ -89,13 +86,17 @@ def test_a_traceback_follows_indented_and_cannot_pass_for_an_event(lines):
     assert "\\u001b[0m" in raw and "\x1b" not in raw
 
 
-def test_every_line_of_a_traceback_is_indented():
+def test_every_line_of_a_traceback_is_indented(lines):
+    written = lines()
     try:
         raise ValueError("one\ntwo")
     except ValueError as error:
         info = (ValueError, error, error.__traceback__)
-    record = logging.LogRecord("helpdesk.jobs", logging.ERROR, "", 0, "job.failed", None, info)
-    assert all(line.startswith("    ") for line in log.text_line(record).split("\n")[1:])
+    logging.getLogger("helpdesk.jobs").handle(
+        logging.LogRecord("helpdesk.jobs", logging.ERROR, "", 0, "job.failed", None, info)
+    )
+    first, *rest = written()
+    assert first == "error job.failed" and rest and all(line.startswith("    ") for line in rest)
 
 
 def test_records_of_other_packages_end_in_the_same_lines(lines):

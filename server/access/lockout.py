@@ -6,6 +6,7 @@ So that nobody locks others out, devices that an account is known from have coun
 
 import ipaddress
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from server.errors import TooMany
@@ -35,6 +36,7 @@ def account(kind: str, name: str) -> str:
     return f"{kind}:{digest(name.strip().lower())}"
 
 
+@lru_cache(maxsize=1024)
 def address(client: str) -> str:
     """The key of a client's address; of IPv6 the network of 64 bits, since one machine has all of those."""
     try:

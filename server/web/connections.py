@@ -25,7 +25,7 @@ except ImportError:  # Windows
 MIN_TORNADO = (6, 6)
 WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
 FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
-LOOK_SECONDS = 5.0  # between two looks for clients that do not read; less where they get less time
+LOOK_SECONDS = 5.0  # between two looks for clients that neither send nor read; less where they get less time
 TOLD_SECONDS = 60  # between two lines of log about too many connections
 LOG = log.get("web")
 
@@ -62,12 +62,16 @@ def most_connections() -> int:
 class Connections(HTTPServer):
     """The framework's server with a bound to its connections."""
 
-    def initialize(self, front: Front, body_timeout: float, **options: Any) -> None:  # type: ignore[override]
-        """body_timeout: seconds that a client has for the body of a request, and may take nothing of the answer.
-        options: further ones of the framework."""
-        super().initialize(front, body_timeout=body_timeout, **options)
-        self._seconds = body_timeout
-        self._looking = PeriodicCallback(self._close_unread, min(LOOK_SECONDS, body_timeout) * 1000)
+    def initialize(  # type: ignore[override]
+        self, front: Front, idle_timeout: float, body_timeout: float, **options: Any
+    ) -> None:
+        """idle_timeout: seconds that a connection may wait for the head of a request. body_timeout: seconds that a
+        client has for the body, and may take nothing of the answer. options: further ones of the framework."""
+        super().initialize(front, **options)
+        # A timer of the framework for each request costs a tenth of a small one: one look at all is as good.
+        self.conn_params.header_timeout = None
+        self._idle_seconds, self._seconds = idle_timeout, body_timeout
+        self._looking = PeriodicCallback(self._look, min(LOOK_SECONDS, idle_timeout, body_timeout) * 1000)
         self._looking.start()
         self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that were taken, and since when
         self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
@@ -99,6 +103,19 @@ class Connections(HTTPServer):
     async def close_all_connections(self) -> None:
         self._looking.stop()
         await super().close_all_connections()
+
+    def _look(self) -> None:
+        self._close_silent()
+        self._close_unread()
+
+    def _close_silent(self) -> None:
+        """Close connections whose clients have sent no request, or not all of it, in the time that they have."""
+        now = time.monotonic()
+        for stream, exchange in list(self._streams.items()):
+            if exchange is not None and exchange.is_reading:
+                most = self._idle_seconds if exchange.is_waiting else self._seconds
+                if now - exchange.since > most:
+                    stream.close()
 
     def _close_unread(self) -> None:
         """Close connections whose clients take nothing of their answers any more."""

@@ -22,6 +22,7 @@ PREFIX, ENDING = "/rest/", ".json"
 WORKERS = ("/rest/records/worker", "/rest/workers", "/rest/packages")  # those of them with a password are slow
 BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
 SMALL_BODY_BYTES = 16 * 1024  # up to here a request may be worked on by the writer itself
+AT_ONCE_SECONDS = 0.002  # between head and body: no other request was answered meanwhile
 FORM_OVERHEAD = 3  # a urlencoded byte may take three
 # Counting, and pages of 100 records or more, take longer than the event loop may be held, however few steps they need.
 _BIG_ANSWER = re.compile(r"subtotals|limit(?:=|:|%3[Aa])[0-9]{3}")
@@ -76,7 +77,8 @@ class RestSite(Site):
     def admit(self, request: Request) -> Answer | None:
         """Whoever has no token, or one whose scopes do not let this through, need not send a body. Asked again when it
         is there: tokens end."""
-        self._endpoint(request, self._grant(request, clock.now()))
+        grant = self._grant(request, clock.now())
+        request.admitted = time.perf_counter(), grant, self._endpoint(request, grant)
         return None
 
     def hashes(self, request: Request) -> bool:
@@ -118,15 +120,25 @@ class RestSite(Site):
     def _call(self, request: Request, steps: int | None) -> tuple[Endpoint, EndpointCall]:
         """The endpoint of a request and the call of it. Raises NotAuthenticated, NotFound, ScopeDenied, NotOffered."""
         now = clock.now()
-        grant = self._grant(request, now)
-        self._count(grant, request)
+        grant, each = self._admitted(request, now)
+        target = _target(request)
         usage_buffer(self.service.store).saw(grant.actor.worker_id, now, grant.token_id, request.client)
-        each, target = self._endpoint(request, grant), _target(request)
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each))
         return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
+
+    def _admitted(self, request: Request, now: int) -> tuple[Grant, Endpoint]:
+        """Who calls, counted, and the endpoint; not found out twice when the body came along with the head."""
+        if request.admitted is not None:
+            at, grant, each = request.admitted
+            if time.perf_counter() - at < AT_ONCE_SECONDS:
+                self._count(grant, request)
+                return grant, each
+        grant = self._grant(request, now)
+        self._count(grant, request)
+        return grant, self._endpoint(request, grant)
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))

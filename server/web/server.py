@@ -166,10 +166,14 @@ class Exchange(HTTPMessageDelegate):
         self.is_answered = False  # before the body is read; what comes of it is thrown away
         self.is_closed = False
         self.is_waiting = True  # for the head of a request
+        self.is_reading = True  # the head, or the body
+        self.since = time.monotonic()  # it waits for the head, and then for the body
+        self.is_known_host = False
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
         self.is_waiting = False
+        self.since = time.monotonic()
         context = getattr(self.connection, "context", None)
         peer = str(getattr(context, "remote_ip", "") or "")
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
@@ -207,7 +211,9 @@ class Exchange(HTTPMessageDelegate):
 
     def _require_site(self) -> Site:
         """Raises Malformed for a host that is not ours, NotFound for an address that nothing is at."""
-        require_host(self.request, self.front.hosts)
+        if not self.is_known_host:
+            require_host(self.request, self.front.hosts)
+            self.is_known_host = True
         if self.site is None:
             raise NotFound(f"there is nothing at {self.request.path[:200]}")
         return self.site
@@ -239,6 +245,7 @@ class Exchange(HTTPMessageDelegate):
             self.connection.finish()
 
     def finish(self) -> None:
+        self.is_reading = False
         if self.is_answered:
             self._end()
             return

@@ -32,11 +32,11 @@ _COUNT = itertools.count(0x1000)
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
     what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
-    there, looked up once by Site.resolve."""
+    there, looked up once by Site.resolve. `admitted` is what Site.admit found, for the site itself."""
 
     __slots__ = (
         "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries", "found",
+        "is_counted", "queries", "found", "admitted",
     )  # fmt: skip
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
@@ -53,6 +53,7 @@ class Request:
         self.is_counted = False  # for the rate limit
         self.queries = 0  # statements run for it
         self.found: Any = None
+        self.admitted: Any = None
 
 
 class Pool:
