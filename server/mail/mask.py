@@ -22,24 +22,20 @@ _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
 _UNFIT = re.compile("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
 
 
+DRAWN_BITS = 6  # at most, by one place: 34 letters and digits
+SPARE_BITS = 64  # so that what the remainder prefers is one in 2^64
+
+
 class RandomSource(Protocol):
-    """What draws: a random.Random, or OneDraw."""
+    """What draws: such as a random.Random."""
 
-    def choice(self, options: str, /) -> str: ...
+    def getrandbits(self, bits: int, /) -> int: ...
 
 
-class OneDraw:
-    """Choices out of one draw of the system's random numbers: each draw is a system call, which costs the interpreter's
-    lock too."""
+class _System:
+    """The system's random numbers. Each draw is a system call, which costs the interpreter's lock too."""
 
-    def __init__(self) -> None:
-        self._number = 0
-
-    def choice(self, options: str, /) -> str:
-        if self._number < 2**64:  # too few digits left to be even
-            self._number = secrets.randbits(512)
-        self._number, place = divmod(self._number, len(options))
-        return options[place]
+    getrandbits = staticmethod(secrets.randbits)
 
 
 def masks_in(subject: str) -> list[str]:
@@ -72,9 +68,12 @@ def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, t
     if not any(token in _CHOICES for token, is_literal in tokens if not is_literal):
         raise Invalid(f"'{pattern}' gives every ticket one mask; it needs L, N or C.", field="pattern")
     day = today or date.today()
-    rand = rand or OneDraw()
+    choices = _choices(tokens, day)
+    getrandbits = (rand or _System()).getrandbits
     for _ in range(DRAWS):
-        mask = "".join([_drawn(token, is_literal, rand, day) for token, is_literal in tokens]).upper()
+        number = getrandbits(len(choices) * DRAWN_BITS + SPARE_BITS)
+        drawn = [of if size == 1 else of[(number := number // size) % size] for of, size in choices]
+        mask = "".join(drawn).upper()
         if _UNFIT.search(mask) is None:
             break
     return mask
@@ -107,12 +106,17 @@ def _tokens(pattern: str) -> tuple[tuple[str, bool], ...]:
     return tuple(tokens)
 
 
-def _drawn(token: str, is_literal: bool, rand: RandomSource, day: date) -> str:
-    if is_literal:
-        return token
-    if token in _CHOICES:
-        return rand.choice(_CHOICES[token])
-    return {"Y": f"{day.year:04}", "M": f"{day.month:02}", "D": f"{day.day:02}"}[token]
+@lru_cache(maxsize=16)  # as above; the day changes once a day
+def _choices(tokens: tuple[tuple[str, bool], ...], day: date) -> tuple[tuple[str, int], ...]:
+    """For each place the characters that may be drawn and how many they are; 1 for a text that stands there."""
+    dates = {"Y": f"{day.year:04}", "M": f"{day.month:02}", "D": f"{day.day:02}"}
+    choices = []
+    for token, is_literal in tokens:
+        if not is_literal and token in _CHOICES:
+            choices.append((_CHOICES[token], len(_CHOICES[token])))
+        else:
+            choices.append((token if is_literal else dates[token], 1))
+    return tuple(choices)
 
 
 def _as_regex(token: str, is_literal: bool) -> str:

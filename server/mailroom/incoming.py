@@ -1,7 +1,6 @@
 """A mail made ready for storing: all that takes time and needs no database, done before the one writer is asked."""
 
 import hashlib
-import random
 import re
 import secrets
 from dataclasses import dataclass, replace
@@ -123,9 +122,7 @@ def _digest(raw: bytes) -> str:
 
 
 def _mask(pattern: str, now: int) -> str:
-    # Masks are public; asking the system for every letter takes longer than all else that is done here for a mail.
-    rand = random.Random(secrets.randbits(128))
-    return mask.new_mask(pattern, rand, datetime.fromtimestamp(now, UTC).date())
+    return mask.new_mask(pattern, today=datetime.fromtimestamp(now, UTC).date())
 
 
 def _pieces(mail: Mail) -> tuple[str | int, ...]:

@@ -33,6 +33,11 @@ class Delivery:
     message_id: int = 0
     due_at: int = 0
 
+    def as_dict(self) -> dict[str, Any]:
+        """As endpoints answer it."""
+        return {"state": self.state, "reason": self.reason, "draft_id": self.draft_id, "message_id": self.message_id,
+                "due_at": self.due_at}  # fmt: skip
+
 
 def kept(*notes: str) -> Delivery:
     """Of a message that is not mailed. notes: why, none when that was asked for."""

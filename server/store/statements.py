@@ -80,14 +80,16 @@ def ordering(columns: Mapping[str, Any], sort: str) -> list[Any]:
 class Statement:
     """SQL text with the order in which the values go into it.
 
-    is_plain: the values are bound as they are given. may_bump: versions may be others after it ran."""
+    is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
+    for any, since rows go along with those that they hang on. may_bump: versions may be others, too."""
 
-    __slots__ = ("sql", "code", "is_plain", "may_bump", "_order", "_converts")
+    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "_order", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
-        self.may_bump = _may_bump(sql)
+        self.changes = _changed(sql)
+        self.may_bump = not self.changes or self.changes in BUMPING
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         self._converts = [
             (place, item.convert) for place, item in enumerate(parameters) if isinstance(item, Slot) and item.convert
@@ -105,15 +107,13 @@ class Statement:
         return bound
 
 
-_CHANGED = re.compile(r'(?:INSERT INTO|UPDATE) "(\w+)"')  # by peewee; a deletion or replacement takes other rows along
+_CHANGED = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE) "(\w+)"')
 
 
-def _may_bump(sql: str) -> bool:
-    """Whether a statement may change a row whose table bumps a version, through foreign keys, too."""
-    if sql.startswith(("SELECT ", "(SELECT ")):
-        return False
+def _changed(sql: str) -> str:
+    """The table that an insert or update changes, as peewee writes them; "" for what removes or replaces rows."""
     found = _CHANGED.match(sql)
-    return found is None or found[1] in BUMPING
+    return found[1] if found is not None else ""
 
 
 class ComposingContext(peewee.Context):

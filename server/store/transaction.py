@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 MAX_BUILDERS = 2048  # kept of each kind
+MAX_ROWS = 20  # of a table that a transaction keeps: most are asked for several times in a row
 
 _VERSION = table_named("version")
 _IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
 Row = tuple[Any, ...]
+NO_ROWS: tuple[Table | None, dict[int, Row | None]] = (None, {})
 Result = TypeVar("Result")
 Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
 
@@ -33,7 +35,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_versions",
+        "is_spoiled", "_versions", "_rows",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -47,6 +49,7 @@ class Transaction:
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
         self._versions: dict[str, int] = {}
+        self._rows: dict[str, tuple[Table | None, dict[int, Row | None]]] = {}  # those that were asked for by id
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of the statement that `build` composes; see shapes.py for what it may close over."""
@@ -104,6 +107,10 @@ class Transaction:
         statement = self._cache.get(build)
         if statement.may_bump:
             self._versions.clear()
+        if statement.changes:
+            self._rows.pop(statement.changes, None)
+        else:
+            self._rows.clear()
         return statement
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
@@ -130,7 +137,14 @@ class Transaction:
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""
-        return self.row(_getting(table), (id,))
+        kept, rows = self._rows.get(table.name, NO_ROWS)
+        if kept is not table or len(rows) >= MAX_ROWS:
+            rows = {}
+            self._rows[table.name] = table, rows
+        elif id in rows:
+            return rows[id]
+        row = rows[id] = self.row(_getting(table), (id,))
+        return row
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
         """The rows with these ids, in id order; ids that do not exist are left out. One statement."""
@@ -227,8 +241,7 @@ class Transaction:
             result = work(self)
         except BaseException:
             del self._callbacks[kept:]
-            self.memo.clear()
-            self._versions.clear()
+            self._forget()
             if self.connection.in_transaction:  # SQLite drops the whole transaction when there is no room
                 self.connection.execute("ROLLBACK TO part")
                 self.connection.execute("RELEASE part")
@@ -243,11 +256,16 @@ class Transaction:
             return work(self)
         except BaseException:
             del self._callbacks[kept:]
-            self.memo.clear()
-            self._versions.clear()
+            self._forget()
             if self.store.is_failed(self.connection) or self.connection.total_changes() != changes:
                 self.is_spoiled = True
             raise
+
+    def _forget(self) -> None:
+        """What was read is not so any more."""
+        self.memo.clear()
+        self._versions.clear()
+        self._rows.clear()
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""

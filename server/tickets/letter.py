@@ -196,15 +196,16 @@ def mail_of(
     """The mail of a request on a ticket, with an id of its own."""
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
-    mail = mail_from(ctx, request, facts.sender, facts.from_name, facts.zone)
     group = facts.group
-    return replace(
-        mail, subject=subject, records=records, reply_to=group["reply_to"], list_headers=group["list_headers"]
-    )
+    more = {"records": records, "reply_to": group["reply_to"], "list_headers": group["list_headers"]}
+    return mail_from(ctx, request, facts.sender, facts.from_name, facts.zone, subject, more)
 
 
-def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str) -> MailSpec:
-    """The mail of a request from a sender."""
+def mail_from(
+    ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str, subject: str | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> MailSpec:  # fmt: skip
+    """The mail of a request from a sender. subject: in place of the request's. more: further parts of the mail."""
     return MailSpec(
         message_id=new_message_id(sender.email.rpartition("@")[2]),
         date=ctx.now,
@@ -212,12 +213,13 @@ def mail_from(ctx: Context, request: MailRequest, sender: Sender, from_name: str
         from_address_id=sender.address_id,
         from_address=sender.email,
         from_name=from_name,
-        subject=request.subject,
+        subject=request.subject if subject is None else subject,
         is_generated=ctx.depth > 0,
         is_markdown=request.is_markdown,
         template_id=sender.template["id"] if sender.template and request.is_markdown else 0,
         token=random_text(TOKEN_CHARS),
         file_ids=request.file_ids,
+        **(more or {}),
     )
 
 

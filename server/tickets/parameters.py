@@ -117,7 +117,7 @@ class FormReader:
 
     def text(self, name: str, required: bool = False) -> str:
         """The text; Required when it must be there and is blank."""
-        value = self._values.get(name)
+        value = self._values.get(name, "")
         text = value if isinstance(value, str) else _as_text(name, value)
         if required and not text.strip():
             raise Required(f"{name} is required", field=name)
@@ -143,14 +143,19 @@ class FormReader:
 
     def time(self, name: str, ctx: Context) -> int:
         """The Unix second of a time text in the caller's zone, 0 for none."""
+        text = self.text(name)
+        if not text:
+            return 0
         try:
-            return times.instant(self.text(name), ctx.now, ctx.tz)
+            return times.instant(text, ctx.now, ctx.tz)
         except Invalid as error:
             raise Invalid(f"{name}: {error.message}", field=name) from error
 
     def addresses(self, name: str, most: int) -> Addresses:
         """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
         text = self.text(name)
+        if not text:
+            return ()
         _one_line(name, text)
         found: dict[str, NamedAddress] = {}
         try:

@@ -5,6 +5,8 @@ from urllib.parse import quote
 
 OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # of a file without its name, as it stands in stored HTML
 
+_is_safe = re.compile(r"[A-Za-z0-9-]+").fullmatch
+
 
 def record(uri: str, id: int) -> str:
     """The page of a record; that of a ticket leads on to `ticket`."""
@@ -17,7 +19,7 @@ def ticket(mask: str) -> str:
     >>> ticket("QTR-48213-657"), ticket("a/b #1")
     ('/tickets/QTR-48213-657', '/tickets/a%2Fb%20%231')
     """
-    return f"/tickets/{quote(mask, safe='')}"
+    return f"/tickets/{mask}" if _is_safe(mask) else f"/tickets/{quote(mask, safe='')}"
 
 
 def within(page: str, kind: str, id: int) -> str:

@@ -5,17 +5,14 @@ import secrets
 import string
 
 LETTERS = string.ascii_lowercase + string.digits
+SIZE = len(LETTERS)
 
 
 def random_text(length: int) -> str:
     """That many random lower-case letters and digits, fit for a secret from 50 on: each is worth 5.17 bits."""
     # One draw of the system's random numbers for all of them; what the remainder prefers is one in 2^64.
     number = secrets.randbits(length * 6 + 64)
-    found = []
-    for _ in range(length):
-        number, place = divmod(number, len(LETTERS))
-        found.append(LETTERS[place])
-    return "".join(found)
+    return "".join([LETTERS[(number := number // SIZE) % SIZE] for _ in range(length)])
 
 
 def digest(secret: str) -> str:

@@ -1,6 +1,5 @@
 """Compose and reply; requesters, comments, merge and split; macros. Source: Endpoints, Tickets; ours."""
 
-from dataclasses import asdict
 from typing import Any
 
 from server import tickets
@@ -198,7 +197,7 @@ def run_macro(call: EndpointCall) -> dict[str, Any]:
         "id": found.macro.id, "name": found.macro.name, "label": found.macro.label, "reply": found.reply,
         "note": found.note, "changed": list(found.changed), "note_id": found.note_id,
     }  # fmt: skip
-    sent = {"delivery": asdict(found.delivery)} if found.delivery is not None else {}
+    sent = {"delivery": found.delivery.as_dict()} if found.delivery is not None else {}
     return _shown(call, call.id) | {"macro": done | sent}
 
 
@@ -220,7 +219,7 @@ def _input(each: InputDeclaration) -> dict[str, Any]:
 
 def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:
     """The record, with what became of the mail."""
-    return _shown(call, answer.id, answer.uri) | {"delivery": asdict(answer.delivery)}
+    return _shown(call, answer.id, answer.uri) | {"delivery": answer.delivery.as_dict()}
 
 
 def _shown(call: EndpointCall, id: int, uri: str = "ticket") -> dict[str, Any]:
