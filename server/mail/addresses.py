@@ -91,6 +91,8 @@ def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     """
     if "@" not in text:
         return []
+    if _WORD.fullmatch(text):
+        return [NamedAddress("", text)] if valid(text) and limit > 0 else []
     simple = _SIMPLE.fullmatch(text)
     if simple is not None:
         return [NamedAddress(headers.one_line(simple[1]), simple[2])] if valid(simple[2]) and limit > 0 else []

@@ -75,9 +75,13 @@ def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> boo
 
 def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
     """True for mail that must never get an automatic answer. Source: Security, M7."""
+    return is_machine_written(head, senders) or is_for_many(head)
+
+
+def is_for_many(head: headers.Head) -> bool:
+    """Whether the mail went through a list, or round and round."""
     return (
-        is_machine_written(head, senders)
-        or head.has("list-id")
+        head.has("list-id")
         or head.first("precedence").lower() in ("bulk", "list", "junk")
         or len(head.all("received")) > RECEIVED
     )

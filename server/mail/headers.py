@@ -8,7 +8,7 @@ import binascii
 import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
@@ -61,18 +61,29 @@ class Head:
     fields: tuple[tuple[str, str], ...]
     body_at: int
     notes: tuple[str, ...] = ()
+    _by_name: dict[str, list[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value in self.fields:
+            self._by_name.setdefault(name.lower(), []).append(value)
 
     def all(self, *names: str) -> list[str]:
         """The values of every field with one of these lower-case names, in the order of the block."""
-        return [value for name, value in self.fields if name.lower() in names]
+        present = [name for name in names if name in self._by_name]
+        if len(present) > 1:
+            return [value for name, value in self.fields if name.lower() in present]
+        return list(self._by_name[present[0]]) if present else []
 
     def first(self, name: str) -> str:
         """The value of the first field of this lower-case name that is not empty, else ""."""
-        return next((value for field, value in self.fields if value and field.lower() == name), "")
+        for value in self._by_name.get(name, ()):
+            if value:
+                return value
+        return ""
 
     def has(self, name: str) -> bool:
         """True when a field of this lower-case name is there, empty or not."""
-        return any(field.lower() == name for field, _ in self.fields)
+        return name in self._by_name
 
 
 def split(
@@ -259,6 +270,9 @@ def _notes(cut: list[str], broken: list[str]) -> Iterator[str]:
 
 
 def _text(value: bytes, charset: str = "") -> str:
+    plain = value.strip()
+    if plain.isascii() and (text := plain.decode("ascii")).isprintable():  # as most are
+        return text
     if not value.isascii() and b"=?" in value:
         value = _RAW_WORD.sub(_escaped_word, value)
     text = charsets.decode_raw(value, charset)

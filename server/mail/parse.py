@@ -162,7 +162,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     if sender is None and (is_nameless or found_bounce is not None):
         sender = NamedAddress("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
-    is_made = read_id is None
+    is_made, is_machine_written = read_id is None, automatic.is_machine_written(head, senders)
     date, date_note = headers.date_in(head.first("date"), now)
     return Mail(
         sender=sender.address if sender else None,
@@ -184,8 +184,8 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         has_plain=has_plain,
         files=tuple(content.files),
         notes=_notes(head, from_list, [*filter(None, (date_note,)), *content.notes]),
-        is_automatic=automatic.is_automatic(head, senders),
-        is_machine_written=automatic.is_machine_written(head, senders),
+        is_automatic=is_machine_written or automatic.is_for_many(head),
+        is_machine_written=is_machine_written,
         auto_submitted=automatic.is_auto_submitted(head),
         loop_token=head.first(automatic.INSTALLATION_HEADER.lower()) or None,
         bounce=found_bounce,

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from math import prod
 
 TEXT_CHARACTERS = 15_000
-WORD_CHARACTERS = (3, 24)
 SEEN_ENOUGH = 5  # below this count a word tells nothing yet
 UNKNOWN = 0.4
 DECIDING_WORDS = 15
 LOWEST, HIGHEST = 0.0001, 0.9999
 
-_WORD = re.compile(r"[^\W_]+")
+_END = r"(?![^\W_])"
+_WORD = re.compile(rf"(?<![^\W_])(?!\d+{_END})[^\W_]{{3,24}}{_END}")
 _COMMON_WORDS = """
     about after again all also and any are because been before being but came can come could day did does each even
     first for from get give had has have her here him his how into its just know let like look made make many may more
@@ -32,9 +32,7 @@ def words(text: str) -> set[str]:
     >>> sorted(words("Win 1000 prizes and a CAR!"))
     ['car', 'prizes', 'win']
     """
-    least, most = WORD_CHARACTERS
-    found = _WORD.findall(text[:TEXT_CHARACTERS].lower())
-    return {word for word in found if least <= len(word) <= most and not word.isdecimal() and word not in _COMMON}
+    return set(_WORD.findall(text[:TEXT_CHARACTERS].lower())) - _COMMON
 
 
 def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> float:
@@ -47,9 +45,10 @@ def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> flo
     0.2286
     """
     values = [_value(good, bad, n_good, n_bad) for good, bad in counts.values()]
-    deciding = sorted(values, key=lambda value: (-abs(value - 0.5), value))[:DECIDING_WORDS]
-    spam = prod(deciding)
-    return _within(spam / (spam + prod(1 - value for value in deciding)))
+    if len(values) > DECIDING_WORDS:
+        values = sorted(values, key=lambda value: (-abs(value - 0.5), value))[:DECIDING_WORDS]
+    spam = prod(values)
+    return _within(spam / (spam + prod([1 - value for value in values])))
 
 
 def _value(good: int, bad: int, n_good: int, n_bad: int) -> float:

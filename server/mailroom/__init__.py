@@ -3,6 +3,6 @@
 incoming.py works out what needs no database, threading.py finds the ticket, routing.py the bucket of a new one,
 sender.py says who wrote, bounces.py whose mail failed, storing.py keeps it all; receiving.py is the order of these."""
 
-from server.mailroom.receiving import Receipt, ready, receive
+from server.mailroom.receiving import Receipt, quick, ready, receive
 
-__all__ = ["Receipt", "ready", "receive"]
+__all__ = ["Receipt", "quick", "ready", "receive"]

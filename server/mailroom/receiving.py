@@ -1,5 +1,6 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -25,6 +26,8 @@ Outcome = Literal["stored", "duplicate", "ignored"]
 ACKNOWLEDGED_SECONDS = (
     3 * 86400
 )  # older mail, such as that of a mailbox read for the first time, gets no acknowledgement
+QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
+_IS_MORE = re.compile(rb"multipart/|message/|application/|html|\x1b", re.IGNORECASE)  # than plain text
 NAMED = 3  # messages with the same id that are named
 
 
@@ -64,13 +67,28 @@ def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
 
     is_taken_over: from elsewhere, where it was answered; no group acknowledges it."""
+    by, incoming, sender = _read(ctx, raw)
+    found = replace(mail_filter.apply_filters(by, incoming), is_taken_over=is_taken_over)
+    return lambda tx: _take(by, tx, found, sender)
+
+
+def quick(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt] | None:
+    """As ready, for a short mail of plain text that no automation is asked about: it takes no longer than a page that
+    is read. None for others."""
+    if len(raw) > QUICK_BYTES or _IS_MORE.search(raw) or events.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE):
+        return None
+    by, incoming, sender = _read(ctx, raw)
+    return lambda tx: _take(by, tx, FilteredMail(incoming), sender)
+
+
+def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail, str]:
+    """The operation that the mail sets off, the mail, and the address of its sender. Raises as receive."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
-    by = replace(ctx, is_by_machine=ctx.is_by_machine or incoming.mail.is_machine_written)
-    found, sender = mail_filter.apply_filters(by, incoming), incoming.mail.sender
-    found = replace(found, is_taken_over=is_taken_over)
-    return lambda tx: _take(by, tx, found, sender)
+    is_by_machine = ctx.is_by_machine or incoming.mail.is_machine_written
+    by = ctx if is_by_machine == ctx.is_by_machine else replace(ctx, is_by_machine=is_by_machine)
+    return by, incoming, incoming.mail.sender
 
 
 def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Receipt:

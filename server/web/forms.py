@@ -20,7 +20,8 @@ MAX_NAME_CHARS = 256
 MAX_BRACKETS = 16  # a[1][2]...[16]
 RAW_NAMES = frozenset(("message", "content", "file"))  # mail and files: any bytes, to be decoded by who knows how
 
-_UNQUOTE_AT_ONCE_BYTES = 65_536  # unquote_to_bytes needs some 30 times the memory of its input
+_UNQUOTE_AT_ONCE_BYTES = 128  # unquote_to_bytes needs time and some 30 times the memory of its input
+_PIECE_BYTES = 65_536
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _LONE_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _UNDERSCORED = str.maketrans(". [", "___")
@@ -143,7 +144,7 @@ def _unquoted(text: bytes) -> bytes:
 def _unquoted_pieces(text: bytes) -> Iterator[bytes]:
     start = 0
     while start < len(text):
-        end = start + _UNQUOTE_AT_ONCE_BYTES
+        end = start + _PIECE_BYTES
         cut = text.rfind(b"%", end - 2, end) if end < len(text) else -1
         end = end if cut == -1 else cut  # an escape must not be torn apart
         # Quoted-printable differs only in its sign, and its decoder is 20 times as fast.

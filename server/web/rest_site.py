@@ -94,11 +94,15 @@ class RestSite(Site):
         return self._run(*self._call(request, steps))
 
     def writing(self, request: Request) -> Callable[[], Answer] | None:
-        """A small write: who calls and what was sent is found out here, the endpoint itself runs on the writer."""
+        """A small write: who calls and what was sent is found out here, the endpoint itself, or what it leaves for it,
+        runs on the writer."""
         each = _target(request).endpoint
         if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
             return None
         each, call = self._call(request, None)
+        if each.ready is not None:
+            left = each.ready(call)
+            return None if left is None else lambda: Answer(left())
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)

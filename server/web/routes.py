@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from server.web.call import EndpointCall
 
 Mode = Literal["read", "write", "small write"]
+Ready = Callable[["EndpointCall"], "Callable[[], Any] | None"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Parameter:
 @dataclass(frozen=True)
 class Endpoint:
     """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
-    small runs on the writer itself, as a part of its transaction. is_small: whether a call may.
+    small runs on the writer itself, as a part of its transaction. is_small: whether a call may. ready: in its place,
+    where more is to be done than to write; on the event loop, it answers what is left for the writer, or None.
     path: below /rest/, without `.json`; `{id}` and `{uri}` are arguments. size: how large its body may be.
     answer: what the payload of a success holds, in the words of openapi/shapes.py.
     text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
@@ -44,6 +46,7 @@ class Endpoint:
     size: Literal["body", "mail", "file"] = "body"
     aliases: tuple[str, ...] = ()
     is_small: Callable[["EndpointCall"], bool] = lambda call: True
+    ready: Ready | None = None
     answer: shapes.Shape = field(default_factory=dict)
     text_body: str = ""
     operation: str = ""
@@ -74,6 +77,7 @@ def endpoint(
     size: Literal["body", "mail", "file"] = "body",
     aliases: tuple[str, ...] = (),
     is_small: Callable[["EndpointCall"], bool] = lambda call: True,
+    ready: Ready | None = None,
     answer: shapes.Shape = shapes.ANY,
     text_body: str = "",
     operation: str = "",
@@ -93,6 +97,7 @@ def endpoint(
                 size,
                 aliases,
                 is_small,
+                ready,
                 answer,
                 text_body,
                 operation,

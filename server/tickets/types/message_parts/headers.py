@@ -13,7 +13,7 @@ _INDEXED = {
 }  # fmt: skip
 # Most blocks, such as those that we write, are of lines that need no second look.
 PLAIN_CHARS = 8 * 1024
-_PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]+: ?(?:[!-~][ -~]*)?\n)*")
+_PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]+: ?(?:[!-~][ -~]*)?(?:\n|\Z))*")
 _INDEXED_FIELD = re.compile(rf"^({'|'.join(_INDEXED)}): ?(.*)$", re.IGNORECASE | re.MULTILINE)
 _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to", "x-envelope-to")
 
