@@ -12,6 +12,7 @@ from server.store.shapes import Part
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
+_BUMPING: set[str] = set()  # the declared tables whose changes bump a version
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
 
@@ -70,6 +71,8 @@ class Table(Part):
 
     def __post_init__(self) -> None:
         _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
+        if self.bumps:
+            _BUMPING.add(self.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -114,6 +117,12 @@ def index_name(table: Table, index: Index) -> str:
 def may_be_null(table: str, column: str) -> bool:
     """Whether a column of a table by this name may be null; of one that nobody declared all may."""
     return column != "id" and (table not in _NULLABLE or column in _NULLABLE[table])
+
+
+def bumps_nothing(table: str) -> bool:
+    """Whether changes of the rows of a table by this name leave all versions as they are. For one that nobody declared
+    too: none has a trigger then."""
+    return table not in _BUMPING
 
 
 def column_text(column: Column, kind: str, of_bytes: Callable[[bytes], str]) -> str:

@@ -81,6 +81,11 @@ class Transaction:
         self.connection.execute(statement.sql, statement.bind(values))
         return int(self.connection.changes())
 
+    def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
+        """As run, where nobody asks how many rows it changed: a store may go on before it is done. What goes wrong is
+        told by a later statement, or by the commit."""
+        self.run(build, values)
+
     def _changing(self, build: Builder) -> Statement:
         """A statement that changes rows, counted."""
         self.statements += 1
@@ -192,10 +197,19 @@ class Transaction:
         if not values:
             return 0
         names = tuple(values)
-        return self.run(
-            lambda: table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names))),
-            (*values.values(), id),
-        )
+        return self.run(lambda: _changed(table, names), (*values.values(), id))
+
+    def set(self, table: Table, id: int, values: dict[str, Any]) -> None:
+        """As update, of a row that is known to be there."""
+        if not values:
+            return
+        names = tuple(values)
+        self.later(lambda: _changed(table, names), (*values.values(), id))
+
+    def add_later(self, table: Table, values: dict[str, Any]) -> None:
+        """As add, where nobody asks whether it was added."""
+        names = tuple(values)
+        self.later(lambda: table.sql.insert(slots(table, names)).on_conflict_ignore(), tuple(values.values()))
 
     def delete(self, table: Table, **equals: Any) -> int:
         """Remove the rows whose columns equal these values; answers how many."""
@@ -211,6 +225,7 @@ class Transaction:
         self.connection.execute("SAVEPOINT part")
         try:
             result = work(self)
+            self.connection.execute("RELEASE part")
         except BaseException:
             del self._callbacks[kept:]
             self.memo.clear()
@@ -218,7 +233,6 @@ class Transaction:
                 self.connection.execute("ROLLBACK TO part")
                 self.connection.execute("RELEASE part")
             raise
-        self.connection.execute("RELEASE part")
         return result
 
     def _part_at_risk(self, work: Callable[["Transaction"], Result], kept: int) -> Result:
@@ -261,6 +275,11 @@ def equal_to(table: Table, names: Sequence[str], *columns: Any) -> Any:
 def _found(table: Table, names: Sequence[str]) -> Any:
     query = equal_to(table, names)
     return query.order_by(*(getattr(table.sql, name) for name in table.key or ("id",)))
+
+
+def _changed(table: Table, names: Sequence[str]) -> Any:
+    """An update of the row whose id stands behind the values of these columns."""
+    return table.sql.update(slots(table, names)).where(table.sql.id == slot(len(names)))
 
 
 def _equal(table: Table, query: Any, names: Sequence[str]) -> Any:

@@ -59,6 +59,10 @@ class PostgresqlStore(Store):
     ) -> None:
         super().__init__(StatementCache(COMPOSER.statement), read_seconds)
         self.address = address
+        self._turn = (
+            f"SELECT pg_advisory_xact_lock({TURN}), "
+            f"set_config('statement_timeout', '{self._milliseconds(read_seconds)}', true)"
+        )
         self._free: list[Connection] = []  # the last one given back is taken first
         self._all: set[Connection] = set()
         self._lock = threading.Lock()
@@ -89,8 +93,9 @@ class PostgresqlStore(Store):
 
     def _opened(self, name: str) -> Connection:
         options = {"statement_timeout": str(self._milliseconds(self.read_seconds)), "client_encoding": "UTF8"}
-        if name == WRITE:
-            options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+        if name == WRITE:  # waiting for the turn has a limit of its own
+            waits = {"statement_timeout": "0", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+            options |= {"synchronous_commit": "on", **waits}
         connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)
@@ -198,11 +203,7 @@ class PostgresqlStore(Store):
                 self._writing = self._connected(WRITE)
             connection = self._writing
             try:
-                connection.script(
-                    f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; "
-                    f"SELECT pg_advisory_xact_lock({TURN}); "
-                    f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}"
-                )
+                connection.begin_now("BEGIN ISOLATION LEVEL READ COMMITTED", self._turn)
                 return connection
             except psycopg.Error as error:
                 if not is_lost(error):
@@ -291,7 +292,7 @@ class PostgresqlStore(Store):
     def announce_after(self, tx: Transaction, name: str) -> None:
         if ("announced", name) not in tx.memo:
             tx.memo["announced", name] = True
-            tx.connection.execute("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
+            tx.connection.later("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
 
     def close(self) -> None:
         if self._closed:
@@ -350,7 +351,7 @@ class PostgresqlStore(Store):
         return schema.text_parts(tx, text)
 
     def index_text(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
-        tx.connection.execute(
+        tx.connection.later(
             f'INSERT INTO "{text.name}" (rowid, "words") VALUES ($1, $2::tsvector) '
             'ON CONFLICT (rowid) DO UPDATE SET "words" = EXCLUDED."words"',
             (id, texts.as_tsvector(parts)),

@@ -1,17 +1,42 @@
-"""What SQLite and PostgreSQL do not have in common of adding rows."""
+"""What SQLite and PostgreSQL do not have in common of transactions: each statement is a round trip, so that none is
+waited for without need."""
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from server.store.shapes import Builder
-from server.store.tables import Table
+from server.store.statements import Statement
+from server.store.tables import Table, bumps_nothing, table_named
 from server.store.transaction import Row, Transaction, slots
+
+_VERSION = table_named("version")
+_CHANGED = re.compile(r'(?:INSERT INTO|UPDATE) "(\w+)"')
 
 
 class PostgresqlTransaction(Transaction):
     """One snapshot to read from, and for the writer one unit of change."""
 
     __slots__ = ()
+
+    def version(self, name: str) -> int:
+        """All of them are asked for with the first, since a statement costs more than some rows."""
+        versions = self.connection.versions
+        if versions is None:
+            versions = dict(self.rows(lambda: _VERSION.select(_VERSION.c.name, _VERSION.c.value)))
+            self.connection.versions = versions
+        return versions.get(name, 0)
+
+    def _changing(self, build: Builder) -> Statement:
+        statement = super()._changing(build)
+        if not _keeps_versions(statement.sql):
+            self.connection.versions = None
+        return statement
+
+    def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
+        statement = self._changing(build)
+        self.connection.later(statement.sql, statement.bind(values))
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         statement = self._asked(build, values)
@@ -20,7 +45,7 @@ class PostgresqlTransaction(Transaction):
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         names = tuple(values)
         if table.key:
-            self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
+            self.later(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
             return 0
         statement = self._changing(lambda: table.sql.insert(slots(table, names)).returning(table.sql.id))
         rows = self.connection.execute(statement.sql, statement.bind(tuple(values.values())))
@@ -51,11 +76,18 @@ class PostgresqlTransaction(Transaction):
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
         names = tuple(values)
-        self.run(lambda: _replacing(table, names), tuple(values.values()))
+        self.later(lambda: _replacing(table, names), tuple(values.values()))
 
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         columns = tuple(names)
         self.run_many(lambda: _replacing(table, columns), rows)
+
+
+@lru_cache(maxsize=4096)
+def _keeps_versions(sql: str) -> bool:
+    """Whether a statement changes rows of one table alone, which bump nothing; what is deleted may take others along."""
+    found = _CHANGED.match(sql)
+    return found is not None and bumps_nothing(found[1])
 
 
 def _replacing(table: Table, names: tuple[str, ...]) -> Any:
