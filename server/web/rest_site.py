@@ -11,6 +11,7 @@ from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.usage_buffer import usage_buffer
+from server.store.database import NotOnWriter
 from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
@@ -76,8 +77,12 @@ class RestSite(Site):
     def admit(self, request: Request) -> Answer | None:
         """Whoever has no token, or one whose scopes do not let this through, need not send a body. Asked again when it
         is there: tokens end."""
-        self._endpoint(request, self._grant(request, clock.now()))
+        grant = self._expected(request) if self.service.store.reads_wait else None
+        self._endpoint(request, grant or self._grant(request, clock.now()))
         return None
+
+    def looks(self, request: Request) -> bool:
+        return self._expected(request) is None
 
     def hashes(self, request: Request) -> bool:
         return request.path.startswith(WORKERS) and b"password" in request.body
@@ -96,10 +101,31 @@ class RestSite(Site):
         each = _target(request).endpoint
         if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
             return None
+        if self.service.store.reads_wait:
+            return self._writing_unseen(request)
         each, call = self._call(request, None)
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)
+
+    def _writing_unseen(self, request: Request) -> Callable[[], Answer] | None:
+        """As writing, where the event loop may not ask who calls: whoever was let through lately is expected to be let
+        through again, and the writer asks."""
+        store, grant = self.service.store, self._expected(request)
+        if grant is None:
+            return None
+        self._count(grant, request)
+        token = bearer(request)
+
+        def write() -> Answer:
+            if not store.read(lambda tx: tokens.is_as_expected(tx, token, grant)):
+                raise NotOnWriter("what the token may has changed; it is read again first")
+            each, call = self._call(request, None)
+            if not each.is_small(call):
+                raise NotOnWriter("what was sent costs time before the write")
+            return self._run(each, call)
+
+        return write
 
     def follower(self, request: Request) -> Follower:
         """Who has the token, for as long as it is good for the endpoint and they may read what they could at first."""
@@ -127,6 +153,10 @@ class RestSite(Site):
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each))
         return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
+
+    def _expected(self, request: Request) -> Grant | None:
+        """The grant that the token had when it was read last; None where it was not. Raises NotAuthenticated."""
+        return tokens.expected(self.service.store, bearer(request), clock.now())
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))

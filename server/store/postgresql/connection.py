@@ -18,6 +18,7 @@ from psycopg.adapt import Loader, Transformer
 from server.store.postgresql.faults import is_lost
 
 READ, WRITE = "helpdesk reads", "helpdesk writes"  # as pg_stat_activity shows them
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 MAX_UNANSWERED = 100  # statements that nobody has waited for
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
@@ -86,7 +87,7 @@ class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_unanswered", "_cursors", "versions")  # fmt: skip
+                 "_is_ending", "_unanswered", "_cursors", "versions", "next_ids")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
@@ -105,6 +106,7 @@ class Connection:
         self._is_ending = False  # whether the end of a transaction was sent and not yet answered
         self._unanswered = 0  # statements that were given to libpq and not answered yet
         self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
+        self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
 
@@ -147,6 +149,8 @@ class Connection:
         """Run a statement; answers its rows."""
         if sql.startswith(UNDOING):
             self._forsake()
+        elif self.next_ids and sql.startswith(DEFINING):
+            self._note_ids()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -183,6 +187,7 @@ class Connection:
     def _forsake(self) -> None:
         """What was not answered yet is undone, whether it has failed or not."""
         self.versions = None
+        self.next_ids.clear()
         if self._unanswered:
             with contextlib.suppress(psycopg.Error):  # of a lost connection the next statement tells
                 self._behind()
@@ -190,10 +195,23 @@ class Connection:
     def begin_now(self, *texts: str) -> None:
         """Begin a transaction by statements that are answered before it goes on, in one round trip."""
         self.versions = None
+        self.next_ids.clear()
         self.settle()
         for text in texts:
             self.later(text)
         self.settle()
+
+    def commit(self) -> None:
+        """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
+        did not: nothing is committed then."""
+        self._note_ids()
+        self.execute("COMMIT")
+
+    def _note_ids(self) -> None:
+        """Tell the server of the ids that were counted here."""
+        for table, next_id in self.next_ids.items():
+            self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', next_id))
+        self.next_ids.clear()
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""
