@@ -73,6 +73,9 @@ class Console(Site):
             raise AdminOnly(_("Only administrators may open this page."))
         return None
 
+    def looks(self, request: Request) -> bool:
+        return True
+
     def hashes(self, request: Request) -> bool:
         """Also a form that came too late and carries a password."""
         if request.method != "POST":

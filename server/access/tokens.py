@@ -12,6 +12,7 @@ from server.access.actor import Actor
 from server.errors import NotAuthenticated
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest
+from server.store.database import Store
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
 from server.store.tables import Column, Index, Table, table_named
@@ -104,15 +105,32 @@ def check(tx: Transaction, token: str, now: int) -> Grant:
     grants = GRANTS.get(tx.store, version)
     if grants is None or len(grants) > KEPT_GRANTS:
         grants = {}
-        GRANTS.set(tx.store, version, grants)
+        if not tx.can_write:  # what a write sees may yet be undone
+            GRANTS.set(tx.store, version, grants)
     if hashed in grants:
         grant = grants[hashed]
     else:
         grant = _read(tx, hashed)
-        grants[hashed] = grant
+        if not tx.can_write:
+            grants[hashed] = grant
     if grant is None or grant.expires_at <= now:
         raise _refused()
     return grant
+
+
+def expected(store: Store, token: str, now: int) -> Grant | None:
+    """The grant of a token as it was when something looked last, without asking the database: None where nothing did.
+    Who is let on by this must be checked later."""
+    if len(token) > MAX_TOKEN_CHARS:
+        return None
+    grant = (GRANTS.newest(store) or {}).get(digest(token))
+    return grant if grant is not None and grant.expires_at > now else None
+
+
+def is_as_expected(tx: Transaction, token: str, grant: Grant) -> bool:
+    """Whether nothing has changed since."""
+    grants = GRANTS.get(tx.store, actor.version(tx))
+    return grants is not None and grants.get(digest(token)) is grant
 
 
 @dataclass(frozen=True, slots=True)

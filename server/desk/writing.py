@@ -98,7 +98,7 @@ class RecordWriter(RecordReader):
 
     def set(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
-        self.tx.update(record_type.table, id, record_type.row_values(values))
+        self.tx.set(record_type.table, id, record_type.row_values(values))
         changes.note(self, "updated", record_type, id)
 
     def touch(self, uri: str, **equals: Any) -> None:
@@ -163,7 +163,7 @@ class RecordWriter(RecordReader):
             changes.note(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}
-            tx.update(record_type.table, change.id, record_type.row_values(differing))
+            tx.set(record_type.table, change.id, record_type.row_values(differing))
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
         if events.is_change(change, differing):

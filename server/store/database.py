@@ -34,6 +34,19 @@ class OutOfSteps(Exception):
     """A read on the event loop needs longer than its step budget; it is started again on a thread."""
 
 
+class PendingRead:
+    """A small read that waits for its turn. `done` is called once, on the thread that ran it, with `error` or `result`
+    set."""
+
+    __slots__ = ("work", "done", "result", "error")
+
+    def __init__(self, work: Callable[[], Any], done: "Callable[[PendingRead], None]") -> None:
+        self.work = work
+        self.done = done
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
 class NotOnWriter(Exception):
     """Work that may take long was begun inside a write, where every other write would wait for it. A request that runs
     on the writer itself is started again on a thread; anywhere else this is a bug."""
@@ -50,6 +63,7 @@ class Store(ABC):
 
     dialect: ClassVar[str]
     is_shared = False  # whether other processes may serve the same database
+    reads_wait = False  # whether a read waits for another program, so that none may run on the event loop
     path: Path | None = None  # of a database that is one file
     fault: ClassVar[type[Exception]]  # what the driver of the database raises
 
@@ -238,6 +252,12 @@ class Store(ABC):
         It may be run more than once: see writer.py."""
         outer = self._writer.transaction_here()
         return outer.part(work) if outer is not None else self._writer.call(work)
+
+    def submit_read(self, work: Callable[[], Result], done: Callable[[PendingRead], None]) -> None:
+        """Run `work`, whose reads are small, without waiting for it, where `reads_wait`: `done(pending)` is called on a
+        thread of the store. All of its reads see one snapshot, which others may share. Its error is OutOfSteps where it
+        takes long, or writes; what it did so far may be done again. Raises Unavailable."""
+        raise NotImplementedError
 
     def submit(self, work: Write, done: Callable[[PendingWrite], None]) -> None:
         """As write, without waiting: `done(pending)` is called on the writer's thread."""

@@ -40,5 +40,10 @@ class VersionedLocal(Generic[Value]):
         kept = self._kept.get(store)
         return kept[1] if kept is not None and kept[0] == version else None
 
+    def newest(self, store: "Store") -> Value | None:
+        """What was kept last, of whatever version it is; a hint."""
+        kept = self._kept.get(store)
+        return kept[1] if kept is not None else None
+
     def set(self, store: "Store", version: int, value: Value) -> None:
         self._kept.set(store, (version, value))

@@ -99,6 +99,11 @@ class Transaction:
         self.connection.execute(statement.sql, values if statement.is_plain else statement.bind(values))
         return int(self.connection.changes())
 
+    def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
+        """As run, where nobody asks how many rows it changed: a store may go on before it is done. What goes wrong is
+        told by a later statement, or by the commit."""
+        self.run(build, values)
+
     def _changing(self, build: Builder) -> Statement:
         """A statement that changes rows, counted."""
         self.statements += 1
@@ -171,7 +176,7 @@ class Transaction:
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
-        self.run(_inserting(table, tuple(values)), tuple(values.values()))
+        self.run(inserting(table, tuple(values)), tuple(values.values()))
         return int(self.connection.last_insert_rowid())
 
     def reserve(self, table: Table, number: int) -> range:
@@ -225,6 +230,15 @@ class Transaction:
             return 0
         return self.run(_updating(table, tuple(values)), (*values.values(), id))
 
+    def set(self, table: Table, id: int, values: dict[str, Any]) -> None:
+        """As update, of a row that is known to be there."""
+        if values:
+            self.later(_updating(table, tuple(values)), (*values.values(), id))
+
+    def add_later(self, table: Table, values: dict[str, Any]) -> None:
+        """As add, where nobody asks whether it was added."""
+        self.later(_adding(table, tuple(values)), tuple(values.values()))
+
     def delete(self, table: Table, **equals: Any) -> int:
         """Remove the rows whose columns equal these values; answers how many."""
         names = tuple(equals)
@@ -239,6 +253,7 @@ class Transaction:
         self.connection.execute("SAVEPOINT part")
         try:
             result = work(self)
+            self.connection.execute("RELEASE part")
         except BaseException:
             del self._callbacks[kept:]
             self._forget()
@@ -246,7 +261,6 @@ class Transaction:
                 self.connection.execute("ROLLBACK TO part")
                 self.connection.execute("RELEASE part")
             raise
-        self.connection.execute("RELEASE part")
         return result
 
     def _part_at_risk(self, work: Callable[["Transaction"], Result], kept: int) -> Result:
@@ -309,7 +323,8 @@ def _finding_first(table: Table, names: tuple[str, ...]) -> Builder:
 
 
 @lru_cache(MAX_BUILDERS)
-def _inserting(table: Table, names: tuple[str, ...]) -> Builder:
+def inserting(table: Table, names: tuple[str, ...]) -> Builder:
+    """Builds an insert with values for these columns."""
     return lambda: table.sql.insert(slots(table, names))
 
 

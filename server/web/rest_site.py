@@ -11,6 +11,7 @@ from server.access.tokens import Grant
 from server.context import Context, Service
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.usage_buffer import usage_buffer
+from server.store.database import NotOnWriter
 from server.web.call import Answer, EndpointCall
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
@@ -77,9 +78,15 @@ class RestSite(Site):
     def admit(self, request: Request) -> Answer | None:
         """Whoever has no token, or one whose scopes do not let this through, need not send a body. Asked again when it
         is there: tokens end."""
-        grant = self._grant(request, clock.now())
-        request.admitted = time.perf_counter(), grant, self._endpoint(request, grant)
+        if self.service.store.reads_wait and (expected := self._expected(request)) is not None:
+            self._endpoint(request, expected)
+        else:
+            grant = self._grant(request, clock.now())
+            request.admitted = time.perf_counter(), grant, self._endpoint(request, grant)
         return None
+
+    def looks(self, request: Request) -> bool:
+        return self._expected(request) is None
 
     def hashes(self, request: Request) -> bool:
         return request.path.startswith(WORKERS) and b"password" in request.body
@@ -99,6 +106,8 @@ class RestSite(Site):
         each = _target(request).endpoint
         if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
             return None
+        if self.service.store.reads_wait:
+            return self._writing_unseen(request) if each.ready is None else None
         each, call = self._call(request, None)
         if each.ready is not None:
             left = each.ready(call)
@@ -106,6 +115,25 @@ class RestSite(Site):
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)
+
+    def _writing_unseen(self, request: Request) -> Callable[[], Answer] | None:
+        """As writing, where the event loop may not ask who calls: whoever was let through lately is expected to be let
+        through again, and the writer asks."""
+        store, grant = self.service.store, self._expected(request)
+        if grant is None:
+            return None
+        self._count(grant, request)
+        token = bearer(request)
+
+        def write() -> Answer:
+            if not store.read(lambda tx: tokens.is_as_expected(tx, token, grant)):
+                raise NotOnWriter("what the token may has changed; it is read again first")
+            each, call = self._call(request, None)
+            if not each.is_small(call):
+                raise NotOnWriter("what was sent costs time before the write")
+            return self._run(each, call)
+
+        return write
 
     def follower(self, request: Request) -> Follower:
         """Who has the token, for as long as it is good for the endpoint and they may read what they could at first."""
@@ -143,6 +171,10 @@ class RestSite(Site):
         grant = self._grant(request, now)
         self._count(grant, request)
         return grant, self._endpoint(request, grant)
+
+    def _expected(self, request: Request) -> Grant | None:
+        """The grant that the token had when it was read last; None where it was not. Raises NotAuthenticated."""
+        return tokens.expected(self.service.store, bearer(request), clock.now())
 
     def _grant(self, request: Request, now: int) -> Grant:
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))

@@ -9,7 +9,7 @@ import asyncio
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tornado.httputil import (
@@ -27,9 +27,8 @@ from server.errors import (
     HelpdeskError,
     NotFound,
     TooLarge,
-    Unavailable,
 )
-from server.store.database import NotOnWriter, OutOfSteps
+from server.store.database import NotOnWriter, OutOfSteps, PendingRead
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 from server.web import envelope, errors
@@ -39,7 +38,7 @@ from server.web.heads import head, start_line
 from server.web.hosts import client_of, host_name, known_hosts, networks, require_host
 from server.web.meter import Meter
 from server.web.site import UNKNOWN_LENGTH, Pool, Request, Site, announced
-from server.web.streams import MEDIA_TYPE, Stream, Streams, stopping
+from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
 
 LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
@@ -47,7 +46,6 @@ MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
 HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than wait: those that find no place are told so
 MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
-BUSY_RETRY_SECONDS = 1
 NO_BODY = frozenset((204, 205, 304))  # answers of these never have one
 
 
@@ -66,6 +64,7 @@ class Front(HTTPServerConnectionDelegate):
         self.bodies = BodyMeter(self._give_back_soon)
         self._gives_back: asyncio.TimerHandle | None = None
         self.steps = settings.inline_steps
+        self.reads_wait = service.store.reads_wait  # so that none runs on the event loop
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self._hosts = (service.base_url, known_hosts(service))
@@ -73,7 +72,7 @@ class Front(HTTPServerConnectionDelegate):
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
         self.is_leaving = False  # requests are answered, but whoever sends them shall ask others from now on
-        self.returns = WriteReturns()
+        self.returns = Returns()
         self.meter = meter or Meter()
         self.streams = Streams(service, self.meter, settings.request_log)
         self._show_gauges()
@@ -131,16 +130,16 @@ class Front(HTTPServerConnectionDelegate):
                 pool.threads.shutdown(wait=False, cancel_futures=True)
 
 
-class WriteReturns:
-    """Brings what the writer has finished back to the event loop, a whole group at a time."""
+class Returns:
+    """Brings what threads of the store have finished back to the event loop, all that there is at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._finished: deque[tuple[Exchange, PendingWrite]] = deque()
+        self._finished: deque[tuple[Exchange, PendingRead | PendingWrite]] = deque()
         self._is_called = False
 
-    def put(self, exchange: "Exchange", pending: PendingWrite) -> None:
-        """On the writer's thread."""
+    def put(self, exchange: "Exchange", pending: PendingRead | PendingWrite) -> None:
+        """On a thread of the store."""
         self._finished.append((exchange, pending))
         if not self._is_called:
             self._is_called = True
@@ -150,7 +149,7 @@ class WriteReturns:
         self._is_called = False  # first: what is put from here on calls again
         while self._finished:
             exchange, pending = self._finished.popleft()
-            exchange._written(pending)
+            exchange._returned(pending)
 
 
 class Exchange(HTTPMessageDelegate):
@@ -171,7 +170,7 @@ class Exchange(HTTPMessageDelegate):
         self.is_known_host = False
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
-    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
+    def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
         self.is_waiting = False
         self.since = time.monotonic()
         context = getattr(self.connection, "context", None)
@@ -188,15 +187,37 @@ class Exchange(HTTPMessageDelegate):
         try:
             self._require_measure(len(start_line.path), headers, length)
             if length:
-                early = self._require_site().admit(self.request)
-                if early is not None:
-                    self._answer_early(early)
                 share = self.site.share if self.site is not None else ""
                 self.body.sharers = (lockout.address(self.request.client), *([share] if share else []))
+                site = self._require_site()
+                if self.front.reads_wait and site.looks(self.request):
+                    return self._admit_on_thread(site)
+                early = site.admit(self.request)
+                if early is not None:
+                    self._answer_early(early)
         except HelpdeskError as error:
             self.refusal = error
             if length:
                 self._answer_early(self._failure(error))
+        except Exception as error:
+            self._answer_early(self._bug(error))
+        return None
+
+    async def _admit_on_thread(self, site: Site) -> None:
+        """The body is not read before the answer is there: the framework waits for it."""
+        pool = self.front.pool
+        try:
+            pool.require_room()
+            pool.waiting += 1
+            try:
+                early = await asyncio.get_running_loop().run_in_executor(pool.threads, site.admit, self.request)
+            finally:
+                pool.waiting -= 1
+            if early is not None:
+                self._answer_early(early)
+        except HelpdeskError as error:
+            self.refusal = error
+            self._answer_early(self._failure(error))
         except Exception as error:
             self._answer_early(self._bug(error))
 
@@ -256,6 +277,9 @@ class Exchange(HTTPMessageDelegate):
                 raise self.refusal
             site = self._require_site()
             if front.steps and site.inline(request):
+                if front.reads_wait:
+                    self._on_reader(site)
+                    return
                 try:
                     self._send(self._counted(site, front.steps))
                     return
@@ -276,6 +300,16 @@ class Exchange(HTTPMessageDelegate):
         if self.body.is_arriving:  # it never ends
             self.body.let_go()
 
+    def _on_reader(self, site: Site) -> None:
+        """A small read, of which the store runs several at once."""
+        front = self.front
+        if front.is_stopping:
+            raise stopping()
+        front.service.store.submit_read(
+            lambda: self._counted(site, front.steps), lambda pending: front.returns.put(self, pending)
+        )
+        front.in_flight += 1
+
     def _on_writer(self, work: Callable[[], Answer]) -> None:
         """Straight to the writer, without a worker thread between: two changes of thread instead of four."""
         front, request = self.front, self.request
@@ -290,12 +324,12 @@ class Exchange(HTTPMessageDelegate):
         front.service.store.submit(write, lambda pending: front.returns.put(self, pending))
         front.in_flight += 1
 
-    def _written(self, pending: PendingWrite) -> None:
+    def _returned(self, pending: PendingRead | PendingWrite) -> None:
         self.front.in_flight -= 1
         error = pending.error
         if error is None:
             self._send(pending.result)
-        elif isinstance(error, NotOnWriter):
+        elif isinstance(error, (NotOnWriter, OutOfSteps)):
             self._again_on_thread()
         elif isinstance(error, HelpdeskError):
             self._send(self._failure(error))
@@ -303,7 +337,7 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def _again_on_thread(self) -> None:
-        """What ran on the writer needs longer than others may wait for; nothing of it was kept."""
+        """What ran on a thread of the store needs longer than others may wait for; nothing of it was kept."""
         assert self.site is not None
         try:
             self._on_thread(self.site)
@@ -315,8 +349,7 @@ class Exchange(HTTPMessageDelegate):
         pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
         if front.is_stopping:
             raise stopping()
-        if pool.waiting >= pool.max_waiting:
-            raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+        pool.require_room()
         pool.waiting += 1
         front.in_flight += 1
         loop = asyncio.get_running_loop()
@@ -399,9 +432,21 @@ class Exchange(HTTPMessageDelegate):
     def _follow(self, answer: Answer, feed: Feed) -> None:
         """Begin an answer that goes on as a stream."""
         assert self.site is not None
+        if self.front.reads_wait:
+            self.streaming = asyncio.ensure_future(self._follow_from_thread(self.site, answer, feed))
+        else:
+            self._follow_as(lambda site=self.site: site.follower(self.request), answer, feed)  # type: ignore[misc]
+
+    async def _follow_from_thread(self, site: Site, answer: Answer, feed: Feed) -> None:
+        pool = self.front.pool
+        looking = asyncio.get_running_loop().run_in_executor(pool.threads, site.follower, self.request)
+        await asyncio.wait([looking])
+        self._follow_as(looking.result, answer, feed)
+
+    def _follow_as(self, who: Callable[[], Follower], answer: Answer, feed: Feed) -> None:
         streams = self.front.streams
         try:
-            follower = self.site.follower(self.request)
+            follower = who()
             streams.require_room(follower)
         except HelpdeskError as error:
             self._send(self._failure(error))

@@ -10,11 +10,12 @@ from typing import Any
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from server.errors import HelpdeskError, NotOffered, UnsupportedMedia
+from server.errors import HelpdeskError, NotOffered, Unavailable, UnsupportedMedia
 from server.web.call import Answer
 from server.web.streams import Follower
 
 UNKNOWN_LENGTH = -1
+BUSY_RETRY_SECONDS = 1
 
 
 READING = "GET, HEAD, OPTIONS"  # what is offered where nothing can be written
@@ -65,6 +66,11 @@ class Pool:
         self.waiting = 0
         self.max_waiting = queue + threads
 
+    def require_room(self) -> None:
+        """Raises Unavailable where too many wait already."""
+        if self.waiting >= self.max_waiting:
+            raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
+
 
 class Site(ABC):
     """One part of the service, by the beginning of its paths.
@@ -74,9 +80,9 @@ class Site(ABC):
     answer(request, steps): steps is the budget on the event loop, None on a thread; raises OutOfSteps there.
     follower(request): who follows the feed of its answer.
     resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
-    admit(request): asked before a body is read, on the event loop; raises the error, or has the answer, of a request
-    whose body need not be. hashes(request): whether a password may have to be hashed for it; it waits in a queue of its
-    own then. share: a name for what all of its bodies together are counted under, "" for nothing.
+    admit(request): asked before a body is read; raises the error, or has the answer, of a request whose body need not
+    be. looks(request): whether it reads for that. hashes(request): whether a password may have to be hashed for it; it
+    waits in a queue of its own then. share: a name for what all of its bodies are counted under together, or "".
     is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
     where nothing else does. pool: threads of its own, for answers that wait for others."""
 
@@ -96,6 +102,10 @@ class Site(ABC):
     def admit(self, request: Request) -> Answer | None:
         """The answer to a request whose body need not be read. Raises the errors of errors.py."""
         return None
+
+    def looks(self, request: Request) -> bool:
+        """Whether `admit` reads, so that it may not run on the event loop where reads wait for another program."""
+        return False
 
     def hashes(self, request: Request) -> bool:
         """Whether it is answered on the threads for passwords."""

@@ -61,6 +61,9 @@ class WebhookSite(Site):
         refusal = target.refusal or (None if self._is_known(target.token) else WebhookResponse(404))
         return _answer(refusal, target.place) if refusal is not None else None
 
+    def looks(self, request: Request) -> bool:
+        return _target(request).refusal is None
+
     def answer(self, request: Request, steps: int | None) -> Answer:
         target = _target(request)
         return _answer(target.refusal or self._response(request, target), target.place)

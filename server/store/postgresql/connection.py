@@ -2,8 +2,11 @@
 
 psycopg connects, adapts and tells errors; statements go through its layer around libpq, since a third of a request
 would be spent in its cursors: 17 microseconds in place of 47 for a row by its key. Statements are prepared when first
-met. A read begins together with its first statement and nobody waits for its end, which saves two round trips."""
+met. A transaction begins together with its first statement and nobody waits for the end of a read; nor for what
+answers nothing (`later`): it is sent with the next statement, or with the commit, whose answer then tells its error.
+So most of the round trips of a transaction are spared, and the server works while this process does."""
 
+import contextlib
 import select
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -15,7 +18,9 @@ from psycopg.adapt import Loader, Transformer
 from server.store.postgresql.faults import is_lost
 
 READ, WRITE = "helpdesk reads", "helpdesk writes"  # as pg_stat_activity shows them
+SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
+MAX_UNANSWERED = 100  # statements that nobody has waited for
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,
 # for which the indexes are made: to plan a search for words takes longer than to run it, and guesses about values that
@@ -24,6 +29,7 @@ PLANS = {
     "plan_cache_mode": "force_generic_plan", "enable_hashjoin": "off", "enable_mergejoin": "off",
     "max_parallel_workers_per_gather": "0", "random_page_cost": "1.1", "jit": "off",
 }  # fmt: skip
+UNDOING = "ROLLBACK"
 DEFINING = ("CREATE", "ALTER", "DROP")
 # libpq gives up a server that does not answer: without these it waits for hours when a machine is lost.
 PATIENCE = {
@@ -81,7 +87,7 @@ class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_cursors")  # fmt: skip
+                 "_is_ending", "_unanswered", "_cursors", "versions", "next_ids")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
@@ -98,12 +104,16 @@ class Connection:
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._beginning: bytes | None = None  # what begins a transaction, sent with its first statement
         self._is_ending = False  # whether the end of a transaction was sent and not yet answered
+        self._unanswered = 0  # statements that were given to libpq and not answered yet
+        self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
+        self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
 
     def begin_later(self, text: str) -> None:
         """Begin a transaction with its first statement: without one there is none."""
         self._beginning = text.encode()
+        self.versions = None
 
     def end_later(self) -> None:
         """End the transaction, if one was begun. Nobody waits for it; the next statement does."""
@@ -114,11 +124,16 @@ class Connection:
 
     @property
     def in_transaction(self) -> bool:
+        if self._unanswered:
+            return not self.is_lost
         return self._pg.transaction_status in (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
 
     @property
     def is_failed(self) -> bool:
-        """Whether no transaction runs, or it takes nothing more before it is rolled back."""
+        """Whether no transaction runs, or it takes nothing more before it is rolled back, as far as is known: what was
+        not answered yet may have failed, which the next statement tells."""
+        if self._unanswered:
+            return self.is_lost
         return bool(self._pg.transaction_status != pq.TransactionStatus.INTRANS)
 
     @property
@@ -132,29 +147,80 @@ class Connection:
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         """Run a statement; answers its rows."""
+        if sql.startswith(UNDOING):
+            self._forsake()
+        elif self.next_ids and sql.startswith(DEFINING):
+            self._note_ids()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
         else:
-            result = self._pg.exec_prepared(self._prepared(sql, types), bound, formats)
+            name = self._prepared(sql, types)
+            if self._unanswered:
+                result = self._behind(name, bound, formats)
+            else:
+                result = self._pg.exec_prepared(name, bound, formats)
         return self._answered(result, sql)
 
-    def script(self, sql: str) -> None:
-        """Run several statements without values, in one round trip."""
-        self._settle()
-        self._answered(self._pg.exec_(sql.encode()), sql)
+    def later(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Run a statement that changes rows and answers nothing. Its error is raised by a later one, or by `settle`."""
+        assert self._beginning is None
+        types, bound, formats = _adapted(values)
+        name = self._prepared(sql, types)
+        if not self._unanswered:
+            self._pg.enter_pipeline_mode()
+        self._unanswered += 1
+        self._pg.send_query_prepared(name, bound, formats)
+        self._total += 1  # not known yet; too many rather than too few
+        if self._unanswered >= MAX_UNANSWERED:
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait for what nobody has waited for. Raises its error."""
+        if self._unanswered:
+            self._behind()
+        if self._is_ending:
+            self._is_ending = False
+            while _awaited(self._pg) is not None:
+                pass
+
+    def _forsake(self) -> None:
+        """What was not answered yet is undone, whether it has failed or not."""
+        self.versions = None
+        self.next_ids.clear()
+        if self._unanswered:
+            with contextlib.suppress(psycopg.Error):  # of a lost connection the next statement tells
+                self._behind()
+
+    def begin_now(self, *texts: str) -> None:
+        """Begin a transaction by statements that are answered before it goes on, in one round trip."""
+        self.versions = None
+        self.next_ids.clear()
+        self.settle()
+        for text in texts:
+            self.later(text)
+        self.settle()
+
+    def commit(self) -> None:
+        """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
+        did not: nothing is committed then."""
+        self._note_ids()
+        self.execute("COMMIT")
+
+    def _note_ids(self) -> None:
+        """Tell the server of the ids that were counted here."""
+        for table, next_id in self.next_ids.items():
+            self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', next_id))
+        self.next_ids.clear()
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
-        """Run a statement once for each of these values."""
-        changes = 0
+        """Run a statement that changes rows once for each of these values."""
         for each in values:
-            self.execute(sql, each)
-            changes += self._changes
-        self._changes = changes
+            self.later(sql, each)
 
     def copy_in(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Add many rows at once, in the midst of a transaction."""
-        self._settle()
+        self.settle()
         listed = ", ".join(f'"{name}"' for name in columns)
         with self.driver.cursor() as cursor, cursor.copy(f'COPY "{table}" ({listed}) FROM STDIN'.encode()) as copy:
             for row in rows:
@@ -195,7 +261,7 @@ class Connection:
         return self._begun(beginning, sql, types, bound, formats)
 
     def _begun(self, beginning: bytes, sql: str, types: tuple[int, ...], bound: list[Any], formats: list[Any]) -> Any:
-        self._settle()
+        self.settle()
         name = self._prepared(sql, types)
         pg = self._pg
         pg.enter_pipeline_mode()
@@ -203,6 +269,7 @@ class Connection:
             pg.send_query_params(beginning, None)
             pg.send_query_prepared(name, bound, formats)
             pg.pipeline_sync()
+            _send_all(pg)
             began = _next(pg)
             result = _next(pg)
             _next(pg)  # the end of both
@@ -215,18 +282,35 @@ class Connection:
             raise self._error(result)
         return result
 
-    def _settle(self) -> None:
-        """Take the answer to the end of the transaction before."""
-        if self._is_ending:
-            self._is_ending = False
-            while _awaited(self._pg) is not None:
-                pass
+    def _behind(self, name: bytes = b"", bound: Sequence[Any] = (), formats: Sequence[Any] = ()) -> Any:
+        """Run a statement behind those that were not answered yet, or none; answers its result. Raises the error of the
+        first that failed of them."""
+        pg, number = self._pg, self._unanswered
+        if name:
+            pg.send_query_prepared(name, bound, formats)
+        failed = result = None
+        try:
+            pg.pipeline_sync()
+            _send_all(pg)
+            for _ in range(number):
+                result = _next(pg)
+                if failed is None and result.status not in _DONE:
+                    failed = result
+            result = _next(pg) if name else None
+            _next(pg)  # the end of all
+        finally:
+            self._unanswered = 0
+            if not self.is_lost:
+                pg.exit_pipeline_mode()
+        if failed is not None:
+            raise self._error(failed)
+        return result
 
     def _prepared(self, sql: str, types: tuple[int, ...]) -> bytes:
         """The name of a statement with values of these types."""
         name = self._names.get((sql, types))
         if name is None:
-            self._settle()
+            self.settle()
             if len(self._names) >= MAX_PREPARED:
                 self._answered(self._pg.exec_(b"DEALLOCATE ALL"), "")
                 self._names.clear()
@@ -234,7 +318,7 @@ class Connection:
             self._answered(self._pg.prepare(name, sql.encode(), types), "")
             self._names[sql, types] = name
         elif self._is_ending:
-            self._settle()
+            self.settle()
         return name
 
     def _answered(self, result: Any, sql: str) -> Rows:
@@ -268,18 +352,26 @@ def _awaited(pg: Any) -> Any:
     """The next result, or None. get_result alone would hold the interpreter, and with it all other threads, until the
     server has answered."""
     while pg.is_busy():
-        _wait_readable(pg.socket)
+        _wait(pg.socket)
         pg.consume_input()
     return pg.get_result()
 
 
-def _wait_readable(socket: int) -> None:
+def _send_all(pg: Any) -> None:
+    """Send what libpq still holds. Meanwhile answers are taken, for which the server might wait."""
+    while pg.flush():
+        _wait(pg.socket, is_full=True)
+        pg.consume_input()
+
+
+def _wait(socket: int, is_full: bool = False) -> None:
+    """Wait until there is something to read, or room to write where it is full."""
     if hasattr(select, "poll"):  # select takes no file beyond the 1024th
         waiting = select.poll()
-        waiting.register(socket, select.POLLIN)
+        waiting.register(socket, select.POLLIN | select.POLLOUT if is_full else select.POLLIN)
         waiting.poll()
     else:
-        select.select([socket], [], [])
+        select.select([socket], [socket] if is_full else [], [])
 
 
 def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[Any]]:

@@ -16,15 +16,16 @@ import psycopg
 
 from server import log
 from server.errors import Conflict, Damaged, Unavailable
-from server.store.database import OutOfSteps, Store
+from server.store.database import OutOfSteps, PendingRead, Store
 from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
-from server.store.postgresql.connection import READ, WRITE, Connection, connect
+from server.store.postgresql.connection import READ, SNAPSHOT, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.looking import state_of
+from server.store.postgresql.small_reads import THREADS, SmallReads
 from server.store.postgresql.transaction import PostgresqlTransaction
 from server.store.server_state import ServerState
 from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
@@ -37,9 +38,8 @@ Result = TypeVar("Result")
 
 MIN_VERSION = 150000  # as PostgreSQL numbers itself
 MAX_FREE = 16  # connections that are kept for the next read
-MAX_READING = 40  # that read at once: the server has some 100 for all processes
+MAX_READING = 40 - THREADS  # that read at once: the server has some 100 for all processes
 ROOM_SECONDS = 5  # the longest that a read waits for one
-SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
 COPYING = TURN + 1  # the one that who copies into the database holds
 TURN_SECONDS = 20  # the longest that it is waited for
@@ -52,6 +52,7 @@ class PostgresqlStore(Store):
 
     dialect = POSTGRESQL
     is_shared = True
+    reads_wait = True
     fault = psycopg.Error
 
     def __init__(
@@ -59,11 +60,16 @@ class PostgresqlStore(Store):
     ) -> None:
         super().__init__(StatementCache(COMPOSER.statement), read_seconds)
         self.address = address
+        self._turn = (
+            f"SELECT pg_advisory_xact_lock({TURN}), "
+            f"set_config('statement_timeout', '{self._milliseconds(read_seconds)}', true)"
+        )
         self._free: list[Connection] = []  # the last one given back is taken first
         self._all: set[Connection] = set()
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MAX_READING)
         self._writing: Connection | None = None
+        self._small = SmallReads(self)
         try:
             first = self._opened(READ)
         except (psycopg.Error, UnicodeError) as error:
@@ -79,18 +85,21 @@ class PostgresqlStore(Store):
 
     # -- connections ------------------------------------------------------------------------------------------------
 
-    def _connected(self, name: str) -> Connection:
-        """A new connection. Raises Unavailable, Damaged."""
+    def connected(self, name: str, seconds: float = 0) -> Connection:
+        """A new connection. seconds: that a statement may take, 0 for as long as a read may. Raises Unavailable,
+        Damaged."""
         try:
-            return self._opened(name)
+            return self._opened(name, seconds)
         except psycopg.Error as error:
             LOG.warning("database.away", reason=reason(error))
             raise as_helpdesk_error(error) from None
 
-    def _opened(self, name: str) -> Connection:
-        options = {"statement_timeout": str(self._milliseconds(self.read_seconds)), "client_encoding": "UTF8"}
-        if name == WRITE:
-            options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+    def _opened(self, name: str, seconds: float = 0) -> Connection:
+        timeout = str(self._milliseconds(seconds or self.read_seconds))
+        options = {"statement_timeout": timeout, "client_encoding": "UTF8"}
+        if name == WRITE:  # waiting for the turn has a limit of its own
+            waits = {"statement_timeout": "0", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+            options |= {"synchronous_commit": "on", **waits}
         connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)
@@ -106,7 +115,7 @@ class PostgresqlStore(Store):
         try:
             return self._free.pop()
         except IndexError:
-            return self._connected(READ)
+            return self.connected(READ)
 
     def _give_back(self, connection: Connection) -> None:
         """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
@@ -117,9 +126,9 @@ class PostgresqlStore(Store):
                 return
         except psycopg.Error:
             pass  # it is lost, and told by whoever met that
-        self._drop(connection)
+        self.drop(connection)
 
-    def _drop(self, connection: Connection) -> None:
+    def drop(self, connection: Connection) -> None:
         with self._lock:
             self._all.discard(connection)
         connection.close()
@@ -128,7 +137,7 @@ class PostgresqlStore(Store):
         """The others are as old as one that was lost."""
         while self._free:
             with contextlib.suppress(IndexError):
-                self._drop(self._free.pop())
+                self.drop(self._free.pop())
 
     # -- the two ways in --------------------------------------------------------------------------------------------
 
@@ -138,6 +147,11 @@ class PostgresqlStore(Store):
         outer = self._writer.transaction_here()
         if outer is not None:
             return work(outer)
+        shared = self._small.here
+        if shared is not None:
+            if seconds is not None:  # it may take long
+                raise OutOfSteps
+            return shared.read(work)
         if steps is not None:  # the event loop waits for no other program
             raise OutOfSteps
         local = self._local
@@ -146,6 +160,17 @@ class PostgresqlStore(Store):
             return self._read(work, seconds)
         finally:
             local.deadline = None
+
+    def submit_read(self, work: Callable[[], Result], done: Callable[[PendingRead], None]) -> None:
+        self._small.submit(work, done)
+
+    def require_thread(self) -> None:
+        if self._small.here is not None:
+            raise OutOfSteps
+
+    def write(self, work: Callable[[Transaction], Result]) -> Result:
+        self.require_thread()  # others would wait for its turn
+        return super().write(work)
 
     def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
         if not self._room.acquire(timeout=ROOM_SECONDS):
@@ -165,13 +190,19 @@ class PostgresqlStore(Store):
         except psycopg.errors.ReadOnlySqlTransaction:
             raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
-            if is_lost(error) or connection.is_lost:
-                LOG.warning("database.away", reason=reason(error))
-                self._drop_free()
+            self.tell_lost(connection, error)
             raise as_helpdesk_error(error) from error
         finally:
             self._give_back(connection)
             self.count_queries(tx.statements)
+
+    def tell_lost(self, connection: Connection, error: psycopg.Error) -> bool:
+        """Whether a connection is of no use after this error; then the others are not either."""
+        if not is_lost(error) and not connection.is_lost:
+            return False
+        LOG.warning("database.away", reason=reason(error))
+        self._drop_free()
+        return True
 
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
         tx = self._writer.transaction_here()
@@ -195,14 +226,10 @@ class PostgresqlStore(Store):
             if self._writing is not None and self._writing.is_lost:
                 self._lose()
             if self._writing is None:
-                self._writing = self._connected(WRITE)
+                self._writing = self.connected(WRITE)
             connection = self._writing
             try:
-                connection.script(
-                    f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = 0; "
-                    f"SELECT pg_advisory_xact_lock({TURN}); "
-                    f"SET LOCAL statement_timeout = {self._milliseconds(self.read_seconds)}"
-                )
+                connection.begin_now("BEGIN ISOLATION LEVEL READ COMMITTED", self._turn)
                 return connection
             except psycopg.Error as error:
                 if not is_lost(error):
@@ -222,7 +249,7 @@ class PostgresqlStore(Store):
     def _lose(self) -> None:
         """The writing connection is of no use any more."""
         if self._writing is not None:
-            self._drop(self._writing)
+            self.drop(self._writing)
             self._writing = None
         self._drop_free()
 
@@ -232,7 +259,7 @@ class PostgresqlStore(Store):
         if connection.is_failed and connection.in_transaction:
             raise self.dropped()
         try:
-            connection.execute("COMMIT")
+            connection.commit()
         except psycopg.errors.ReadOnlySqlTransaction:
             raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
@@ -264,7 +291,7 @@ class PostgresqlStore(Store):
         return []
 
     def claim(self) -> None:
-        connection = self._connected("helpdesk copies")
+        connection = self.connected("helpdesk copies")
         if not connection.execute(f"SELECT pg_try_advisory_lock({COPYING})")[0][0]:
             raise Conflict(f"another process copies into {self.place}; wait for its end")
 
@@ -291,13 +318,14 @@ class PostgresqlStore(Store):
     def announce_after(self, tx: Transaction, name: str) -> None:
         if ("announced", name) not in tx.memo:
             tx.memo["announced", name] = True
-            tx.connection.execute("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
+            tx.connection.later("SELECT pg_notify($1, $2)", (self._listener.channel, self._listener.told(name)))
 
     def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         self._listener.close()
+        self._small.close()
         self._writer.close()
         with self._lock:
             everything = list(self._all)
@@ -350,7 +378,7 @@ class PostgresqlStore(Store):
         return schema.text_parts(tx, text)
 
     def index_text(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
-        tx.connection.execute(
+        tx.connection.later(
             f'INSERT INTO "{text.name}" (rowid, "words") VALUES ($1, $2::tsvector) '
             'ON CONFLICT (rowid) DO UPDATE SET "words" = EXCLUDED."words"',
             (id, texts.as_tsvector(parts)),

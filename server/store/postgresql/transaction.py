@@ -1,11 +1,15 @@
-"""What SQLite and PostgreSQL do not have in common of adding rows."""
+"""What SQLite and PostgreSQL do not have in common of transactions: each statement is a round trip, so that none is
+waited for without need."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from server.store.shapes import Builder
-from server.store.tables import Table
-from server.store.transaction import Row, Transaction, slots
+from server.store.statements import Statement
+from server.store.tables import Table, table_named
+from server.store.transaction import Row, Transaction, inserting, slots
+
+_VERSION = table_named("version")
 
 
 class PostgresqlTransaction(Transaction):
@@ -13,22 +17,57 @@ class PostgresqlTransaction(Transaction):
 
     __slots__ = ()
 
+    def version(self, name: str) -> int:
+        """All of them are asked for with the first, since a statement costs more than some rows."""
+        versions = self.connection.versions
+        if versions is None:
+            versions = dict(self.rows(lambda: _VERSION.select(_VERSION.c.name, _VERSION.c.value)))
+            self.connection.versions = versions
+        return versions.get(name, 0)
+
+    def _changing(self, build: Builder) -> Statement:
+        statement = super()._changing(build)
+        if statement.may_bump:
+            self.connection.versions = None
+        return statement
+
+    def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
+        statement = self._changing(build)
+        self.connection.later(statement.sql, statement.bind(values))
+
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         statement = self._asked(build, values)
         return iter(self.connection.each(statement.sql, statement.bind(values)))
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
-        names = tuple(values)
         if table.key:
-            self.run(lambda: table.sql.insert(slots(table, names)), tuple(values.values()))
+            self.later(inserting(table, tuple(values)), tuple(values.values()))
             return 0
+        if not self.has_savepoints:
+            id = int(values["id"] if "id" in values else self._take_ids(table, 1)[0])
+            with_id = values | {"id": id}
+            self.later(inserting(table, tuple(with_id)), tuple(with_id.values()))
+            return id
+        names = tuple(values)
         statement = self._changing(lambda: table.sql.insert(slots(table, names)).returning(table.sql.id))
         rows = self.connection.execute(statement.sql, statement.bind(tuple(values.values())))
         self.connection.count_one()
         return int(rows[0][0])
 
+    def _take_ids(self, table: Table, number: int) -> range:
+        """The next ids of a table, counted here: nobody else takes any before this turn has ended. The commit tells the
+        server how far they went."""
+        ids = self.connection.next_ids
+        first = ids.get(table.name)
+        if first is None:
+            first = self.next_ids(table, 1)[0]
+        ids[table.name] = first + number
+        return range(first, first + number)
+
     def reserve(self, table: Table, number: int) -> range:
         self.statements += 1
+        if not self.has_savepoints:
+            return self._take_ids(table, number)
         name = f'"{table.name}_id_seq"'
         last = self.connection.execute(
             "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
@@ -36,6 +75,9 @@ class PostgresqlTransaction(Transaction):
         return range(last - number + 1, last + 1)
 
     def next_ids(self, table: Table, number: int) -> range:
+        taken = self.connection.next_ids.get(table.name)
+        if taken is not None:
+            return range(taken, taken + number)
         self.statements += 1
         found = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"').fetchone()
         first = found[0] + 1 if found[1] else found[0]
@@ -43,6 +85,7 @@ class PostgresqlTransaction(Transaction):
 
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
+        self.connection.next_ids.pop(table.name, None)
         self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
@@ -51,7 +94,7 @@ class PostgresqlTransaction(Transaction):
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
         names = tuple(values)
-        self.run(lambda: _replacing(table, names), tuple(values.values()))
+        self.later(lambda: _replacing(table, names), tuple(values.values()))
 
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         columns = tuple(names)

@@ -23,7 +23,7 @@ def count(change: Change, writing: Writing) -> None:
     those that we began ourselves. Its words are learned soon after."""
     if not change.changes("spam_training") or change.was("spam_training"):
         return
-    writing.tx.add(SPAM_LESSON, {"ticket_id": change.id, "verdict": change.value("spam_training")})
+    writing.tx.add_later(SPAM_LESSON, {"ticket_id": change.id, "verdict": change.value("spam_training")})
     if change.is_create:
         return
     sender = writing.record("address", change.value("first_wrote_address_id"))
