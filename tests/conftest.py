@@ -59,8 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):
             config.stash[RUNNING] = databases.start()
-            if config.args_source is not pytest.Config.ArgsSource.ARGS:
-                config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # so also in each process of xdist
+            config.args = [str(Path(__file__).parent / name) for name in KEEPING]
         config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
 
