@@ -136,6 +136,20 @@ def opened(data: Path) -> Iterator[Any]:
         connection.close()
 
 
+def everything(data: Path) -> dict[str, bytes]:
+    """All that a data folder keeps, by the names of its files, and of the tables of a database in its place."""
+    found = {path.name: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    if is_postgresql():
+        with opened(data) as connection:
+            found.update({name: _copied(connection, name) for name in tables(connection)})
+    return found
+
+
+def _copied(connection: Any, table: str) -> bytes:
+    with connection.cursor() as cursor, cursor.copy(f'COPY "{table}" TO STDOUT (FORMAT binary)') as rows:
+        return b"".join(bytes(row) for row in rows)
+
+
 def tables(connection: Any) -> list[str]:
     """The names of all tables."""
     return _named(
