@@ -31,6 +31,7 @@ KEEPING = (
     "access", "api", "automation", "desk", "imports", "oauth", "packages", "queries", "records", "security", "store",
     "web",
 )  # fmt: skip
+BROWSER = "a browser sees no database"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
 
@@ -71,13 +72,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With another store leave out what is marked as of SQLite, and count why."""
+    """With another store leave out what is marked as of SQLite and what needs a browser, and count why."""
     if not databases.is_postgresql():
         return
-    marks = [(item, item.get_closest_marker("sqlite")) for item in items]
-    config.stash[LEFT_OUT].update(mark.args[0] for _, mark in marks if mark is not None)
-    config.hook.pytest_deselected(items=[item for item, mark in marks if mark is not None])
-    items[:] = [item for item, mark in marks if mark is None]
+    reasons = [(item, _reason_not_to(item)) for item in items]
+    config.stash[LEFT_OUT].update(reason for _, reason in reasons if reason)
+    config.hook.pytest_deselected(items=[item for item, reason in reasons if reason])
+    items[:] = [item for item, reason in reasons if not reason]
+
+
+def _reason_not_to(item: pytest.Item) -> str:
+    mark = item.get_closest_marker("sqlite")
+    if mark is not None:
+        return str(mark.args[0])
+    return BROWSER if "chromium" in getattr(item, "fixturenames", ()) else ""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
 from tests import databases
@@ -89,6 +90,7 @@ def test_a_server_that_is_told_to_stop_sends_others_away_before_it_stops(data: P
     assert server.stop() == 0  # told once more
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_disk_that_takes_no_more_writes_does_not_break_the_stop(data: Path) -> None:
     """What was acknowledged is in the log, which the next start reads."""
     server = Server(data)

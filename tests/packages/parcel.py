@@ -34,7 +34,7 @@ def title(desk: Desk, text: str, *, prompts: Any = (), placeholders: Any = (), *
 
 
 def told_before(records: dict[str, Any]) -> dict[str, Any]:
-    """Of what a dry run tells, what an import of the same tells too: with PostgreSQL ids of what was undone are not given
+    """Of what a dry run tells, what an import of the same tells too: PostgreSQL does not give ids of what was undone
     again."""
     if not databases.is_postgresql():
         return records
