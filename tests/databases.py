@@ -240,8 +240,11 @@ def _is_as_new(made: Made) -> bool:
             connection.execute(BARING)
         if connection.execute(OUTLINE).fetchone() != made.outline:
             return False
-        if made.template == TEMPLATE:
-            _empty(connection)
+        if made.template == BLANK:
+            return True
+        if connection.execute("SELECT 1 FROM process").fetchone():  # one that was not stopped may live, and come back
+            return False
+        _empty(connection)
     return True
 
 
