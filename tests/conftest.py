@@ -28,8 +28,9 @@ composed_anew()
 
 # What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
 KEEPING = (
-    "access", "api", "automation", "desk", "imports", "oauth", "packages", "queries", "records", "security", "store",
-    "web",
+    "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
+    "store", "test_doctor.py", "test_first_start.py", "test_mail_in.py", "test_mail_listener.py", "test_moving.py",
+    "test_processes.py", "test_stopping.py", "test_survival.py", "test_tour.py", "web",
 )  # fmt: skip
 BROWSER = "a browser sees no database"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
@@ -55,7 +56,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the database that all processes of a run share."""
-    config.addinivalue_line("markers", "sqlite(reason): of the file of SQLite; not for --store=postgresql")
+    config.addinivalue_line(
+        "markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL"
+    )
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):
