@@ -56,9 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the database that all processes of a run share."""
-    config.addinivalue_line(
-        "markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL"
-    )
+    config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):
