@@ -28,9 +28,11 @@ composed_anew()
 
 # What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
 KEEPING = (
-    "access", "api", "automation", "desk", "imports", "oauth", "packages", "queries", "records", "security", "store",
-    "web",
+    "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
+    "store", "test_doctor.py", "test_first_start.py", "test_mail_in.py", "test_mail_listener.py", "test_moving.py",
+    "test_processes.py", "test_stopping.py", "test_survival.py", "test_tour.py", "web",
 )  # fmt: skip
+BROWSER = "a browser sees no database"
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RUNNING = pytest.StashKey[Any]()
 
@@ -54,13 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the database that all processes of a run share."""
-    config.addinivalue_line("markers", "sqlite(reason): of the file of SQLite; not for --store=postgresql")
+    config.addinivalue_line("markers", "sqlite(reason): of a file, or the same with any store; not for PostgreSQL")
     config.stash[LEFT_OUT] = Counter()
     if config.getoption("store") == "postgresql":
         if not hasattr(config, "workerinput"):
             config.stash[RUNNING] = databases.start()
-            if config.args_source is not pytest.Config.ArgsSource.ARGS:
-                config.args = [str(Path(__file__).parent / name) for name in KEEPING]
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:  # so also in each process of xdist
+            config.args = [str(Path(__file__).parent / name) for name in KEEPING]
         config.pluginmanager.register(Scopes())
         schema.opened = databases.opened_in_place(schema.opened)
 
@@ -71,13 +73,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With another store leave out what is marked as of SQLite, and count why."""
+    """With another store leave out what is marked as of SQLite and what needs a browser, and count why."""
     if not databases.is_postgresql():
         return
-    marks = [(item, item.get_closest_marker("sqlite")) for item in items]
-    config.stash[LEFT_OUT].update(mark.args[0] for _, mark in marks if mark is not None)
-    config.hook.pytest_deselected(items=[item for item, mark in marks if mark is not None])
-    items[:] = [item for item, mark in marks if mark is None]
+    reasons = [(item, _reason_not_to(item)) for item in items]
+    config.stash[LEFT_OUT].update(reason for _, reason in reasons if reason)
+    config.hook.pytest_deselected(items=[item for item, reason in reasons if reason])
+    items[:] = [item for item, reason in reasons if not reason]
+
+
+def _reason_not_to(item: pytest.Item) -> str:
+    mark = item.get_closest_marker("sqlite")
+    if mark is not None:
+        return str(mark.args[0])
+    return BROWSER if "chromium" in getattr(item, "fixturenames", ()) else ""
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -2,8 +2,10 @@
 
 A database belongs to one folder, as a file does: who opens the folder again finds what was there. It is made from a
 template that has the tables of this version. When its test or module has ended it is emptied for the next one, which
-takes a tenth of the time of a new one, or dropped where its tables were changed."""
+takes a tenth of the time of a new one, or dropped where its tables were changed. One without tables loses those that it
+has got."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +17,7 @@ from typing import Any
 
 import apsw
 
+from server.store import schema
 from server.store.database import Store
 from server.store.sqlite import SqliteStore
 from tests.postgresql import Guarded
@@ -23,6 +26,7 @@ STORES = ("sqlite", "postgresql")
 VARIABLE = "TEST_POSTGRESQL"  # the address of the server that a run of the tests shares
 TEMPLATE, BLANK = "helpdesk_template", "helpdesk_blank"  # one with all tables, one with none
 FILE = "helpdesk.db"
+HANDED_ON = "TEST_PLACES"  # {folder: its database}, for a process that opens them itself
 MAX_USES = 100  # of a database: what was deleted still takes room in its files
 KEPT = ("meta", "migration", "version")  # tables that have rows in the template
 # What changes with every change of tables, indexes and triggers.
@@ -35,6 +39,17 @@ EMPTYING = """DO $$ DECLARE each record; found boolean; BEGIN
     END LOOP;
     FOR each IN SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL LOOP
         EXECUTE format('ALTER SEQUENCE %I RESTART', each.sequencename);
+    END LOOP;
+END $$"""
+
+BARING = """DO $$ DECLARE each record; BEGIN
+    FOR each IN SELECT oid::regclass AS name FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+        EXECUTE format('DROP TABLE IF EXISTS %s CASCADE', each.name);
+    END LOOP;
+    FOR each IN SELECT oid::regprocedure AS name FROM pg_proc
+        WHERE starts_with(proname, 'svc_') AND pronamespace = 'public'::regnamespace LOOP
+        EXECUTE format('DROP FUNCTION %s', each.name);
     END LOOP;
 END $$"""
 
@@ -62,6 +77,20 @@ def is_postgresql() -> bool:
 def environment(data: Path) -> Mapping[str, str]:
     """What a process is told that is to use the data folder `data`."""
     return {"HELPDESK_DATABASE": address_of(data)} if is_postgresql() else {}
+
+
+def handed_on() -> Mapping[str, str]:
+    """What a process is told that opens folders of this test itself; see take_over."""
+    places = {str(place): made.name for place, made in _made.items()}
+    return {HANDED_ON: json.dumps(places)} if is_postgresql() else {}
+
+
+def take_over() -> None:
+    """In such a process: open what the test opens under the same paths."""
+    if is_postgresql():
+        for place, name in json.loads(os.environ[HANDED_ON]).items():
+            _made[Path(place)] = Made(name, TEMPLATE, None)
+        schema.opened = opened_in_place(schema.opened)
 
 
 def place_of(path: Path) -> Path | str:
@@ -107,12 +136,49 @@ def opened(data: Path) -> Iterator[Any]:
         connection.close()
 
 
+def everything(data: Path) -> dict[str, bytes]:
+    """All that a data folder keeps, by the names of its files, and of the tables of a database in its place."""
+    found = {path.name: path.read_bytes() for path in data.rglob("*") if path.is_file()}
+    if is_postgresql():
+        with opened(data) as connection:
+            found.update({name: _copied(connection, name) for name in tables(connection)})
+    return found
+
+
+def _copied(connection: Any, table: str) -> bytes:
+    with connection.cursor() as cursor, cursor.copy(f'COPY "{table}" TO STDOUT (FORMAT binary)') as rows:
+        return b"".join(bytes(row) for row in rows)
+
+
 def tables(connection: Any) -> list[str]:
     """The names of all tables."""
-    text = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    if is_postgresql():
-        text = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
-    return [row[0] for row in connection.execute(text).fetchall()]
+    return _named(
+        connection,
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+        "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'",
+    )
+
+
+def indexes(connection: Any) -> list[str]:
+    """The names of all indexes."""
+    return _named(
+        connection,
+        "SELECT name FROM sqlite_master WHERE type = 'index'",
+        "SELECT indexname::text FROM pg_indexes WHERE schemaname = 'public'",
+    )
+
+
+def triggers(connection: Any) -> list[str]:
+    """The names of all triggers."""
+    return _named(
+        connection,
+        "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+        "SELECT tgname::text FROM pg_trigger WHERE NOT tgisinternal",
+    )
+
+
+def _named(connection: Any, of_sqlite: str, of_postgresql: str) -> list[str]:
+    return [row[0] for row in connection.execute(of_postgresql if is_postgresql() else of_sqlite).fetchall()]
 
 
 def copytree(source: Path, target: Path) -> Path:
@@ -156,28 +222,38 @@ def drop(folder: Path | None = None) -> None:
 
 def _take_back(place: Path) -> None:
     made = _made.pop(place)
-    if made.template == TEMPLATE and made.uses < MAX_USES and _is_emptied(made):
+    if made.uses < MAX_USES and _is_as_new(made):
         _free.append(made)
         return
     with _administrator() as connection:
         connection.execute(f"DROP DATABASE {made.name} WITH (FORCE)")
 
 
-def _is_emptied(made: Made) -> bool:
-    """Make it as the template again; False where its tables were changed."""
+def _is_as_new(made: Made) -> bool:
+    """Make it as its template again; False where that cannot be."""
     with _administrator(made.name) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
+        if made.template == BLANK:
+            connection.execute(BARING)
         if connection.execute(OUTLINE).fetchone() != made.outline:
             return False
-        connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
-        connection.execute(EMPTYING)
-        for table, rows in _kept().items():
-            for row in rows:
-                connection.execute(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(row))})', row)
+        if made.template == BLANK:
+            return True
+        if connection.execute("SELECT 1 FROM process").fetchone():  # one that was not stopped may live, and come back
+            return False
+        _empty(connection)
     return True
+
+
+def _empty(connection: Any) -> None:
+    connection.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+    connection.execute(EMPTYING)
+    for table, rows in _kept().items():
+        for row in rows:
+            connection.execute(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(row))})', row)
 
 
 @cache

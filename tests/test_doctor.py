@@ -22,6 +22,7 @@ from server.store import lock
 from server.upkeep import backups, checkup
 from server.upkeep.finding import Finding
 from server.web.monitoring import HEALTH
+from tests import databases
 from tests.outbound.peer import Peer, answer
 from tests.records.desk import NOW, Desk
 from tests.service import Server
@@ -31,10 +32,12 @@ Run = Callable[..., tuple[int, list[dict[str, str]]]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command; answers its exit code and what it found."""
 
     def run_one(data: Path, *arguments: str) -> tuple[int, list[dict[str, str]]]:
+        for name, value in databases.environment(data).items():
+            monkeypatch.setenv(name, value)
         capsys.readouterr()
         code = main(["doctor", "--json", "--data", str(data), *arguments])
         shown = capsys.readouterr()
@@ -71,12 +74,14 @@ def states(found: Any) -> dict[str, str]:
     return {each["part"]: each["state"] for each in found}
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_new_installation_is_well(tmp_path: Path, run: Run) -> None:
     code, found = run(tmp_path / "data")
     assert code == 0 and states(found) == {"settings": "ok", "data folder": "ok", "server": "ok"}
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_service_at_rest_is_looked_at_without_a_change(folder: Path, run: Run) -> None:
     before = (folder / "helpdesk.db").read_bytes()
     code, found = run(folder)
@@ -89,6 +94,7 @@ def test_a_service_at_rest_is_looked_at_without_a_change(folder: Path, run: Run)
     assert all(bool(each["advice"]) == (each["state"] != "ok") for each in found)
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_for_people_it_says_what_to_do_below_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--data", str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -115,6 +121,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem(run: Run) -> None:
     assert code == 1 and told["state"] == "problem" and "cannot be written" in told["found"]
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_folder_that_others_may_read_is_told(folder: Path, run: Run) -> None:
     (folder / "helpdesk.db").chmod(0o644)
     told = _part(run(folder)[1], "data folder")
@@ -135,6 +142,7 @@ def _newer(database: Path) -> None:
     connection.close()
 
 
+@pytest.mark.sqlite("the file of the database")
 @pytest.mark.parametrize("damage", [_cut, _without_beginning, _newer])
 def test_a_database_that_cannot_be_used_is_a_problem(folder: Path, run: Run, damage: Callable[[Path], None]) -> None:
     damage(folder / "helpdesk.db")
@@ -144,9 +152,8 @@ def test_a_database_that_cannot_be_used_is_a_problem(folder: Path, run: Run, dam
 
 
 def test_a_database_of_an_older_version_is_told_and_left_as_it_is(folder: Path, run: Run) -> None:
-    connection = apsw.Connection(str(folder / "helpdesk.db"))
-    connection.execute("DROP TABLE task")
-    connection.close()
+    with databases.opened(folder) as connection:
+        connection.execute("DROP TABLE task")
     for _ in range(2):
         code, found = run(folder)
         told = _part(found, "database")
@@ -216,11 +223,13 @@ def test_the_disk(desk: Desk, monkeypatch: pytest.MonkeyPatch, free: int, state:
     assert only(checkup.of_disk(desk.service.settings)).state == state
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_disk_without_room_for_a_copy_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup.health, "free_bytes", lambda folder: checkup.MIB)
     assert only(checkup.of_disk(settings(desk, disk_free_mib=0))).state == "warning"
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_an_index_that_cannot_be_read_and_a_log_that_grew_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +309,7 @@ def test_jobs(desk: Desk, monkeypatch: pytest.MonkeyPatch, waiting: dict[str, in
     assert told.state == state and words in told.found
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_backups(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(now: int = NOW) -> Finding:
         chosen = settings(desk, backup_folder=str(tmp_path))

@@ -81,6 +81,7 @@ def test_folder_and_files_are_for_their_owner_only(fresh: Server) -> None:
     assert set(modes) <= {"helpdesk.db", "helpdesk.db-wal", "helpdesk.db-shm", "helpdesk.lock"}
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
     data = tmp_path / "a" / "b" / "data"
     (tmp_path / "a" / "b").mkdir(parents=True)
@@ -219,6 +220,7 @@ def test_a_later_start_prints_no_link_and_the_old_one_stays_dead(data: Path) -> 
     assert second.stop() == 0
 
 
+@pytest.mark.sqlite("of several processes the first one prints the link")
 def test_a_start_without_administrator_prints_a_new_link_and_ends_the_old_one(data: Path) -> None:
     first = Server(data)
     path = first.setup_link.removeprefix(first.url)
@@ -247,6 +249,7 @@ def test_a_command_prints_a_new_link_while_the_server_runs(fresh: Server) -> Non
     assert over.returncode == 1 and b"has an administrator" in over.stderr and over.stdout == b""
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_where_no_service_was_started_there_is_no_link_to_print(tmp_path: Path) -> None:
     """In the wrong folder it would make a database, and print a link that leads nowhere."""
     done = command("setup-link", data=tmp_path / "elsewhere")

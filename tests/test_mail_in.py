@@ -193,6 +193,7 @@ def test_what_was_taken_is_there_after_a_kill(tmp_path: Path) -> None:
     again.stop()
 
 
+@pytest.mark.sqlite("no room for the file")
 def test_a_full_database_is_a_reason_to_try_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "data", Path(), max_database_pages="1000")
     with desk.lmtp() as client:

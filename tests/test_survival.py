@@ -4,6 +4,7 @@ import random
 import signal
 from pathlib import Path
 
+import pytest
 import requests
 
 from tests.clients import Clients, found
@@ -123,6 +124,7 @@ def _import(nora: Api, data: Path, folder: Path) -> None:
     assert nora.search("message", f"ticket.id:{ticket['id']}").ok()["total"] == 1
 
 
+@pytest.mark.sqlite("the file of the database")
 def test_a_server_that_is_killed_while_it_restores_has_the_one_database_or_the_other(data: Path) -> None:
     """Killed when the backup is being copied, and when the service is away for the exchange; then restored again."""
     env = {"HELPDESK_BACKUP_FOLDER": str(data.parent / "kept")}

@@ -15,6 +15,8 @@ from tests.automation.cases import commands, flow, guarded, setting, values
 from tests.automation.cases.case import FAILS, MISSING, Case, Whole, same
 from tests.records.desk import Desk
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 ALONE = (
     flow.SHAPE, flow.ENDINGS, flow.LOGGING, flow.DECISIONS, flow.LOOPS, setting.SET, setting.WHOLE, commands.VARIABLES,
     commands.KATA_TEXTS, guarded.CALLS, guarded.REQUESTS,

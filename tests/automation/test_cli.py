@@ -18,6 +18,8 @@ from server.errors import Damaged
 from server.store.lock import FolderLock
 from tests.service import ROOT
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 DONE, FAILED, USAGE = 0, 1, 2
 ALLOW_ALL = "commands:\n  all:\n    allow: yes"
 STORE = "  storage.set:\n    inputs:\n      key: k\n      value: teal\n"
@@ -118,7 +120,6 @@ def test_script_tells_line_and_reason(run, text, place) -> None:
     assert code == FAILED and out == "" and err.startswith(place) and err.count("\n") == 1
 
 
-@pytest.mark.sqlite("a store that is thrown away is a file")
 def test_automation_run_prints_end_variables_log_and_trace(run, tmp_path) -> None:
     script, policy = tmp_path / "a.kata", tmp_path / "p.kata"
     script.write_text("start:\n  log: Hi {{who}}\n" + STORE + RECALL + "  return:\n    r@key: got\n")
@@ -143,7 +144,6 @@ def test_an_automation_that_fails_is_told_with_its_message(run) -> None:
     assert code == FAILED and "line 2" in err and json.loads(out)["trace"] == []
 
 
-@pytest.mark.sqlite("a store that is thrown away is a file")
 def test_simulate_runs_the_branches_for_it_and_keeps_nothing(run, tmp_path) -> None:
     policy = tmp_path / "p.kata"
     policy.write_text(ALLOW_ALL)
@@ -290,7 +290,6 @@ def test_a_line_that_is_too_long_is_passed_by(run, monkeypatch) -> None:
     assert found[0]["error"].startswith("a line has at most 100 bytes") and found[1:] == [{"out": "ok"}]
 
 
-@pytest.mark.sqlite("a store that is thrown away is a file")
 def test_no_line_finds_what_another_one_stored(run, temporary) -> None:
     stores = {"script": "start:\n" + STORE + RECALL, "policy": ALLOW_ALL}
     recalls = {"script": "start:\n" + RECALL, "policy": ALLOW_ALL}
@@ -334,7 +333,6 @@ def test_the_temporary_folder_goes_after_an_error_too(run, tmp_path, temporary, 
     assert code == DONE and made_nothing(temporary)
 
 
-@pytest.mark.sqlite("a store that is thrown away is a file")
 def test_a_data_folder_that_is_named_is_used_and_keeps_what_is_stored(run, tmp_path, temporary) -> None:
     data, policy = tmp_path / "data", tmp_path / "p.kata"
     policy.write_text(ALLOW_ALL)

@@ -20,6 +20,8 @@ from server.automation.trace import MAX_TRACED
 from server.records.registry import load
 from tests.records.desk import Desk
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 ALLOW_ALL = "commands:\n  all:\n    allow: yes"
 QUICK = "settings:\n  time_limit_ms: 300\n" + ALLOW_ALL
 TOO_LARGE, TOO_DEEP = "values of the automation are too large", "values of the automation are nested"

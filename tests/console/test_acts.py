@@ -22,6 +22,8 @@ from tests.records.desk import Desk
 from tests.service import PASSWORD
 from tests.smtp_server import SmtpServer
 
+pytestmark = pytest.mark.sqlite("a desk with backups of its file")
+
 FAR = 4_000_000_000  # Unix seconds at which no job of these tests has begun
 # What no entry is for, and why.
 EXCEPTIONS = {

@@ -22,6 +22,8 @@ from tests.console.crowd import crowd
 from tests.console.lively import Lively
 from tests.records.desk import Desk
 
+pytestmark = pytest.mark.sqlite("a desk with backups of its file")
+
 MAX_PAGE_BYTES = 100_000
 # What the API cannot do, or what is about the API itself, or a question on the way to something.
 WITHOUT_REQUESTS = (

@@ -15,6 +15,8 @@ from tests.console.browser import Browser
 from tests.console.visitor import Visitor
 from tests.service import Api, Server
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 FOLDER = resources.path("help")
 NAMES = sorted(path.relative_to(FOLDER).as_posix().removesuffix(".md") for path in FOLDER.rglob("*.md"))
 OWN = "http://desk.example"  # links between pages begin with it

@@ -15,6 +15,8 @@ from tests.console.visitor import Visitor, place
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 routes.load()
 
 

@@ -21,6 +21,8 @@ from tests.security import payloads
 from tests.security.world import CANARY, NOTHING, PROMPTS, World, package_of
 from tests.service import Api
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 routes.load()
 ROSTERS = "/admin/people/rosters"
 # One template for all types: a browser looks at some of them, what they are made of is looked at for all.

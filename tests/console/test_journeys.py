@@ -13,6 +13,8 @@ from tests.console.browser import NARROW, PHONE, Browser, axe, is_sideways, viol
 from tests.console.lively import Lively
 from tests.records.desk import Desk
 
+pytestmark = pytest.mark.sqlite("a desk with backups of its file")
+
 MIDDLE = {"width": 1100, "height": 800}  # hardly wide enough for tables
 SHORT = {"width": PHONE[0], "height": 560}  # so that bars are near
 TINY = {"width": NARROW[0], "height": NARROW[1]}

@@ -89,6 +89,7 @@ def test_a_language_of_ours_is_whole_and_fits(path: Path) -> None:
     assert lost == set(), "their placeholders differ from those of the message"
 
 
+@pytest.mark.sqlite("a desk with backups of its file")
 def test_no_page_says_what_no_translator_was_given(spoken: Lively) -> None:
     data = data_of(spoken)
     missing: dict[str, str] = {}
@@ -111,12 +112,14 @@ def test_no_page_says_what_no_translator_was_given(spoken: Lively) -> None:
     assert dict(list(missing.items())[:MAX_SHOWN]) == {}
 
 
+@pytest.mark.sqlite("a desk with backups of its file")
 def test_the_rail_and_what_stands_around_a_page_are_translated(spoken: Lively) -> None:
     page = spoken.visitor.get("/account").text
     assert '<html lang="eo" dir="ltr"' in page and "⟦Administration⟧" in page and "⟦Skip to content⟧" in page
     assert "⟦Search or jump to…⟧" in page and "⟦Keyboard shortcuts⟧" in page
 
 
+@pytest.mark.sqlite("a desk with backups of its file")
 def test_a_language_that_somebody_adds_is_there_without_a_start(lively: Lively) -> None:
     visitor = Visitor(lively.server.url)
     before = visitor.get("/login", headers={"Accept-Language": "ar"}).text

@@ -25,6 +25,8 @@ from tests.console.visitor import Visitor, text_of
 from tests.records.desk import NOW, Desk
 from tests.service import Api, Server
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 STATIC = Path(console.__file__).parent / "static"
 MAX_SCRIPT, MAX_STYLE = 40 * 1024, 30 * 1024  # bytes of a page, before compression
 PAGES = (

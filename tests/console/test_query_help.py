@@ -253,6 +253,7 @@ def test_terms_are_chips_that_can_be_removed(small: Desk, q: str, expected: list
     assert all(q[each.start : each.end] == each.text for each in found)
 
 
+@pytest.mark.sqlite("what runs on the event loop")
 def test_chips_keep_a_page_on_the_event_loop(small: Desk) -> None:
     """Where the list was found already, and would be found once more on a thread."""
     on_loop = replace(small.context(), steps=100_000)

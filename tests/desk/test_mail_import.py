@@ -20,7 +20,7 @@ from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
 from tests import databases
 from tests.desk.mailroom import Desk, mail
-from tests.service import ROOT, hears_ctrl_c
+from tests.service import ROOT, hears_ctrl_c, surroundings
 
 
 @pytest.fixture
@@ -156,7 +156,10 @@ KILLED = """
 import io, os, signal, sys
 from pathlib import Path
 from server.mailroom import mail_import
+from tests import databases
 from tests.desk.mailroom import Desk
+
+databases.take_over()
 
 def progress(done, total):
     if done == 70:
@@ -166,11 +169,14 @@ mail_import.run(Desk(Path(sys.argv[1])).ctx, [sys.argv[2]], io.BytesIO(), progre
 """
 
 
-@pytest.mark.sqlite("a process that opens a file by its path")
 def test_an_import_that_was_killed_goes_on_where_it_ended(tmp_path: Path) -> None:
     file = tmp_path / "box"
     file.write_bytes(mbox(*without_ids(200)))
-    killed = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "data", file], cwd=ROOT, timeout=60)
+    Desk(tmp_path / "data").close()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, tmp_path / "data", file], cwd=ROOT, timeout=60,
+        env={**os.environ, **databases.handed_on()},
+    )  # fmt: skip
     assert killed.returncode == -signal.SIGKILL
     desk = Desk(tmp_path / "data")
     stored = len(desk.all("ticket"))
@@ -201,7 +207,6 @@ sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
 """
 
 
-@pytest.mark.sqlite("a process that opens a file by its path")
 def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,7 +214,7 @@ def test_an_import_that_was_stopped_by_ctrl_c_goes_on_where_it_ended(
     file.write_bytes(mbox(*without_ids(200)))
     stopped = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, data, file], cwd=ROOT, timeout=60, capture_output=True, text=True,
-        preexec_fn=hears_ctrl_c,
+        preexec_fn=hears_ctrl_c, env=surroundings(data),
     )  # fmt: skip
     assert stopped.returncode == 130 and "Traceback" not in stopped.stderr and stopped.stdout == "", stopped
     assert main(["mail", "import", str(file), "--data", str(data)]) == 0

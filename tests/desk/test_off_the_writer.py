@@ -10,6 +10,7 @@ from server.desk import events, records
 from server.errors import Invalid, TimedOut
 from server.records.shared import scopes
 from server.store.database import NotOnWriter
+from server.store.transaction import slots
 from tests.desk.conftest import Post
 
 SCRIPT = "start:\n  return:\n    ok@bool: yes\n"
@@ -37,10 +38,10 @@ def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
         desk.service.store.write(ask)
 
 
-@pytest.mark.sqlite("limits told in steps of SQLite")
 def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(300):
-        desk.create("org", name=f"Kite {number}")
+    table = desk.service.registry.type("org").table
+    many = [(f"Kite {number} {'ab' * 120}",) for number in range(5000)]
+    desk.service.store.write(lambda tx: tx.run_many(lambda: table.sql.insert(slots(table, ("name",))), many))
     monkeypatch.setattr(records, "UPSERT_STEPS", 1000)
     ctx, fields = desk.context(), {"name": "Larch"}
     with pytest.raises(TimedOut):

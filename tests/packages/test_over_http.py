@@ -16,7 +16,7 @@ from server.access.service_actor import own_context
 from server.desk import records
 from server.packages import bundle
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
-from tests.packages.parcel import Tree, package, task
+from tests.packages.parcel import Tree, package, task, told_before
 from tests.service import ROOT, Api, Server, command
 
 IMPORT, EXPORT = "/rest/packages/import.json", "/rest/packages/export.json"
@@ -48,14 +48,14 @@ def test_a_package_as_json_as_text_in_json_and_as_a_file(api):
         assert found["label"] == "J"
 
 
-@pytest.mark.sqlite("numbers of what was undone are given again")
 def test_a_dry_run_answers_the_same_and_makes_nothing(api):
     before = api.search("task").ok()["total"]
     value = package(task(title="Dry"), settings={"svc.nowhere": {"a": 1}})
     answer = bring(api, value, dry_run=1).ok()
     assert answer["dry_run"] == 1 and len(answer["notes"]) == 1
     assert api.search("task").ok()["total"] == before
-    assert bring(api, value).ok()["records_created"] == answer["records_created"]
+    made = bring(api, value).ok()["records_created"]
+    assert told_before(made) == told_before(answer["records_created"])
 
 
 @pytest.mark.parametrize("name", ["milo", "olga"])
@@ -250,20 +250,19 @@ def test_a_database_that_began_without_stays_without(data):
         assert found.returncode == 1 and b"no snippet 1" in found.stderr
 
 
-@pytest.mark.sqlite("numbers of what was undone are given again")
 def test_packages_from_the_command_line(data, tmp_path):
     tried = command("package", "import", "webhook-responder", "--answer", "name=Orders", "--answer", "answers=no",
                     "--dry-run", data=data)  # fmt: skip
     assert tried.returncode == 0, tried.stderr
     told = json.loads(tried.stdout)["records_created"]["svc.contexts.webhook_listener"]
-    assert told == {"webhook": {"id": 1, "label": "Orders"}}
+    assert told["webhook"]["label"] == "Orders"
     file = tmp_path / "own.json"
     file.write_text(json.dumps(package(task(title="{{{who|join}}}"), prompts=ASKED[1:])))
     made = command("package", "import", str(file), "--answer", "who=4", "--answer", "who=5", data=data)
     assert json.loads(made.stdout)["records_created"]["svc.contexts.task"]["one"]["label"] == "45"
     piped = command("package", "import", "-", data=data, stdin=json.dumps(package(task())).encode())
-    assert json.loads(piped.stdout)["records_created"]["svc.contexts.task"]["one"]["id"] == 2
-    out = command("package", "export", "task:2", "--name", "Out", data=data)
+    id = json.loads(piped.stdout)["records_created"]["svc.contexts.task"]["one"]["id"]
+    out = command("package", "export", f"task:{id}", "--name", "Out", data=data)
     assert json.loads(out.stdout)["package"]["name"] == "Out"
 
 

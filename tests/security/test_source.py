@@ -9,6 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 names, patterns = (importlib.import_module(f"re.{name}") for name in ("_constants", "_parser"))
 INSIDE = (names.SUBPATTERN, names.ASSERT, names.ASSERT_NOT)
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,6 +21,8 @@ from server.web.json_text import loads
 from server.web.multipart import decode_multipart
 from tests.steps import steps
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 LENGTHS = (60, 120, 240)  # pieces
 MOST = 2.6  # times as many steps for twice as many pieces
 NOW = 1_795_000_000

@@ -7,15 +7,16 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 from server.store import migrations, schema
 from server.store.database import Store
+from tests import databases
 from tests.store.conftest import TABLES, WORDS, add_pump, names
 
 ROOT = Path(__file__).resolve().parents[2]
 Add = Callable[[str, str], None]
+COPIES = 0 if databases.is_postgresql() else 1  # that a migration leaves; backups of PostgreSQL are its operators'
 
 
 @pytest.fixture
@@ -62,7 +63,6 @@ def _applied(store: Store) -> list[str]:
     return [row[0] for row in store.read(lambda tx: tx.find(schema.MIGRATION))]
 
 
-@pytest.mark.sqlite("the file of the database")
 def test_a_migration_runs_once(path: Path, add: Add) -> None:
     _old(path)
     add("20270101_0900_mark", "tx.connection.execute(\"UPDATE pump SET name = name || '!'\")")
@@ -70,7 +70,7 @@ def test_a_migration_runs_once(path: Path, add: Add) -> None:
         store = _open(path)
         assert names(store) == ["old!"] and _applied(store) == ["20270101_0900_mark"]
         store.close()
-    assert len(_copies(path)) == 1
+    assert len(_copies(path)) == COPIES
 
 
 def test_migrations_run_in_the_order_of_their_names(path: Path, add: Add) -> None:
@@ -160,13 +160,14 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from server.store import migrations, schema
+from tests import databases
 from tests.store.conftest import TABLES, WORDS
+databases.take_over()
 migrations.__path__ = [sys.argv[2]]
 schema.open_store(Path(sys.argv[1]), TABLES, [WORDS])
 """
 
 
-@pytest.mark.sqlite("the file of the database")
 @pytest.mark.parametrize("statement", range(4))
 def test_a_migration_killed_at_any_statement_leaves_the_old_state(path: Path, add: Add, statement: int) -> None:
     _old(path)
@@ -179,14 +180,13 @@ def test_a_migration_killed_at_any_statement_leaves_the_old_state(path: Path, ad
     add("20270101_a", "\n".join(steps))
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), str(path.parent / "migrations")], cwd=ROOT, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+        env={**os.environ, **databases.handed_on(), "PYTHONPATH": str(ROOT)}, capture_output=True,
     )  # fmt: skip
     assert ended.returncode == -9, ended.stderr
     migrations.__path__ = []
     store = _open(path)
     assert names(store) == ["old"] and _applied(store) == [] and store.check() == []
-    tables = store.read(lambda tx: tx.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'tank'").fetchall())
-    assert tables == []
+    assert "tank" not in store.read(lambda tx: databases.tables(tx.connection))
     store.close()
 
 
@@ -195,7 +195,9 @@ import importlib, os, signal, sys
 from pathlib import Path
 from server.store import migrations, schema
 from server.store.tables import Column, Table
+from tests import databases
 from tests.store.conftest import TABLES, WORDS
+databases.take_over()
 path, folder, place, calls = sys.argv[1:]
 module, name = place.rsplit(".", 1)
 kept, left = getattr(importlib.import_module(module), name), [int(calls)]
@@ -210,14 +212,16 @@ schema.open_store(Path(path), [*TABLES, Table("tank", [Column("name", "TEXT")])]
 """
 
 
-@pytest.mark.sqlite("the file of the database")
+ADDS = f"server.store.{'postgresql.schema' if databases.is_postgresql() else 'sqlite_schema'}.add_table"
+
+
 @pytest.mark.parametrize(
     ("place", "calls", "marked"),
     [
-        ("server.store.copying.sync", 0, False),  # the copy is written, and is not on disk yet
+        *COPIES * [("server.store.copying.sync", 0, False)],  # the copy is written, and is not on disk yet
         ("server.store.schema._migrate", 0, False),
         ("server.store.schema._differs", 0, True),  # between the migration and what is added
-        ("server.store.sqlite_schema.add_table", 4, True),  # while it is added
+        (ADDS, 4, True),  # while it is added
         ("server.store.schema._fingerprint", 1, True),  # all is added, and not noted
     ],
 )
@@ -229,7 +233,7 @@ def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
     folder = path.parent / "migrations"
     ended = subprocess.run(
         [sys.executable, "-c", KILLED_IN, str(path), str(folder), place, str(calls)], cwd=ROOT, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True,
+        env={**os.environ, **databases.handed_on(), "PYTHONPATH": str(ROOT)}, capture_output=True,
     )  # fmt: skip
     assert ended.returncode == -9, ended.stderr
     assert _plain(path) == (["old!" if marked else "old"], [])
@@ -237,14 +241,11 @@ def test_a_start_that_is_killed_leaves_what_the_next_one_goes_on_with(
     store = _open(path)
     assert names(store) == ["old!"] and _applied(store) == ["20270101_mark"] and store.check() == []
     store.close()
-    assert len(_copies(path)) == 1 and schema.kind_of_file(_copies(path)[0]) == "ours"
+    assert [schema.kind_of_file(each) for each in _copies(path)] == ["ours"] * COPIES
 
 
 def _plain(path: Path) -> tuple[list[str], list[str]]:
     """The pumps of a file, and the tables that no start has brought to its end; read without opening it as ours."""
-    connection = apsw.Connection(str(path))
-    try:
-        found = [row[0] for row in connection.execute("SELECT name FROM pump")]
-        return found, [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE name = 'tank'")]
-    finally:
-        connection.close()
+    with databases.opened(path.parent) as connection:
+        found = [row[0] for row in connection.execute("SELECT name FROM pump").fetchall()]
+        return found, [name for name in databases.tables(connection) if name == "tank"]

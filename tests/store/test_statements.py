@@ -7,6 +7,7 @@ from server.store import statements
 from server.store.database import Store
 from server.store.shapes import keyed
 from server.store.statements import MAX_STATEMENTS, SQLITE_COMPOSER, StatementCache, in_list, slot
+from tests import databases
 from tests.store.conftest import PUMP, add_pump
 
 TABLE = PUMP.sql
@@ -67,12 +68,12 @@ def test_a_fragment_takes_its_values_wherever_it_stands(store: Store) -> None:
     assert (found(1, "p?"), found(2, "p?"), found(1, "p")) == ([dry, wet], [wet], [])
 
 
-@pytest.mark.sqlite("texts of statements of SQLite")
 def test_text_of_users_is_never_part_of_a_statement(store: Store) -> None:
     for name in ("'; DROP TABLE pump; --", '"', "\x00", "%_*", "Robert'); --", "😀"):
         id = add_pump(store, name)
         assert store.read(lambda tx, name=name: tx.find(PUMP, name=name))[0][0] == id
-        assert store.read(lambda tx, id=id: tx.get(PUMP, id))[1] == name
+        kept = name.replace("\0", "\ufffd") if databases.is_postgresql() else name  # no text of PostgreSQL may have it
+        assert store.read(lambda tx, id=id: tx.get(PUMP, id))[1] == kept
 
 
 def test_a_list_of_any_length_is_one_shape(store: Store) -> None:

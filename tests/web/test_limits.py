@@ -13,6 +13,8 @@ import requests
 from tests.service import Api, Server
 from tests.web.wire import Heard, chunks, connect, head, hear, send
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 UNREAD = 40  # answers
 FILES = 200  # that a process may have open
 MAX_BODY, READ_AND_DROPPED = 8192, 4 * 8192

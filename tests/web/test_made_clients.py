@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.service import Api
 from tests.web.made import HERE, OPERATIONS, document, got
+
+pytestmark = pytest.mark.sqlite("the same with any store")
 
 
 def run(*arguments: str | Path) -> str:

@@ -17,6 +17,8 @@ import requests
 from tests.service import ROOT, Api
 from tests.web.made import HERE, OPERATIONS, document, got
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 MODULES = ROOT / ".work" / "node" / "node_modules"
 QUIET = {"REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "REDOCLY_TELEMETRY": "off"}  # else it asks its makers
 WRONG, REFUSED = [422, "ERROR_PARAM_INVALID"], [401, "ERROR_UNAUTHORIZED"]

@@ -18,6 +18,8 @@ from tests.conformance import Undocumented
 from tests.service import Api, command
 from tests.watched import WatchedTree
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 DOCUMENT = conformance.own()
 TYPES = record_types.load()
 SCHEMAS = DOCUMENT.content["components"]["schemas"]

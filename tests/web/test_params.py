@@ -22,6 +22,8 @@ from server.web.params import (
     merge,
 )
 
+pytestmark = pytest.mark.sqlite("the same with any store")
+
 TREES = [
     ("", {}),
     ("a=1", {"a": "1"}),

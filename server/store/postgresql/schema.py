@@ -13,8 +13,9 @@ KINDS = {"INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea", "ANY"
 TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
 EXTENSION = "citext"
-# citext: texts whose case does not count, of ASCII letters, as columns are compared by code points; svc_fold is for
-# the others, so it goes by Unicode. Times are Unix seconds, so parts of dates are worked out of them.
+# citext: texts whose case does not count, of ASCII letters and of what else the locale of the database knows, whatever
+# the collation; svc_fold is for texts of other columns, and goes by Unicode. Times are Unix seconds, so parts of dates
+# are worked out of them.
 FUNCTIONS = (
     """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT replace(lower(value COLLATE "und-x-icu"), 'ß', 'ss') $$""",

@@ -94,6 +94,7 @@ def _ways(names: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, s
 
 
 def _phrase(words: list[str], is_start: bool, before: str, weights: str) -> str:
+    words = [word[: MAX_WORD + 1] for word in words]  # of longer ones none is kept; PostgreSQL takes no endless ones
     marks = [weights] * len(words)
     if is_start and marks:
         marks[-1] = f"*{weights}"

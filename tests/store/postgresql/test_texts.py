@@ -44,6 +44,12 @@ def test_parts_become_a_vector(parts: list[str], vector: str) -> None:
     assert as_tsvector(parts) == vector
 
 
+def test_a_word_that_is_too_long_to_be_kept_is_looked_for_and_not_found() -> None:
+    kept, longer = "x" * MAX_WORD, "x" * 5000
+    assert as_tsvector([f"{kept} {longer}"]) == f"'{kept}':1A"
+    assert as_tsquery(f'"{kept}" "pump {longer}"*', ["name"]) == f"'{kept}' & ('pump' <-> '{longer[: MAX_WORD + 1]}':*)"
+
+
 def test_words_behind_the_last_place_are_kept() -> None:
     assert as_tsvector(["a " * MAX_PLACE + "pump leak"]).endswith(f"'leak':{MAX_PLACE}A 'pump':{MAX_PLACE}A")
 
