@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from urllib.request import urlopen
 
-from tests.bench import data, pages, report, signing, streaming, usable
+from tests.bench import keeping, pages, report, signing, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
@@ -43,7 +43,7 @@ def main() -> None:
     results: list[report.Result] = []
     processes: list[report.Process] = []
     for tickets in asked.tickets:
-        folder = data.copy_of(tickets, fresh=asked.fresh)
+        folder = keeping.copy_of(tickets, fresh=asked.fresh)
         token = make_token(program, folder)
         first_answer_ms = median(first_answer(program, folder, token) for _ in range(STARTS))
         with serve(program, folder) as server:
@@ -99,7 +99,7 @@ def make_token(program: list[str], folder: Path) -> str:
 def serve(program: list[str], folder: Path) -> Server:
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
     more = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS)}
-    return Server(command, data.FOLDER / "serve.log", **more)
+    return Server(command, keeping.FOLDER / "serve.log", **more)
 
 
 def first_answer(program: list[str], folder: Path, token: str) -> float:
@@ -122,11 +122,11 @@ def longest_write_ms(server: Server) -> float:
 def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> list[report.Result]:
     """Every scenario with every number of clients; a line is printed as soon as it is known."""
     requests = {scenario.name: scenario.requests(desk) for scenario in chosen}
-    answers = data.FOLDER / "answers.json"
+    answers = keeping.FOLDER / "answers.json"
     answers.write_text(json.dumps({name: desk.answer(sent[0]) for name, sent in requests.items()}), "utf-8")
     results = []
     print("", report.head_line(), sep="\n")
-    with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], data.FOLDER / "bare.log") as bare:
+    with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], keeping.FOLDER / "bare.log") as bare:
         yardstick = Desk(bare.port, desk.token, desk.tickets)
         for clients in asked.clients:
             for scenario in chosen:
@@ -220,7 +220,7 @@ def save(results: list[report.Result], processes: list[report.Process]) -> None:
         }
         for r in results
     ]
-    written = data.FOLDER / "results.json"
+    written = keeping.FOLDER / "results.json"
     written.write_text(json.dumps({"lines": lines, "processes": [asdict(p) for p in processes]}, indent=1), "utf-8")
     print(f"\nall rounds: {written.relative_to(ROOT)}")
 
