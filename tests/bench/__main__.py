@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -172,25 +172,25 @@ def measure(desk: Desk, server: Server, asked: argparse.Namespace) -> list[repor
     with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], keeping.FOLDER / "bare.log") as bare:
         for clients in asked.clients:
             for scenario in chosen:
-                results.append(rounds_of(scenario, requests[scenario.name], desk, bare.port, server, clients, asked))
+                results.append(rounds_of(scenario, requests[scenario.name], desk, bare, server, clients, asked))
                 print(report.line(results[-1]), flush=True)
     print(*report.hold_lines(desk.tickets, report.of_all(results)), sep="\n", flush=True)
     return results
 
 
 def rounds_of(
-    scenario: Scenario, requests: list[str], desk: Desk, bare: int, server: Server, clients: int,
+    scenario: Scenario, requests: list[str], desk: Desk, bare: Server, server: Server, clients: int,
     asked: argparse.Namespace,
 ) -> report.Result:  # fmt: skip
-    """One line. bare: the port of the yardstick."""
-    yardstick = [Desk(bare, desk.token, desk.tickets).get(f"/{scenario.name}")]
+    """One line."""
+    yardstick = [Desk(bare.port, desk.token, desk.tickets).get(f"/{scenario.name}")]
     rounds, failed = [], ""
     server.holds()
     try:
         with meanwhile(desk, scenario):
             for _ in range(asked.rounds):
                 rounds.append(
-                    (run(bare, yardstick, clients, asked.seconds), run(desk.port, requests, clients, asked.seconds))
+                    (half(bare, yardstick, clients, asked.seconds), half(server, requests, clients, asked.seconds))
                 )
     except Unanswered as error:
         rounds, failed = [], str(error)
@@ -251,12 +251,11 @@ def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
 def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.Half]:
     """Runs half a round beside streams, or without."""
 
-    def half(requests: list[str]) -> streaming.Half:
-        before = server.cpu_seconds()
-        found = run(server.port, requests, streaming.CLIENTS, seconds)
-        return streaming.Half(found.per_second, (server.cpu_seconds() - before) / found.sent * 1e6)
+    def run_half(requests: list[str]) -> streaming.Half:
+        found = half(server, requests, streaming.CLIENTS, seconds)
+        return streaming.Half(found.per_second, found.server_us)
 
-    return half
+    return run_half
 
 
 @contextmanager
@@ -277,8 +276,15 @@ def meanwhile(desk: Desk, scenario: Scenario) -> Iterator[None]:
 _numbers_used = count(1)
 
 
+def half(server: Server, requests: list[str], clients: int, seconds: float) -> Measured:
+    """One half of a round, with the processor time of the server for a request. Raises Unanswered."""
+    before = server.cpu_seconds()
+    measured = run(server.port, requests, clients, seconds)
+    return replace(measured, server_us=(server.cpu_seconds() - before) / measured.sent * 1e6)
+
+
 def run(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
-    """One half of a round. Raises Unanswered when an answer was not 200."""
+    """So many seconds of load. Raises Unanswered when an answer was not 200."""
     measured = sent(port, requests, clients, seconds)
     if measured.bad:
         raise Unanswered(f"{measured.bad} of {measured.requests} answers were not 200: {measured.first_bad}")

@@ -41,13 +41,15 @@ class Plan:
 
 @dataclass
 class Measured:
-    """`cpu_us` is the processor time that the generator itself spent on a request; `sent` counts the warm-up too."""
+    """`cpu_us` is the processor time that the generator itself spent on a request, `server_us` what the process that
+    answers did, where somebody looked; `sent` counts the warm-up too."""
 
     requests: int = 0
     per_second: float = 0.0
     p50_ms: float = 0.0
     p99_ms: float = 0.0
     cpu_us: float = 0.0
+    server_us: float = 0.0
     sent: int = 0
     bad: int = 0
     first_bad: str = ""

@@ -36,6 +36,11 @@ class Result:
         """The median of the rounds' ratios: both halves of a round saw the same noise."""
         return median(self.ratios or [0.0])
 
+    @property
+    def cpu_ratio(self) -> float:
+        """The same by the processor time of the servers for a request: what other programs do changes it less."""
+        return median([bare.server_us / max(ours.server_us, 1e-9) for bare, ours in self.rounds] or [0.0])
+
     def bare(self, name: str) -> float:
         return median(getattr(bare, name) for bare, _ in self.rounds)
 
@@ -58,14 +63,14 @@ class Process:
 
 def head_line() -> str:
     return (
-        f"{'tickets':>8} {'clients':>7}  {'scenario':<30} {'bare/s':>8} {'ours/s':>8} {'ratio':>6} {'target':>6} "
-        f"{'':<6} {'p50 ms':>7} {'p99 ms':>7} {'load %':>6} {'MiB':>5} {'loop ms':>7} {'writer':>7}"
+        f"{'tickets':>8} {'clients':>7}  {'scenario':<30} {'bare/s':>8} {'ours/s':>8} {'ratio':>6} {'by cpu':>6} "
+        f"{'target':>6} {'':<6} {'p50 ms':>7} {'p99 ms':>7} {'load %':>6} {'MiB':>5} {'loop ms':>7} {'writer':>7}"
     )
 
 
 def line(result: Result) -> str:
-    """One row. `load %` is the processor time of the load generator: near 100 it would be the bottleneck. `loop ms` and
-    `writer`: the longest holds meanwhile, by processor time."""
+    """One row. `by cpu` is the ratio by processor time. `load %` is the processor time of the load generator: near 100
+    it would be the bottleneck. `loop ms` and `writer`: the longest holds meanwhile, by processor time."""
     if result.failed:
         why = result.failed.strip().splitlines()[-1][:60]
         return f"{result.tickets:>8} {result.clients:>7}  {result.scenario.title:<30} FAILED: {why}"
@@ -75,7 +80,7 @@ def line(result: Result) -> str:
     held = f" {holds.loop.cpu_ms:>7.1f} {holds.writer.cpu_ms:>7.1f}" if holds is not None else ""
     return (
         f"{result.tickets:>8} {result.clients:>7}  {result.scenario.title:<30} {result.bare('per_second'):>8.0f} "
-        f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {target:>6} {verdict:<6} "
+        f"{result.ours('per_second'):>8.0f} {result.ratio:>6.2f} {result.cpu_ratio:>6.2f} {target:>6} {verdict:<6} "
         f"{result.ours('p50_ms'):>7.2f} {result.ours('p99_ms'):>7.2f} {busy:>6.0f} {result.mib:>5.0f}{held}"
     )
 

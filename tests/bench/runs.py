@@ -26,7 +26,8 @@ def written(path: Path, results: list[Result], processes: list[Process], soaks: 
     lines = [
         {
             "scenario": r.scenario.name, "tickets": r.tickets, "clients": r.clients, "ratio": r.ratio,
-            "ratios": r.ratios, "mib": r.mib, "holds": asdict(r.holds) if r.holds else None, "failed": r.failed,
+            "ratios": r.ratios, "cpu_ratio": r.cpu_ratio, "mib": r.mib,
+            "holds": asdict(r.holds) if r.holds else None, "failed": r.failed,
             "rounds": [[asdict(bare), asdict(ours)] for bare, ours in r.rounds],
         }
         for r in results

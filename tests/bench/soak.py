@@ -22,7 +22,7 @@ SHARES = {
     "months": 1, "deep": 1, "webhook": 6, "pages": 15,
 }  # fmt: skip
 PAGES = ("/", "/inbox", "/inbox?q=status:open", "/tickets/BNC-00007-107", "/tickets/BNC-00123-223", "/records",
-         "/notifications", "/account", "/admin/people", "/admin/system", "/automations", "/automations/log")  # fmt: skip
+         "/notifications", "/account", "/admin/people", "/admin/system", "/automations/log")  # fmt: skip
 ROUNDS = 20  # of a hundred requests each, in another order each, before they come again
 
 
