@@ -24,7 +24,7 @@ OWNERS = 8
 TIERS = ("Gold", "Silver", "Bronze")  # a picklist on tickets; the other custom field is a text
 REFUND_WORD, REFUND_EVERY = "refund", 20  # in one message of each twentieth ticket
 PHRASES_A_MESSAGE = MESSAGE_BYTES // BYTES_A_WORD // PHRASE_WORDS
-SHAPE = 4  # raised when the data is another, so that no older copy is taken for it
+SHAPE = 5  # raised when the data is another, so that no older copy is taken for it
 OPEN_EVERY, WAITING_EVERY = 5, 7  # each fifth ticket is open, of the others each seventh is waiting, the rest closed
 
 

@@ -41,8 +41,7 @@ from tests.bench.data import (
 ADDRESS = "HELPDESK_DATABASE"  # of a PostgreSQL database, in the environment
 WRITE_SECONDS = 3600  # that one may take: indexes are made in a single one
 CACHE_KIB = 256 * 1024
-HASH_BYTES = 1 << 28  # of words that SQLite collects before it writes them; HASH_USUAL otherwise
-HASH_USUAL = 1 << 20
+MERGED_PAGES = 10_000  # of a full-text index, merged at once
 CLOSED_SECONDS = 86_400  # after a ticket was opened
 CLOSED = 2
 
@@ -249,16 +248,22 @@ class SqliteTarget:
     def fill(self, batch: Batch) -> None:
         names = ", ".join(f'"{name}"' for name in batch.columns)
         marks = ", ".join("?" * len(batch.columns))
-        if batch.text is not None:
-            self._hash(batch.text, HASH_BYTES)
         name = batch.table.name if batch.table is not None else batch.text.name if batch.text is not None else ""
         with self._connection:
             self._connection.executemany(f'INSERT INTO "{name}" ({names}) VALUES ({marks})', batch.rows)
         if batch.text is not None:
-            self._hash(batch.text, HASH_USUAL)
+            self._merge(batch.text)
 
-    def _hash(self, text: TextIndex, size: int) -> None:
-        self._connection.execute(f'INSERT INTO "{text.name}" ("{text.name}", rank) VALUES (\'hashsize\', ?)', (size,))
+    def _merge(self, text: TextIndex) -> None:
+        """Leave no merges to be done, which many writes at once put off and the first requests would have to do. All
+        into one would be less than what a desk that has grown looks like, and would be merged with the first words."""
+        done = MERGED_PAGES
+        while done > 1:  # as SQLite's documentation says
+            before = self._connection.total_changes()
+            self._connection.execute(
+                f'INSERT INTO "{text.name}" ("{text.name}", rank) VALUES (\'merge\', ?)', (MERGED_PAGES,)
+            )
+            done = self._connection.total_changes() - before
 
     def finish(self) -> None:
         self._connection.execute("PRAGMA journal_mode=WAL").fetchall()
