@@ -33,6 +33,7 @@ from server import (
     jobs,
     log,
     mailroom,
+    memory,
     notifying,
     outbound,
     outbox,
@@ -57,7 +58,6 @@ from server.jobs import queue
 from server.jobs.processes import Membership
 from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
-from server.memory import share_heaps
 from server.outbox.sending import Sending
 from server.people import presence
 from server.records import registry as record_types
@@ -93,6 +93,7 @@ DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
 GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
+TRIM_SECONDS = 30.0
 END_SECONDS = 0.5  # that threads without work have to end
 LOG = log.get("app")
 
@@ -218,7 +219,7 @@ def serve(
         if not settings.database:
             raise
     raise_limit()
-    share_heaps()
+    memory.share_heaps()
 
     def told(running: RunningService) -> None:
         held.tell(running.url)
@@ -343,11 +344,12 @@ async def _serve_until_asked(
         try:
             restores.offer(service)
             ready(running)
-            watch = asyncio.create_task(_watch_stalls(running.front.meter))
+            watches = [asyncio.create_task(_watch_stalls(running.front.meter)), asyncio.create_task(_give_back())]
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
-            watch.cancel()
+            for watch in watches:
+                watch.cancel()
         finally:
             if turns.is_over:
                 for each in sockets:
@@ -469,6 +471,13 @@ async def _watch_stalls(meter: Meter) -> None:
         if late > STALL_SECONDS:
             meter.stalled(late)
             LOG.warning("loop.stalled", seconds=round(late, 2))
+
+
+async def _give_back() -> None:
+    """Return memory that the C library keeps for later to the system, now and then."""
+    while True:
+        await asyncio.sleep(TRIM_SECONDS)
+        await asyncio.to_thread(memory.trim)
 
 
 async def _stop(running: RunningService) -> None:

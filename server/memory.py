@@ -26,6 +26,12 @@ def give_back() -> bool:
     """Return memory to the system after something large: what holds itself in a circle, and what the C library keeps
     for later. Takes some milliseconds. Answers whether the C library can be asked to: glibc's can."""
     gc.collect()
+    return trim()
+
+
+def trim() -> bool:
+    """The same for what the C library keeps alone, quick enough to be done from time to time under load: the holes that
+    a burst of work has left between what is in use stay with the process else."""
     trim = _function("malloc_trim")
     return trim is not None and trim(0) >= 0
 

@@ -2,6 +2,9 @@
 
 The bare handler answers GET with the very dictionary that Helpdesk answered in the scenario. Rounds alternate
 (bare, Helpdesk, bare, Helpdesk ...), so that a machine that is slow for a while is slow for both.
+
+Exit codes: 0 measured, whatever was reached; 1 something was not answered; 2 the command line is wrong; 3 a line is
+worse than in the run of --against by more than 5 % in each of three rounds or more.
 """
 
 import argparse
@@ -12,19 +15,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import Any
 from urllib.request import urlopen
 
-from tests.bench import data, pages, report, signing, streaming, usable
+from tests.bench import keeping, pages, report, runs, signing, soak, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
 from tests.bench.waiting import HOST, Silent, waiting
 
+FAILED, WORSE = 1, 3  # exit codes
 STARTS = 3  # of which the median is the start-to-first-answer time
 BENCH_WORKER, BENCH_PASSWORD = "bench@example.com", "a password for a bench alone"
 PAGES = "pages"  # not measured beside the bare handler, but beside the requests that pages rest on
@@ -32,50 +37,73 @@ USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhi
 SIGNING = "signing"  # the same: others' answers while many sign in
 STREAMING = "streams"  # the same: requests beside streams
 INBOXES = "inboxes"  # the same: requests beside the open inboxes of many workers
+NONE = "none"  # of the scenarios
 OTHERS = 4  # clients whose answers are measured then
 
 
-def main() -> None:
-    """Measure what was asked for, print the tables, and write them as JSON beside the data."""
+class Unanswered(Exception):
+    """A request was not answered by 200."""
+
+
+def main() -> int:
+    """Measure what was asked for, print the tables, and write them as JSON. Answers the exit code."""
     asked = arguments()
-    chosen = [scenario for scenario in SCENARIOS if scenario.name in asked.scenarios]
+    earlier = runs.read(asked.against) if asked.against else None
     program = [asked.exe] if asked.exe else [sys.executable, "-m", "server"]
     results: list[report.Result] = []
     processes: list[report.Process] = []
+    soaks: list[dict[str, Any]] = []
     for tickets in asked.tickets:
-        folder = data.copy_of(tickets, fresh=asked.fresh)
+        folder = keeping.copy_of(tickets, fresh=asked.fresh)
         token = make_token(program, folder)
         first_answer_ms = median(first_answer(program, folder, token) for _ in range(STARTS))
-        with serve(program, folder) as server:
+        with serve(program, folder, is_watched=not asked.exe) as server:
             desk = Desk(server.port, token, tickets)
             desk.answer(desk.get("/rest/workers/me.json"))
             idle_mib = server.memory_kib() / 1024
-            if chosen:
-                results += measure(desk, chosen, asked)
-                print(report.hold_line(tickets, longest_write_ms(server)), flush=True)
-            if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
-                measure_pages(desk, asked.scenarios, asked.seconds)
-            for name, lines in ((STREAMING, streaming.lines), (INBOXES, streaming.inbox_lines)):
-                for line in lines(desk, half_of(server, asked.seconds)) if name in asked.scenarios else ():
-                    print(line, flush=True)
+            seen = measure(desk, server, asked)
+            results += seen
+            measure_others(desk, server, asked)
             loaded_mib = server.memory_kib() / 1024
-            processes.append(report.Process(tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server)))
+            if asked.soak:
+                soaks.append(soaked(desk, server, asked.soak))
+            processes.append(
+                report.Process(
+                    tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server), size_mib(folder),
+                    report.of_all(seen),
+                )
+            )  # fmt: skip
         shutil.rmtree(folder)
     print(*["", *(report.growth(results) if results else []), "", *map(report.process_line, processes)], sep="\n")
-    save(results, processes)
+    runs.written(asked.json, results, processes, soaks)
+    print(f"\nall rounds: {asked.json}")
+    lines, worse = runs.compared(results, earlier) if earlier else ([], 0)
+    print(*lines, sep="\n")
+    return WORSE if worse else FAILED if any(each.failed for each in results) else 0
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
-    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join(names))
+    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join([*names, NONE]))
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
     parser.add_argument("--exe", help="measure this executable instead of the source")
     parser.add_argument("--fresh", action="store_true", help="load the tickets again, after a change of the schema")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the run there; .work/bench/TIME-COMMIT.json")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the JSON file of an earlier run")
+    parser.add_argument("--soak", type=float, default=0, metavar="MINUTES", help="mixed load for so long, at the end")
     asked = parser.parse_args()
+    asked.json = asked.json or keeping.FOLDER / runs.named()
+    if asked.against and asked.rounds < runs.ROUNDS:
+        parser.error(f"--against needs --rounds {runs.ROUNDS} or more")
+    if asked.soak and asked.exe:
+        parser.error("--soak watches the source from within; leave --exe out")
+    asked.scenarios = [name for name in asked.scenarios if name != NONE]
     unknown = set(asked.scenarios) - set(names)
     if unknown:
         parser.error(f"no scenario is called {', '.join(sorted(unknown))}; there are {', '.join(names)}")
@@ -96,10 +124,13 @@ def make_token(program: list[str], folder: Path) -> str:
     return subprocess.run(token, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def serve(program: list[str], folder: Path) -> Server:
+def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
+    """is_watched: whether it is asked how long it was held, which the executable cannot be."""
+    if is_watched:
+        program = [sys.executable, "-m", "tests.bench.watched"]
     command = [*program, "serve", "--port", "0", "--data", str(folder), "--no-open"]
     more = {"HELPDESK_OUTBOUND_ALLOW": HOST, "HELPDESK_MAX_WORKER_STREAMS": str(streaming.STREAMS)}
-    return Server(command, data.FOLDER / "serve.log", **more)
+    return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
 
 
 def first_answer(program: list[str], folder: Path, token: str) -> float:
@@ -108,6 +139,10 @@ def first_answer(program: list[str], folder: Path, token: str) -> float:
         desk = Desk(server.port, token, 0)
         desk.answer(desk.get("/rest/workers/me.json"))
         return (time.perf_counter() - server.started_at) * 1000
+
+
+def size_mib(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.glob("helpdesk.db*")) / 2**20
 
 
 def longest_write_ms(server: Server) -> float:
@@ -119,38 +154,86 @@ def longest_write_ms(server: Server) -> float:
     return float(found[1]) * 1000
 
 
-def measure(desk: Desk, chosen: list[Scenario], asked: argparse.Namespace) -> list[report.Result]:
+def measure(desk: Desk, server: Server, asked: argparse.Namespace) -> list[report.Result]:
     """Every scenario with every number of clients; a line is printed as soon as it is known."""
-    requests = {scenario.name: scenario.requests(desk) for scenario in chosen}
-    answers = data.FOLDER / "answers.json"
-    answers.write_text(json.dumps({name: desk.answer(sent[0]) for name, sent in requests.items()}), "utf-8")
+    chosen = [scenario for scenario in SCENARIOS if scenario.name in asked.scenarios]
+    if not chosen:
+        return []
+    requests: dict[str, list[str]] = {}
+    answered: dict[str, Any] = {}
     results = []
     print("", report.head_line(), sep="\n")
-    with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], data.FOLDER / "bare.log") as bare:
-        yardstick = Desk(bare.port, desk.token, desk.tickets)
+    for scenario in chosen:
+        requests[scenario.name] = scenario.requests(desk)
+        with suppress(OSError):  # what it answers instead is told by its line
+            answered[scenario.name] = desk.answer(requests[scenario.name][0])
+    answers = keeping.FOLDER / "answers.json"
+    answers.write_text(json.dumps({scenario.name: answered.get(scenario.name, {}) for scenario in chosen}), "utf-8")
+    with Server([sys.executable, "-m", "tests.bench.bare", str(answers)], keeping.FOLDER / "bare.log") as bare:
         for clients in asked.clients:
             for scenario in chosen:
-                with meanwhile(desk, scenario):
-                    rounds = [
-                        (
-                            run(bare.port, [yardstick.get(f"/{scenario.name}")], clients, asked.seconds),
-                            run(desk.port, requests[scenario.name], clients, asked.seconds),
-                        )
-                        for _ in range(asked.rounds)
-                    ]
-                results.append(report.Result(scenario, desk.tickets, clients, rounds))
+                results.append(rounds_of(scenario, requests[scenario.name], desk, bare, server, clients, asked))
                 print(report.line(results[-1]), flush=True)
+    print(*report.hold_lines(desk.tickets, report.of_all(results)), sep="\n", flush=True)
     return results
+
+
+def rounds_of(
+    scenario: Scenario, requests: list[str], desk: Desk, bare: Server, server: Server, clients: int,
+    asked: argparse.Namespace,
+) -> report.Result:  # fmt: skip
+    """One line."""
+    yardstick = [Desk(bare.port, desk.token, desk.tickets).get(f"/{scenario.name}")]
+    rounds, failed = [], ""
+    server.holds()
+    try:
+        with meanwhile(desk, scenario):
+            for _ in range(asked.rounds):
+                rounds.append(
+                    (half(bare, yardstick, clients, asked.seconds), half(server, requests, clients, asked.seconds))
+                )
+    except Unanswered as error:
+        rounds, failed = [], str(error)
+    mib, holds = server.memory_kib() / 1024, server.holds()
+    return report.Result(scenario, desk.tickets, clients, rounds, mib, holds, failed)
+
+
+def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> None:
+    """What is measured beside the requests of others rather than the bare handler."""
+    if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
+        measure_pages(desk, asked.scenarios, asked.seconds)
+    for name, lines in ((STREAMING, streaming.lines), (INBOXES, streaming.inbox_lines)):
+        for line in lines(desk, half_of(server, asked.seconds)) if name in asked.scenarios else ():
+            print(line, flush=True)
+
+
+def soaked(desk: Desk, server: Server, minutes: float) -> dict[str, Any]:
+    """Mixed load for so many minutes; what is told of it in JSON."""
+    mix = soak.requests_of(desk, visited(desk))
+    start_mib = server.memory_kib() / 1024
+    print("", soak.head_line(desk.tickets, minutes), sep="\n", flush=True)
+    seen = []
+    for each in soak.intervals(server, minutes, lambda seconds: sent(desk.port, mix, soak.CLIENTS, seconds)):
+        seen.append(each)
+        print(soak.line(each), flush=True)
+    print(*soak.summary(desk.tickets, start_mib, seen), sep="\n", flush=True)
+    return soak.as_json(desk.tickets, minutes, start_mib, seen)
+
+
+def visited(desk: Desk) -> pages.Visit:
+    """A browser that is signed in as the bench's worker."""
+    me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
+    desk.answer(desk.put(f"/rest/records/worker/{me}.json", **{"fields[password]": BENCH_PASSWORD}))
+    return pages.Visit(f"http://127.0.0.1:{desk.port}", BENCH_WORKER, BENCH_PASSWORD)
 
 
 def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
     """How many times the time of its request a page takes; how long it takes while a webhook is called; and how long
     others wait while many sign in."""
+    visit = visited(desk)
     me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
     groups = desk.answer(desk.get("/rest/records/group/search.json", limit="1"))["results"]
-    desk.answer(desk.put(f"/rest/records/worker/{me}.json", **{"fields[password]": BENCH_PASSWORD}))
-    url = f"http://127.0.0.1:{desk.port}"
-    visit = pages.Visit(url, BENCH_WORKER, BENCH_PASSWORD)
+    url = visit.url
     if PAGES in chosen:
         print("", pages.head_line(), sep="\n")
         for measured in pages.ratios(url, desk.token, visit, {"worker": me, "group": groups[0]["id"]}):
@@ -168,12 +251,11 @@ def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
 def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.Half]:
     """Runs half a round beside streams, or without."""
 
-    def half(requests: list[str]) -> streaming.Half:
-        before = server.cpu_seconds()
-        found = run(server.port, requests, streaming.CLIENTS, seconds)
-        return streaming.Half(found.per_second, (server.cpu_seconds() - before) / found.sent * 1e6)
+    def run_half(requests: list[str]) -> streaming.Half:
+        found = half(server, requests, streaming.CLIENTS, seconds)
+        return streaming.Half(found.per_second, found.server_us)
 
-    return half
+    return run_half
 
 
 @contextmanager
@@ -194,36 +276,37 @@ def meanwhile(desk: Desk, scenario: Scenario) -> Iterator[None]:
 _numbers_used = count(1)
 
 
+def half(server: Server, requests: list[str], clients: int, seconds: float) -> Measured:
+    """One half of a round, with the processor time of the server for a request. Raises Unanswered."""
+    before = server.cpu_seconds()
+    measured = run(server.port, requests, clients, seconds)
+    return replace(measured, server_us=(server.cpu_seconds() - before) / measured.sent * 1e6)
+
+
 def run(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
-    """One half of a round, by a load generator of its own. Raises SystemExit when an answer was not 200."""
+    """So many seconds of load. Raises Unanswered when an answer was not 200."""
+    measured = sent(port, requests, clients, seconds)
+    if measured.bad:
+        raise Unanswered(f"{measured.bad} of {measured.requests} answers were not 200: {measured.first_bad}")
+    return measured
+
+
+def sent(port: int, requests: list[str], clients: int, seconds: float) -> Measured:
+    """Load by a generator of its own. Raises Unanswered when the server hung up or did not answer at all."""
     # A range of numbers for each run, so that no Message-Id and no address comes twice; 0 was the sample's.
     plan = Plan(port, requests, clients, seconds, count_from=next(_numbers_used) * 1_000_000)
     command = [sys.executable, "-m", "tests.bench.load"]
     told = subprocess.run(command, cwd=ROOT, input=json.dumps(asdict(plan)), capture_output=True, text=True)
     if told.returncode:
-        raise SystemExit(f"the load generator failed:\n{told.stderr}")
+        raise Unanswered(f"the load generator failed: {told.stderr}")
     measured = Measured(**json.loads(told.stdout))
-    if measured.bad:
-        raise SystemExit(f"{measured.bad} of {measured.requests} answers were not 200:\n{measured.first_bad}")
+    if not measured.requests:
+        raise Unanswered(f"no answer within {seconds:g} seconds")
     return measured
 
 
-def save(results: list[report.Result], processes: list[report.Process]) -> None:
-    lines = [
-        {
-            "scenario": r.scenario.name,
-            "tickets": r.tickets,
-            "clients": r.clients,
-            "ratio": r.ratio,
-            "target": r.scenario.target,
-            "rounds": [[asdict(bare), asdict(ours)] for bare, ours in r.rounds],
-        }
-        for r in results
-    ]
-    written = data.FOLDER / "results.json"
-    written.write_text(json.dumps({"lines": lines, "processes": [asdict(p) for p in processes]}, indent=1), "utf-8")
-    print(f"\nall rounds: {written.relative_to(ROOT)}")
-
-
 if __name__ == "__main__":
-    main()
+    try:
+        sys.exit(main())
+    except Unanswered as error:
+        sys.exit(f"{error}")

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 # holds, and of characters that no encoding changes.
 COUNTER = "COUNTER0000"
 RECEIVE_BYTES = 1 << 18
+MOST_SECONDS = 30.0  # that the first answer is waited for, where none came in the time of the plan
 
 _content_length = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)").search
 
@@ -40,13 +41,15 @@ class Plan:
 
 @dataclass
 class Measured:
-    """`cpu_us` is the processor time that the generator itself spent on a request; `sent` counts the warm-up too."""
+    """`cpu_us` is the processor time that the generator itself spent on a request, `server_us` what the process that
+    answers did, where somebody looked; `sent` counts the warm-up too."""
 
     requests: int = 0
     per_second: float = 0.0
     p50_ms: float = 0.0
     p99_ms: float = 0.0
     cpu_us: float = 0.0
+    server_us: float = 0.0
     sent: int = 0
     bad: int = 0
     first_bad: str = ""
@@ -89,6 +92,8 @@ class Load:
         self.bad = 0
         cpu, started = time.process_time(), time.perf_counter()
         self._exchange(self.plan.seconds)
+        while not self.latencies and time.perf_counter() - started < MOST_SECONDS:
+            self._exchange(0.1)
         seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
         for connection in connections:
             connection.socket.close()

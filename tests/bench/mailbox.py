@@ -12,8 +12,9 @@ import time
 from email.utils import formatdate
 from pathlib import Path
 
-from tests.bench.data import FIRST_CREATED, SENDERS, text
+from tests.bench.data import SENDERS, text
 
+FIRST_CREATED = 1_735_000_000  # Unix seconds
 REPLY_EVERY = 3  # messages of a conversation
 HTML_EVERY, FILE_EVERY = 4, 10
 FILE_BYTES = 20_000  # of an attached file, before base64

@@ -2,11 +2,15 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+
+from tests.bench.watched import SOCKET, Holds, ask
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STOP_SECONDS = 15
@@ -15,10 +19,14 @@ STOP_SECONDS = 15
 class Server:
     """A child process that prints `listening on http://HOST:PORT`. Use it in `with`; it is stopped at the end."""
 
-    def __init__(self, command: list[str], log: Path, **env: str) -> None:
-        """log: file for what the process writes to standard error. env: further variables of its environment.
+    def __init__(self, command: list[str], log: Path, is_watched: bool = False, **env: str) -> None:
+        """log: file for what the process writes to standard error. is_watched: whether the command is one
+        of watched.py. env: further variables of its environment.
 
         Raises SystemExit when it ends before it listens."""
+        self._folder = Path(tempfile.mkdtemp(prefix="bench-"))  # elsewhere the name of a socket may be too long
+        self._watch = self._folder / "watch" if is_watched else None
+        env |= {SOCKET: str(self._watch)} if is_watched else {}
         self.started_at = time.perf_counter()
         self.log = log
         with log.open("ab") as errors:
@@ -29,6 +37,7 @@ class Server:
             self.port = self._port(command)
         except BaseException:
             self.process.kill()
+            shutil.rmtree(self._folder)
             raise
 
     def __enter__(self) -> "Server":
@@ -41,12 +50,17 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        shutil.rmtree(self._folder)
 
     def memory_kib(self) -> int:
         """Resident memory now. Linux only."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         found = re.search(r"^VmRSS:\s+(\d+) kB", status, re.MULTILINE)
         return int(found[1]) if found else 0
+
+    def holds(self) -> Holds | None:
+        """The longest holds since this was asked last; None for a process that is not watched."""
+        return ask(self._watch) if self._watch is not None else None
 
     def cpu_seconds(self) -> float:
         """Processor time so far. Linux only."""

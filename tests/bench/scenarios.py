@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
@@ -14,6 +15,8 @@ from urllib.request import Request, urlopen
 from tests.bench.data import RARE_WORD, REFUND_WORD, text
 from tests.bench.load import COUNTER
 
+Goal = tuple[float, float | None] | None
+MANY = 100_000
 TICKETS_READ = 1000  # different ids, so that not one row's page alone is warm
 
 
@@ -58,17 +61,22 @@ class Desk:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`target` is the ratio to the bare handler at 16 clients that must be reached, or with `most_ms` the milliseconds
-    that one client may wait for half of its answers, or with `most_p99_ms` that 99 of 100 answers may take at 16
-    clients. waiting: so many webhooks wait for another program meanwhile."""
+    """What is to be reached: `ratio` to the bare handler at 16 clients, `most_ms` that one client may wait for half of
+    its answers, or `most_p99_ms` that 99 of 100 answers may take at 16 clients; each up to MANY tickets and above.
+    None: that is not judged. waiting: so many webhooks wait for another program meanwhile."""
 
     name: str
     title: str
-    target: float
     requests: Callable[[Desk], list[str]]
-    most_ms: float = 0
-    most_p99_ms: float = 0
+    ratio: Goal = None
+    most_ms: Goal = None
+    most_p99_ms: Goal = None
     waiting: int = 0
+
+
+def goal_at(goal: Goal, tickets: int) -> float | None:
+    """What is to be reached with so many tickets."""
+    return goal[tickets > MANY] if goal else None
 
 
 def read(desk: Desk) -> list[str]:
@@ -187,12 +195,15 @@ def _create(desk: Desk, uri: str, fields: dict[str, str]) -> dict[str, Any]:
     )
 
 
+_made = count(1)  # webhooks, as no two have the same name
+
+
 def respond(desk: Desk) -> list[str]:
-    return [webhook(desk, RESPONDER, "bench.respond")]
+    return [webhook(desk, RESPONDER, f"bench.respond{next(_made)}")]
 
 
 def repeat(desk: Desk) -> list[str]:
-    return [webhook(desk, REPEATING, "bench.repeat")]
+    return [webhook(desk, REPEATING, f"bench.repeat{next(_made)}")]
 
 
 def me(desk: Desk) -> list[str]:
@@ -200,17 +211,17 @@ def me(desk: Desk) -> list[str]:
 
 
 SCENARIOS = (
-    Scenario("read", "read a ticket by id", 0.55, read),
-    Scenario("newest", "ten newest open tickets", 0.30, newest),
-    Scenario("fulltext", "full-text search, 50 found", 0.25, fulltext),
-    Scenario("create", "create an address", 0.20, create),
-    Scenario("compose", "compose, not sent", 0.20, compose),
-    Scenario("parse", "parse a mail", 0.12, parse),
-    Scenario("expand", "50 tickets, four expanded", 0.05, expand),
-    Scenario("subtotals", "subtotals of status, group", 0.05, subtotals),
-    Scenario("months", "months by status, data query", 0, months, most_ms=250),
-    Scenario("deep", "deep filter, org and messages", 0, deep, most_ms=100),
-    Scenario("webhook", "webhook, example responder", 0.15, respond),
-    Scenario("repeat", "webhook, repeat 10,000 times", 0, repeat, most_ms=1500),
-    Scenario("waiting", "who I am, 200 webhooks waiting", 0, me, most_p99_ms=50, waiting=200),
+    Scenario("read", "read a ticket by id", read, (0.75, 0.75)),
+    Scenario("newest", "ten newest open tickets", newest, (0.50, 0.48)),
+    Scenario("fulltext", "full-text search, 50 found", fulltext, (0.50, 0.40)),
+    Scenario("create", "create an address", create, (0.40, 0.35)),
+    Scenario("compose", "compose, not sent", compose, (0.30, 0.25)),
+    Scenario("parse", "parse a mail", parse, (0.22, 0.18)),
+    Scenario("expand", "50 tickets, four expanded", expand, (0.05, 0.05)),
+    Scenario("subtotals", "subtotals of status, group", subtotals, (0.30, 0.25)),
+    Scenario("months", "months by status, data query", months, most_ms=(20, 60)),
+    Scenario("deep", "deep filter, org and messages", deep, most_ms=(15, 60)),
+    Scenario("webhook", "webhook, example responder", respond, (0.30, 0.30)),
+    Scenario("repeat", "webhook, repeat 10,000 times", repeat, most_ms=(150, None)),
+    Scenario("waiting", "who I am, 200 webhooks waiting", me, most_p99_ms=(50, 50), waiting=200),
 )
