@@ -1,13 +1,14 @@
 """Pages as they go out, and the templates that they are made of."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from console.template_words import Spoken, TranslatedLoader
+from server.dataclass import dataclass
 from server.translation import _, ngettext
 from server.web.call import Feed
 

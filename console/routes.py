@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console import pages
+from server.dataclass import dataclass
 from server.digits import MAX_ID
 from server.discovery import load_all
 

@@ -8,7 +8,7 @@ import ast
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tornado.escape import xhtml_escape
@@ -16,6 +16,7 @@ from tornado.template import Loader, Template
 
 from console import script_words
 from server import translation
+from server.dataclass import dataclass
 
 INLINE = frozenset("a abbr b bdi cite code em i kbd mark q samp small span strong sub sup time var".split())
 VERBATIM = frozenset("code kbd pre samp var script style textarea".split())  # never a message by themselves

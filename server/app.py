@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -46,6 +45,7 @@ from server.access import provider
 from server.access.service_actor import own_context
 from server.automation import saving, stopping
 from server.context import Service
+from server.dataclass import dataclass
 from server.desk import live_settings, service_settings
 from server.desk.kept_here import KeptHere
 from server.desk.live_settings import LIVE_SETTINGS

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
+        "dataclass",
         "errors",
         (
             "passwords clock settings log context events markup memory resources discovery times wildcards digits "

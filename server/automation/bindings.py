@@ -3,7 +3,6 @@
 An entry is `automation/<name>:` with `uri`, `inputs`, and `disabled` or `enabled`."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from server import template
@@ -11,6 +10,7 @@ from server.automation import checker
 from server.automation.commands.functions import automation_name
 from server.automation.dictionary import Dictionary
 from server.automation.host import Host, Script
+from server.dataclass import dataclass
 from server.errors import KataSyntax, reason
 from server.kata import Environment, Generic, check, parse
 from server.kata.annotations import as_bool

@@ -1,11 +1,11 @@
 """Checks the values of a KATA document against a schema: which keys, of which types, how often."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import re2
 
+from server.dataclass import dataclass
 from server.errors import nearest
 
 MAX_PROBLEMS = 100  # of one document; a mistake near the top makes one of every key below

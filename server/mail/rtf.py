@@ -6,8 +6,9 @@ packing, [MS-OXRTFEX] for the HTML inside, RTF 1.9 for the rest.
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from server.dataclass import dataclass
 from server.mail import charsets
 
 MAX_RTF_BYTES = 512 * 1024  # unpacked; what comes after is left out

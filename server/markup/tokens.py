@@ -7,8 +7,10 @@ folder; not for judging what is safe (clean.py), and it builds no tree.
 import html as entities
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from server.dataclass import dataclass
 
 MAX_ATTRIBUTES = 40  # of one tag; the sanitizer needs quadratic time for more
 MAX_REFERENCE_DIGITS = 20  # of &#...; more are no character, and `int` raises for thousands of digits

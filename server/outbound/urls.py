@@ -4,9 +4,9 @@ Stricter than browsers. A host has one spelling here, and what other programs mi
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from server.dataclass import dataclass
 from server.errors import Invalid, Rejected, nearest
 
 MAX_URL_CHARS = 2048  # characters

@@ -5,12 +5,12 @@ once for each shape: shapes.py says which. A builder marks the places of its val
 Not for running anything: that is Transaction's part (store/transaction.py)."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of, unhashable
 
 # Kept; a full cache is emptied, since a statement costs half a millisecond to build again.

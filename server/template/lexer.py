@@ -4,9 +4,9 @@ Two sets of delimiters: those of scripts, and those of packages, which leave the
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import BudgetSpent, TemplateFailed
 
 MAX_INTERPOLATED = 20  # texts inside texts

@@ -6,10 +6,10 @@ whose keys are 0, 1, 2...: what keeps keys may turn one into the other. Source: 
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import TemplateFailed
 
 MAX_INT, MIN_INT = 2**63 - 1, -(2**63)

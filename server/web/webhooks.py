@@ -5,7 +5,6 @@ Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +17,7 @@ from server.automation.webhooks.location import NOWHERE, WebhookLocation
 from server.automation.webhooks.responding import WebhookRequest, WebhookResponse
 from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer

@@ -5,7 +5,7 @@ Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py.
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server import contexts
@@ -21,6 +21,7 @@ from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_sc
 from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.tokens import listener_of
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError

@@ -3,11 +3,11 @@
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.wildcards import fits
 

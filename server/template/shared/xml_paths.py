@@ -6,8 +6,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.errors import TemplateFailed
 from server.template.run import Rendering
 from server.template.shared.xml_tree import Element
