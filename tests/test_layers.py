@@ -19,9 +19,11 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "dataclass",
         "errors",
         (
-            "passwords clock settings log context events markup memory resources discovery times wildcards digits "
+            "clock settings log context events memory resources discovery times wildcards digits "
             "cells file_names contexts translation"
         ),
+        "warming",
+        "passwords markup",
         "store mail kata template outbound refusals",
         "search",
         "fields",

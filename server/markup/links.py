@@ -6,11 +6,11 @@ needs more than a minute for 100 KB of `a.a.a.`, in one regular expression that 
 
 import re
 from collections.abc import Iterable, MutableMapping
+from functools import cache
 from html import escape
 from typing import Any
 
-from bleach.callbacks import target_blank
-from bleach.linkifier import LinkifyFilter
+from server.warming import warmed
 
 MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is escaped only
 MAX_WORD_CHARACTERS = 2_000  # likewise, for words; tracking links in mail pass 1,000
@@ -49,9 +49,10 @@ def _may_link(word: str) -> bool:
 
 def _linked(word: str) -> str:
     tokens: Iterable[Token] = [{"type": "Characters", "data": word}]
+    linker = _linker()
     if "://" not in word:  # in a URL, what looks like a mail address is a login
-        tokens = _LINKER.handle_email_addresses(tokens)
-    return "".join(_html(token) for token in _LINKER.handle_links(tokens))
+        tokens = linker.handle_email_addresses(tokens)
+    return "".join(_html(token) for token in linker.handle_links(tokens))
 
 
 def _html(token: Token) -> str:
@@ -69,8 +70,17 @@ def _says_nothing_about_us(attributes: Attributes, new: bool = False, /) -> Attr
     return attributes
 
 
-# Keeps nothing between two texts. Only its two methods above are used, which take what they read as an argument.
 _NO_SOURCE: Any = ()
-_LINKER = LinkifyFilter(
-    _NO_SOURCE, callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
-)
+
+
+@warmed
+@cache
+def _linker() -> Any:
+    """Keeps nothing between two texts. Only two of its methods are used, which take what they read as an argument."""
+    # With it comes an HTML parser, a twentieth of a start.
+    from bleach.callbacks import target_blank
+    from bleach.linkifier import LinkifyFilter
+
+    return LinkifyFilter(
+        _NO_SOURCE, callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
+    )
