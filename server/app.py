@@ -40,6 +40,7 @@ from server import (
     queries,
     tickets,
     upkeep,
+    warming,
 )
 from server.access import provider
 from server.access.service_actor import own_context
@@ -93,6 +94,7 @@ DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
 GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
+WARM_AFTER_SECONDS = 0.5  # after it listens; who waits for a start asks within that
 END_SECONDS = 0.5  # that threads without work have to end
 LOG = log.get("app")
 
@@ -219,6 +221,7 @@ def serve(
             raise
     raise_limit()
     share_heaps()
+    gc.disable()  # until it answers: more is imported, and nearly all of it stays
 
     def told(running: RunningService) -> None:
         held.tell(running.url)
@@ -228,6 +231,7 @@ def serve(
         backup.remove_unfinished(folder / DATABASE)
         asyncio.run(_serve(settings, sites, told, again))
     finally:
+        gc.enable()
         held.release()
     _leave_threads()
 
@@ -343,11 +347,14 @@ async def _serve_until_asked(
         try:
             restores.offer(service)
             ready(running)
-            watch = asyncio.create_task(_watch_stalls(running.front.meter))
+            beside = [
+                asyncio.create_task(_watch_stalls(running.front.meter)), asyncio.create_task(_warm(turns))
+            ]  # fmt: skip
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
-            watch.cancel()
+            for each in beside:
+                each.cancel()
         finally:
             if turns.is_over:
                 for each in sockets:
@@ -414,10 +421,12 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     scheduler.start()
     members.can_lead = lambda: members.does_jobs and scheduler.is_alive
     mail.start()
-    gc.unfreeze()  # a service that starts again in the same process leaves the one before to be collected
-    gc.collect()
+    if gc.get_freeze_count():  # it starts again in the same process, and leaves what was before to be collected
+        gc.unfreeze()
+        gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
+    gc.enable()
     url = local_url(settings)
     return RunningService(service, front, http, scheduler, scripts, mail, sending, members, url)
 
@@ -469,6 +478,13 @@ async def _watch_stalls(meter: Meter) -> None:
         if late > STALL_SECONDS:
             meter.stalled(late)
             LOG.warning("loop.stalled", seconds=round(late, 2))
+
+
+async def _warm(turns: Lifecycle) -> None:
+    """Have ready what was left out for the first answer, before somebody waits for it."""
+    await asyncio.sleep(WARM_AFTER_SECONDS)
+    await asyncio.get_running_loop().run_in_executor(None, warming.warm, lambda: turns.is_over)
+    gc.freeze()
 
 
 async def _stop(running: RunningService) -> None:
