@@ -353,8 +353,8 @@ async def _serve_until_asked(
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
-            for each in beside:
-                each.cancel()
+            for task in beside:
+                task.cancel()
         finally:
             if turns.is_over:
                 for each in sockets:

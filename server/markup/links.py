@@ -10,17 +10,18 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from server.late_pattern import late_pattern
 from server.warming import warmed
 
 MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is escaped only
 MAX_WORD_CHARACTERS = 2_000  # likewise, for words; tracking links in mail pass 1,000
 
-_WORD = re.compile(r"(\s+)")
+_WORD = late_pattern(r"(\s+)")
 # No quotes, brackets, backslashes and direction marks: they end a URL in text, or disguise it. Parentheses: in pairs.
 _CHARACTER = r"[^\s<>\"`{}|\\^()\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 # The lookbehind leaves what belongs to the sentence around it.
-_URL = re.compile(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
-_MAIL = re.compile(
+_URL = late_pattern(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
+_MAIL = late_pattern(
     r"""(?<![\w.+@/-])[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,63}+
         @[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+(?:\.[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+){1,8}+""",
     re.VERBOSE,
