@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from console.template_words import Spoken, TranslatedLoader
+from server import late_files
 from server.dataclass import dataclass
 from server.translation import _, ngettext
 from server.web.call import Feed
@@ -56,6 +57,7 @@ def again(shown: PageResponse, seconds: int) -> PageResponse:
 
 @cache
 def _loader() -> TranslatedLoader:
+    late_files.unpack("console")
     return TranslatedLoader(str(_TEMPLATES), autoescape="xhtml_escape")
 
 

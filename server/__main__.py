@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from server import late_files
 from server.cli.commands import parser
 from server.errors import HelpdeskError
 from server.settings import unknown_variables
@@ -17,6 +18,7 @@ DONE, FAILED, USAGE = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
     given = _with_command(sys.argv[1:] if arguments is None else arguments)
+    late_files.install()
     gc.disable()  # what imports make stays: to look through it again and again would cost a tenth of them
     options, unknown = parser(given[0]).parse_known_args(given)
     gc.enable()
