@@ -30,6 +30,7 @@ from server import (
     first_start,
     imports,
     jobs,
+    late_files,
     log,
     mailroom,
     notifying,
@@ -71,6 +72,7 @@ from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
+from server.warming import warmed
 from server.web import oauth, rest
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.mail_listener import MailListener
@@ -198,6 +200,12 @@ def open_service(settings: Settings, wake: threading.Event | None = None) -> Ser
 
 def _installation(tx: Transaction) -> str:
     return str(service_settings.get(tx, "installation", ""))
+
+
+@warmed
+def _unpack_encryption() -> None:
+    """Writes use it, and must not wait for it."""
+    late_files.unpack("cryptography")
 
 
 @periodic("tokens of no use", deletes=True)

@@ -42,6 +42,7 @@ def unpack(name: str) -> None:
             with zipfile.ZipFile(folder / ARCHIVE) as archive:
                 mine = (f"{name}/", f"{name}.libs/")
                 archive.extractall(folder, [each for each in archive.namelist() if each.startswith(mine)])
+            importlib.invalidate_caches()
         _unpacked.add(name)
 
 
@@ -52,7 +53,6 @@ class _Unpacker(MetaPathFinder):
         package = name.partition(".")[0]
         if package in PACKAGES and package not in _unpacked:
             unpack(package)
-            importlib.invalidate_caches()
 
 
 def _folder() -> Path | None:

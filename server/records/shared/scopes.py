@@ -7,6 +7,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import Invalid
+from server.warming import warmed
 from server.wildcards import fits
 
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
@@ -66,10 +67,11 @@ def parse(text: str) -> dict[str, Scope]:
     return dict(_parsed(text))
 
 
+@warmed
 @functools.cache
 def _loader() -> Any:
     """What reads no anchors and aliases: with them a short text grows by powers."""
-    import yaml  # with patterns that take long to compile; many services have no app of their own
+    import yaml  # with patterns that take long to compile
 
     class PlainLoader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
