@@ -203,9 +203,10 @@ def _installation(tx: Transaction) -> str:
 
 
 @warmed
-def _unpack_encryption() -> None:
-    """Writes use it, and must not wait for it."""
-    late_files.unpack("cryptography")
+def _unpack_libraries() -> None:
+    """Writes and pages use them, and should not wait for it."""
+    for name in ("cryptography", "nh3", "re2"):
+        late_files.unpack(name)
 
 
 @periodic("tokens of no use", deletes=True)

@@ -15,7 +15,7 @@ from types import ModuleType
 ARCHIVE = "late.zip"  # in the folder that the executable is unpacked into
 ZONES = "tzdata.zip"  # the rules of time zones: read where they are, and only on systems that have none
 # Packages with libraries that the first answer does not need. They lie in the archive as they would in the folder.
-PACKAGES = frozenset(("charset_normalizer", "cryptography", "psycopg_binary", "yaml"))
+PACKAGES = frozenset(("charset_normalizer", "cryptography", "nh3", "psycopg_binary", "re2", "yaml"))
 FOLDERS = ("console", "resources/completions", "resources/demo", "resources/help")
 _unpacked: set[str] = set()
 _lock = threading.Lock()

@@ -149,10 +149,15 @@ def test_only_libraries_of_python_lose_their_symbols(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(symbols.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(symbols.subprocess, "run", run)
     of_python = ("libpython3.11.so.1.0", "/usr/lib/libpython3.11.so.1.0", "BINARY")
+    of_library = ("lib-dynload/_json.so", str(Path(os.__file__).parent / "lib-dynload" / "_json.so"), "EXTENSION")
     of_package = ("apsw/x.so", str(Path(sysconfig.get_path("platlib")) / "apsw" / "x.so"), "EXTENSION")
-    found = symbols.without([of_python, of_package], tmp_path / "stripped")
-    assert found == [(of_python[0], str(tmp_path / "stripped" / of_python[0]), "BINARY"), of_package]
-    assert [each[-1] for each in asked] == [of_python[1]]
+    found = symbols.without([of_python, of_library, of_package], tmp_path / "stripped")
+    assert found == [
+        (of_python[0], str(tmp_path / "stripped" / of_python[0]), "BINARY"),
+        (of_library[0], str(tmp_path / "stripped" / "_json.so"), "EXTENSION"),
+        of_package,
+    ]
+    assert [each[-1] for each in asked] == [of_python[1], of_library[1]]
     monkeypatch.setattr(symbols.shutil, "which", lambda name: None)
     assert symbols.without([of_python], tmp_path) == [of_python]
 

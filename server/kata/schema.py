@@ -3,8 +3,6 @@
 import re
 from typing import Any
 
-import re2
-
 from server.dataclass import dataclass
 from server.errors import nearest
 
@@ -125,6 +123,8 @@ def _wildcard(text: str) -> str:
 
 def _matches(text: str, key: str) -> bool:
     """A pattern between slashes. Users write those, so RE2 reads them, in linear time."""
+    import re2  # a large library in C++, which few of the first requests need
+
     pattern, _, flags = text[1:].rpartition("/")
     options = re2.Options()
     options.case_sensitive = "i" not in flags

@@ -9,8 +9,6 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import re2
-
 from server.errors import Invalid
 from server.late_pattern import late_pattern
 from server.mail import headers
@@ -153,6 +151,8 @@ def matches_pattern(address: str, pattern: str) -> bool:
 def _pattern(pattern: str) -> Any:
     if not pattern:
         return None
+    import re2  # a large library in C++, which few of the first requests need
+
     is_regex = len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
     source = pattern[1:-1] if is_regex else "^" + ".*".join(map(re2.escape, pattern.split("*"))) + "$"
     options = re2.Options()
