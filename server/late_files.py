@@ -6,9 +6,7 @@ build/late_archive.py makes the archives. Where there are none, as beside the so
 import importlib
 import sys
 import threading
-import zipfile
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -27,7 +25,7 @@ def install() -> None:
     if folder is None:
         return
     if (folder / ARCHIVE).is_file():
-        sys.meta_path.insert(0, _Unpacker())
+        sys.meta_path.insert(0, _LateFinder())
     if (folder / ZONES).is_file():
         sys.path.append(str(folder / ZONES))
 
@@ -39,6 +37,8 @@ def unpack(name: str) -> None:
     folder = _folder()
     with _lock:
         if folder is not None and name not in _unpacked and (folder / ARCHIVE).is_file():
+            import zipfile  # most starts need none of it
+
             with zipfile.ZipFile(folder / ARCHIVE) as archive:
                 mine = (f"{name}/", f"{name}.libs/")
                 archive.extractall(folder, [each for each in archive.namelist() if each.startswith(mine)])
@@ -46,7 +46,7 @@ def unpack(name: str) -> None:
         _unpacked.add(name)
 
 
-class _Unpacker(MetaPathFinder):
+class _LateFinder:
     """Finds nothing itself: it lets those who find packages find their libraries."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
