@@ -172,7 +172,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("mailroom.mailboxes.due.MAX_WAIT_SECONDS", "seconds", "wait before a mailbox that fails is looked into again"),
         ("mail.mailbox_files.MESSAGE_BYTES", "bytes", "mail in a file that is imported"),
         ("web.mail_listener.MAX_RECIPIENTS", "", "recipients of a mail handed over at once; the rest is to come again"),
-        ("web.mail_listener.MAX_LINE_BYTES", "bytes", "line of a mail that is handed over"),
+        ("web.mail_protocol.MAX_LINE_BYTES", "bytes", "line of a mail that is handed over"),
         ("mail.headers.FIELDS", "", "header fields kept of a mail; the rest is left out"),
         ("mail.headers.FIELD_BYTES", "bytes", "header field kept of a mail; longer ones are cut"),
         ("mail.addresses.ADDRESSES", "", "addresses read from one header field; the rest is left out"),

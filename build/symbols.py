@@ -3,10 +3,10 @@ are most of what the executable would unpack at each start.
 
 Not for libraries inside packages: some of those are broken by it."""
 
+import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def without(entries: Iterable[Entry], folder: Path) -> list[Entry]:
 
 
 def _is_python(file: Path) -> bool:
-    modules = Path(sysconfig.get_path("platstdlib")) / "lib-dynload"
+    modules = Path(os.__file__).parent / "lib-dynload"  # not by sysconfig, which names a folder of the environment
     return file.name.startswith("libpython3") or file.resolve().is_relative_to(modules.resolve())
 
 

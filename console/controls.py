@@ -4,7 +4,7 @@ what was typed. The forms are put together in record_form.py. Source: ours."""
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from console.forms import Form
 from console.ui import Option
 from console.visit import Visit
 from server.contexts import WORKER
+from server.dataclass import dataclass
 from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
 from server.records.base import RecordType
 from server.records.registry import Registry

@@ -1,7 +1,8 @@
 """Two texts beside each other, line by line: what was taken away, what was added. Source: ours."""
 
 import difflib
-from dataclasses import dataclass
+
+from server.dataclass import dataclass
 
 MAX_LINES = 5000  # of both texts together that are compared line by line; comparing takes the square of it
 AROUND = 3  # lines that are shown before and behind a change

@@ -9,6 +9,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from server import late_files
 from server.web.call import Answer
 
 PREFIX = "/static/"
@@ -21,6 +22,7 @@ _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=ut
 
 @cache
 def _contents() -> dict[str, bytes]:
+    late_files.unpack("console")
     return {path.name: _packed(path) for path in sorted(_FOLDER.iterdir()) if path.is_file()}
 
 

@@ -1,11 +1,12 @@
 """What was typed into a form, and what is wrong with it: the same form is shown again with both."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from console.page_response import INVALID
 from server import refusals
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, all_of
 from server.translation import Words
 from server.web import errors

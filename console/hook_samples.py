@@ -7,8 +7,8 @@ import base64
 import hmac
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.translation import N_
 
 SECRET = "known to both"

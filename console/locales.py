@@ -2,10 +2,10 @@
 
 Source: ours; the habits are those of common locales."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from server.dataclass import dataclass
 from server.translation import N_, _, shown
 
 WEEKDAYS = (N_("Mon"), N_("Tue"), N_("Wed"), N_("Thu"), N_("Fri"), N_("Sat"), N_("Sun"))

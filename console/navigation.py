@@ -1,10 +1,10 @@
 """The pages that people go to, as data: the rail, the keys, and the jump to anything are made from it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from server.access.actor import Actor
+from server.dataclass import dataclass
 from server.records.base import RecordType
 from server.translation import Words
 

@@ -1,13 +1,15 @@
 """Pages as they go out, and the templates that they are made of."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from console.template_words import Spoken, TranslatedLoader
+from server import late_files
+from server.dataclass import dataclass
 from server.translation import _, ngettext
 from server.web.call import Feed
 
@@ -55,6 +57,7 @@ def again(shown: PageResponse, seconds: int) -> PageResponse:
 
 @cache
 def _loader() -> TranslatedLoader:
+    late_files.unpack("console")
     return TranslatedLoader(str(_TEMPLATES), autoescape="xhtml_escape")
 
 

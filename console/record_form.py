@@ -4,7 +4,7 @@ A page names the controls in their order, with the labels and hints that its fie
 reads what was sent, creates or changes the record, and puts every mistake at its control."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from console import controls, drafts, lists
@@ -12,6 +12,7 @@ from console.controls import OWNER, Control
 from console.forms import Form
 from console.page_response import fragment
 from console.visit import Visit
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Mistakes
 from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Image, References, Structure, Text

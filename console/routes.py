@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from console import pages
+from server.dataclass import dataclass
 from server.digits import MAX_ID
 from server.discovery import load_all
+from server.warming import warmed
 
 if TYPE_CHECKING:
     from console.page_response import PageResponse
@@ -64,13 +66,17 @@ def page(
     return declare
 
 
+@warmed
+@cache
 def load() -> None:
-    """Let every page declare itself."""
+    """Let every page declare itself: when the first is asked for, or soon after the start. A seventh of a start that
+    only answers programs."""
     load_all(pages.__name__, pages.__path__, is_deep=True)
 
 
 def find(path: str) -> tuple[dict[str, Page], dict[str, str]]:
     """{method: page} and the arguments of a path; {} for an unknown one."""
+    load()
     found: dict[str, Page] = {}
     arguments: dict[str, str] = {}
     for each in PAGES:

@@ -8,6 +8,7 @@ import re
 from functools import cache, lru_cache
 from pathlib import Path
 
+from server import late_files
 from server.translation import Catalog
 
 FOLDER = Path(__file__).resolve().parent / "static"
@@ -21,6 +22,7 @@ def messages(source: str) -> list[str]:
 
 @cache
 def _all() -> tuple[str, ...]:
+    late_files.unpack("console")
     found = (each for path in sorted(FOLDER.glob("*.js")) for each in messages(path.read_text("utf-8")))
     return tuple(dict.fromkeys(found))
 

@@ -5,10 +5,11 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.dictionary import Dictionaries
 from server.desk.files import IMAGES, plain_type

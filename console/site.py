@@ -38,7 +38,6 @@ class Console(Site):
     is_json = False
 
     def __init__(self, service: Service) -> None:
-        routes.load()
         self.service = service
         self.pool = Pool(THREADS, service.settings.request_queue, "console")
 

@@ -8,7 +8,7 @@ import ast
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tornado.escape import xhtml_escape
@@ -16,6 +16,8 @@ from tornado.template import Loader, Template
 
 from console import script_words
 from server import translation
+from server.dataclass import dataclass
+from server.late_pattern import late_pattern
 
 INLINE = frozenset("a abbr b bdi cite code em i kbd mark q samp small span strong sub sup time var".split())
 VERBATIM = frozenset("code kbd pre samp var script style textarea".split())  # never a message by themselves
@@ -23,13 +25,13 @@ _SKIPPED = frozenset(("pre", "script", "style", "textarea"))  # whose text is no
 # Attributes that people read or hear.
 SPOKEN = frozenset("aria-label title placeholder alt data-busy data-waits data-label data-confirm".split())
 # Components that are a value in a sentence; others stand by themselves.
-_VALUES = re.compile(r"ui\.(when|moment|number|counted|breakable|bytes_text|distance)\(")
-_LETTERS = re.compile(r"[^\W\d_]{2}")
-_TOKEN = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->|<![a-z]+[^>]*>|</?[A-Za-z]|[<{]|[^<{]+", re.DOTALL)
-_EXPRESSION = re.compile(r"\{\{(.*?)\}\}|\{%\s*raw\s+(.*?)%\}", re.DOTALL)
-_ATTRIBUTE = re.compile(r'([a-z-]+)="([^"]*)"')
-_WORD = re.compile(r"[A-Za-z]\w*")
-_BLANKS = re.compile(r"\s+")
+_VALUES = late_pattern(r"ui\.(when|moment|number|counted|breakable|bytes_text|distance)\(")
+_LETTERS = late_pattern(r"[^\W\d_]{2}")
+_TOKEN = late_pattern(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->|<![a-z]+[^>]*>|</?[A-Za-z]|[<{]|[^<{]+", re.DOTALL)
+_EXPRESSION = late_pattern(r"\{\{(.*?)\}\}|\{%\s*raw\s+(.*?)%\}", re.DOTALL)
+_ATTRIBUTE = late_pattern(r'([a-z-]+)="([^"]*)"')
+_WORD = late_pattern(r"[A-Za-z]\w*")
+_BLANKS = late_pattern(r"\s+")
 
 
 @dataclass
@@ -103,7 +105,7 @@ class Spoken:
         return xhtml_escape(value if isinstance(value, str) else str(value))
 
 
-_PARTS = re.compile(r"&lt;(/?)(\d+)&gt;|\{(\w+)\}")
+_PARTS = late_pattern(r"&lt;(/?)(\d+)&gt;|\{(\w+)\}")
 
 
 def filled_html(text: str, values: Mapping[str, str], elements: Sequence[tuple[str, str]]) -> str:

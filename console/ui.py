@@ -5,7 +5,6 @@ Every function answers HTML whose values are escaped; templates put it in by `ra
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -20,6 +19,7 @@ from console.page_response import fragment
 from console.visit import FORM_TOKEN, Visit
 from server import times, translation
 from server.access.actor import Actor
+from server.dataclass import dataclass
 from server.desk.pictures import drawn
 from server.people import form_drafts
 from server.people import unread as unread_notifications

@@ -5,7 +5,7 @@ import hmac
 import json
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from server.access.known_devices import KNOWN_SECONDS
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import speech
 from server.errors import NotFound, TooLarge
 from server.first_start import setup

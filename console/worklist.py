@@ -7,7 +7,6 @@ the same table: see row_lists."""
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -26,6 +25,7 @@ from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
 from server import refusals, times
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.desk.records import SearchRequest

@@ -1,13 +1,13 @@
 """The columns that a list may have: those of its page, and every key of the record type. Source: ours."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from console import sheet, ui
 from console.visit import Visit
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.records import describe
 from server.records.base import RecordType

@@ -2,10 +2,12 @@
 
 Exit codes: 0 done, 1 refused or failed, 2 the command line itself is wrong."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
 
+from server import late_files
 from server.cli.commands import parser
 from server.errors import HelpdeskError
 from server.settings import unknown_variables
@@ -16,7 +18,10 @@ DONE, FAILED, USAGE = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code."""
     given = _with_command(sys.argv[1:] if arguments is None else arguments)
+    late_files.install()
+    gc.disable()  # what imports make stays: to look through it again and again would cost a tenth of them
     options, unknown = parser(given[0]).parse_known_args(given)
+    gc.enable()
     if unknown:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of the command that was meant
     slips = unknown_variables(os.environ)

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +30,7 @@ from server import (
     first_start,
     imports,
     jobs,
+    late_files,
     log,
     mailroom,
     memory,
@@ -42,11 +42,13 @@ from server import (
     queries,
     tickets,
     upkeep,
+    warming,
 )
 from server.access import provider
 from server.access.service_actor import own_context
 from server.automation import saving, stopping
 from server.context import Service
+from server.dataclass import dataclass
 from server.desk import live_settings, service_settings
 from server.desk.kept_here import KeptHere
 from server.desk.live_settings import LIVE_SETTINGS
@@ -70,6 +72,7 @@ from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
 from server.upkeep.restoring import Exchange, Restores
+from server.warming import warmed
 from server.web import oauth, rest
 from server.web.connections import Connections, raise_limit, require_framework
 from server.web.mail_listener import MailListener
@@ -94,6 +97,7 @@ KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell 
 GC_THRESHOLDS = (20_000, 20, 50)  # requests make little that only the collector can free
 STALL_CHECK_SECONDS, STALL_SECONDS = 1.0, 0.25
 TRIM_SECONDS = 30.0
+WARM_AFTER_SECONDS = 0.5  # after it listens; who waits for a start asks within that
 END_SECONDS = 0.5  # that threads without work have to end
 LOG = log.get("app")
 
@@ -199,6 +203,13 @@ def _installation(tx: Transaction) -> str:
     return str(service_settings.get(tx, "installation", ""))
 
 
+@warmed
+def _unpack_libraries() -> None:
+    """Writes and pages use them, and should not wait for it."""
+    for name in ("cryptography", "nh3", "re2"):
+        late_files.unpack(name)
+
+
 @periodic("tokens of no use", deletes=True)
 def _forget_useless_tokens(service: Service, now: int) -> None:
     service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
@@ -220,6 +231,7 @@ def serve(
             raise
     raise_limit()
     memory.share_heaps()
+    gc.disable()  # until it answers: more is imported, and nearly all of it stays
 
     def told(running: RunningService) -> None:
         held.tell(running.url)
@@ -229,6 +241,7 @@ def serve(
         backup.remove_unfinished(folder / DATABASE)
         asyncio.run(_serve(settings, sites, told, again))
     finally:
+        gc.enable()
         held.release()
     _leave_threads()
 
@@ -344,12 +357,14 @@ async def _serve_until_asked(
         try:
             restores.offer(service)
             ready(running)
-            watches = [asyncio.create_task(_watch_stalls(running.front.meter)), asyncio.create_task(_give_back())]
+            beside = [
+                asyncio.create_task(each) for each in (_watch_stalls(running.front.meter), _give_back(), _warm(turns))
+            ]
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
-            for watch in watches:
-                watch.cancel()
+            for task in beside:
+                task.cancel()
         finally:
             if turns.is_over:
                 for each in sockets:
@@ -416,10 +431,12 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     scheduler.start()
     members.can_lead = lambda: members.does_jobs and scheduler.is_alive
     mail.start()
-    gc.unfreeze()  # a service that starts again in the same process leaves the one before to be collected
-    gc.collect()
+    if gc.get_freeze_count():  # it starts again in the same process, and leaves what was before to be collected
+        gc.unfreeze()
+        gc.collect()
     gc.freeze()  # what is there now stays; looking through it again and again costs a tenth of every request
     gc.set_threshold(*GC_THRESHOLDS)
+    gc.enable()
     url = local_url(settings)
     return RunningService(service, front, http, scheduler, scripts, mail, sending, members, url)
 
@@ -478,6 +495,13 @@ async def _give_back() -> None:
     while True:
         await asyncio.sleep(TRIM_SECONDS)
         await asyncio.to_thread(memory.trim)
+
+
+async def _warm(turns: Lifecycle) -> None:
+    """Have ready what was left out for the first answer, before somebody waits for it."""
+    await asyncio.sleep(WARM_AFTER_SECONDS)
+    await asyncio.get_running_loop().run_in_executor(None, warming.warm, lambda: turns.is_over)
+    gc.freeze()
 
 
 async def _stop(running: RunningService) -> None:

@@ -1,10 +1,11 @@
 """What an operation is done in: who asks, when, on which service. Frozen and handed down; there is no global state."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from server.dataclass import dataclass
 from server.errors import AdminOnly
 
 if TYPE_CHECKING:

@@ -3,14 +3,16 @@ Source: Content, Bodies; the rules are ours."""
 
 import re
 
+from server.late_pattern import late_pattern
+
 MAX_CHARS, MAX_BYTES = 200, 255  # of a name; the second is what file systems take
 READ_CHARS = 65_536  # of what somebody calls a file
 EXTENSION_CHARS = 20  # a longer end is no extension that must be kept
 # Control and zero-width characters, marks of direction, lone surrogates, and what Windows takes in no name.
-_UNSAFE = re.compile(
+_UNSAFE = late_pattern(
     r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff<>:"|?*]'
 )
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+_DEVICE = late_pattern(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def safe_name(name: str) -> str:

@@ -7,12 +7,12 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import argon2
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from server.dataclass import dataclass
 from server.errors import Invalid, TooMany
 
 MIN_CHARS = 8

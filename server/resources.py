@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from server import late_files
 from server.errors import NotFound
 
 
@@ -16,6 +17,9 @@ def path(*parts: str) -> Path:
     Raises NotFound when it is not there or lies outside the folder. Source: Ours.
     """
     root = _root()
+    for folder in late_files.FOLDERS:
+        if not parts or folder == f"resources/{parts[0]}":
+            late_files.unpack(folder)
     found = root.joinpath(*parts).resolve()
     if not found.is_relative_to(root) or not found.exists():
         raise NotFound(f"'{'/'.join(parts)}' is not among the files shipped with this program")

@@ -8,11 +8,11 @@ mail servers and branding, live in the database and not here.
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 
 VERSION = "0.1.0"  # __version in every answer; setup.py reads this line

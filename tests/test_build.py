@@ -5,10 +5,12 @@ CI makes it, twice, and takes a walk with it (build/smoke.py)."""
 import ast
 import hashlib
 import importlib.util
+import os
 import re
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +32,7 @@ def script(name: str) -> ModuleType:
     return module
 
 
+late_archive = script("late_archive")
 system_licenses = script("system_licenses")
 symbols = script("symbols")
 
@@ -149,12 +152,37 @@ def test_only_libraries_of_python_lose_their_symbols(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(symbols.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(symbols.subprocess, "run", run)
     of_python = ("libpython3.11.so.1.0", "/usr/lib/libpython3.11.so.1.0", "BINARY")
+    of_library = ("lib-dynload/_json.so", str(Path(os.__file__).parent / "lib-dynload" / "_json.so"), "EXTENSION")
     of_package = ("apsw/x.so", str(Path(sysconfig.get_path("platlib")) / "apsw" / "x.so"), "EXTENSION")
-    found = symbols.without([of_python, of_package], tmp_path / "stripped")
-    assert found == [(of_python[0], str(tmp_path / "stripped" / of_python[0]), "BINARY"), of_package]
-    assert [each[-1] for each in asked] == [of_python[1]]
+    found = symbols.without([of_python, of_library, of_package], tmp_path / "stripped")
+    assert found == [
+        (of_python[0], str(tmp_path / "stripped" / of_python[0]), "BINARY"),
+        (of_library[0], str(tmp_path / "stripped" / "_json.so"), "EXTENSION"),
+        of_package,
+    ]
+    assert [each[-1] for each in asked] == [of_python[1], of_library[1]]
     monkeypatch.setattr(symbols.shutil, "which", lambda name: None)
     assert symbols.without([of_python], tmp_path) == [of_python]
+
+
+def test_what_is_unpacked_late_has_the_same_bytes_each_time(tmp_path: Path) -> None:
+    help_page, library = tmp_path / "index.md", tmp_path / "x.so"
+    help_page.write_text("# Help")
+    library.write_bytes(b"\x7fELF")
+    page = ("resources/help/index.md", str(help_page), "DATA")
+    of_encryption = ("cryptography/x.so", str(library), "EXTENSION")
+    word_list, other = ("resources/languages/de.po", str(help_page), "DATA"), ("apsw/x.so", str(library), "EXTENSION")
+    kept, late = late_archive.split([page, of_encryption, word_list, other])
+    on_linux = sys.platform == "linux"  # elsewhere libraries are packed as ever
+    wanted = [page, of_encryption] if on_linux else [page]
+    assert late == wanted
+    assert kept == [each for each in (page, of_encryption, word_list, other) if each not in wanted]
+    made = [Path(late_archive.archive(order, tmp_path / name)[1]) for name, order in (("a", late), ("b", late[::-1]))]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    zones = [Path(late_archive.zones(tmp_path / name)[1]).read_bytes() for name in ("c", "d")]
+    assert zones[0] == zones[1]
+    with zipfile.ZipFile(tmp_path / "c") as archive:
+        assert {"tzdata/__init__.py", "tzdata/zones", "tzdata/zoneinfo/Europe/Berlin"} <= set(archive.namelist())
 
 
 # What is not there on Windows, or on macOS: modules, and attributes of modules.

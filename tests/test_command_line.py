@@ -123,7 +123,7 @@ def test_what_needs_no_service_is_answered_before_one_is_imported(arguments: lis
     )
     ended = subprocess.run([sys.executable, "-c", told, *arguments], capture_output=True, text=True, timeout=60)
     modules = {each.removeprefix("server.") for each in ended.stdout.splitlines()[-1].split()}
-    assert modules == {"__main__", "cli", "cli.commands", "errors", "settings"}
+    assert modules == {"__main__", "cli", "cli.commands", "dataclass", "errors", "late_files", "settings"}
 
 
 @pytest.mark.parametrize("name", sorted(ABOUT))

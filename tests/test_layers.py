@@ -16,11 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
+        "dataclass late_files late_pattern",
         "errors",
         (
-            "passwords clock settings log context events markup memory resources discovery times wildcards digits "
+            "clock settings log context events memory resources discovery times wildcards digits "
             "cells file_names contexts translation"
         ),
+        "warming",
+        "passwords markup",
         "store mail kata template outbound refusals",
         "search",
         "fields",

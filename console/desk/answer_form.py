@@ -1,7 +1,7 @@
 """The form in which an answer or a new ticket is written: what stands in it at first, what was kept of it as a draft,
 what was sent, and what the operations take of it. Source: ours."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from console import lists, sheet
@@ -10,6 +10,7 @@ from console.sheet import File, Sheet
 from console.ui import ChooserOptions, Option, Sample
 from console.visit import Visit
 from server import times
+from server.dataclass import dataclass
 from server.desk import files, records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError, Invalid, NotFound

@@ -4,13 +4,14 @@ Source: ours."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from console import lists, sheet
 from console.sheet import File, Sheet
 from console.visit import Visit
 from server.contexts import WORKER
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.markup import quoted

@@ -3,7 +3,7 @@ what is done to the tickets that are selected. Source: ours."""
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from console.worklist import BulkAction, Worklist, declare, sorted_query
 from console.worklist_columns import ListColumn
 from server.automation import macros
 from server.automation.macros.running import UNDONE
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError

@@ -5,11 +5,11 @@ the code. Source: ours."""
 
 import posixpath
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from html import unescape
 
 from server import resources
+from server.dataclass import dataclass
 from server.markup import markdown_to_html, text_of_html
 
 # Every page, in the order in which somebody new reads them. Pages of a folder follow the page of its name.

@@ -3,7 +3,6 @@
 Source: ours."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +11,7 @@ from console.ui import Option
 from console.visit import Visit
 from server.access.actor import Actor
 from server.contexts import APP, GROUP, ROLE, WORKER
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.translation import _

@@ -2,7 +2,6 @@
 
 Source: Authentication, creating an OAuth app."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from console.visit import Visit
 from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server.access import app_secrets
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import token_lists

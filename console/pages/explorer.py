@@ -6,7 +6,6 @@ needs the password again, since by the API a worker can do what the console asks
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +20,7 @@ from console.rendering import render
 from console.routes import page
 from console.ui import Sample, as_json, bytes_text
 from console.visit import Visit
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.people import own_tokens
 from server.records.registry import Registry

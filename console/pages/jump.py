@@ -2,7 +2,7 @@
 scripts, and both answer scripts in JSON. Source: ours."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from urllib.parse import unquote
 
 from console import lists, navigation, owners
@@ -14,6 +14,7 @@ from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server.automation import macros
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.records.shared import paths

@@ -4,7 +4,6 @@ Source: Packages; the rehearsal and the export are ours."""
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from console import drafts, lists, ui
@@ -18,6 +17,7 @@ from console.ui import Option
 from console.visit import Visit
 from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge

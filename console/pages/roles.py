@@ -1,6 +1,5 @@
 """Roles: what workers who are no administrators may do, and why somebody may or may not. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from console import lists, ui, worklist
@@ -15,6 +14,7 @@ from console.visit import Visit
 from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server.access.rules import REASONS
+from server.dataclass import dataclass
 from server.desk import contexts, records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError

@@ -2,10 +2,10 @@
 what they show to those who do not see them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from console.page_response import fragment
+from server.dataclass import dataclass
 from server.translation import N_, Words, shown
 
 HEIGHT = 100  # of a plot, in its own units; a browser stretches it

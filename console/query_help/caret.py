@@ -3,8 +3,8 @@ read yet are the usual ones here, so this is not the parser. Source: ours."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.search.filters import Filter
 
 _PIECE = re.compile(

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from console import sheet
+from server.dataclass import dataclass
 from server.errors import BadQuery
 from server.records.shared.custom import CustomFilter
 from server.search.ast import SearchValue

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from console.query_help.caret import Named, typed_at
+from server.dataclass import dataclass
 from server.errors import BadQuery, suggested
 from server.records.registry import Registry
 from server.search.compile import unknown_filter

@@ -1,10 +1,10 @@
 """What may come at the caret of a search: names of filters, then values of one. Source: ours."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from console.query_help.caret import Typed
 from console.query_help.chips import inner, targeted
+from server.dataclass import dataclass
 from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared.custom import KINDS as FIELD_KINDS

@@ -1,12 +1,12 @@
 """Where the rows of a list come from that are no records, such as tokens and mail that has not left. Source: ours."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from console.ui import Option, Sample
 from console.visit import Visit
+from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import NotFound
 from server.translation import Words, _

@@ -3,9 +3,10 @@
 An actor is read anew whenever something it rests on has changed, in this process or another; see `version`."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from server.contexts import APP, WORKER
+from server.dataclass import dataclass
 from server.store.statements import slot
 from server.store.store_local import VersionedLocal
 from server.store.tables import table_named

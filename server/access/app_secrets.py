@@ -4,12 +4,12 @@ The apps' rows hold the hashes (people/types/oauth_app.py); here is which of the
 programs came with each of them last, so that people know when the old one can be ended. Source: ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.store.tables import Column, Table, table_named
 from server.store.transaction import Transaction
 

@@ -3,9 +3,9 @@
 Of a code the SHA-256 is kept. A code that was used stays known, so that its second use is noticed. Source: ours."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.records.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table

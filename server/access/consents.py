@@ -2,13 +2,13 @@
 
 Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.access import codes
 from server.access.tokens import TOKEN
+from server.dataclass import dataclass
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction

@@ -8,11 +8,11 @@ told twice though the database holds no token. Source: ours, after RFC 9700."""
 import base64
 import hmac
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor, tokens
 from server.access.tokens import TOKEN, StoredToken
+from server.dataclass import dataclass
 from server.store.statements import slot
 from server.store.transaction import Transaction
 

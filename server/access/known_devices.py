@@ -4,10 +4,10 @@ A browser holds the id in a cookie that lives long; kept is its SHA-256, for eac
 renewed with every sign-in, ends when the password changes, and is worth nothing without the password. Source: ours."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from server.access.sessions import ID_BYTES, MAX_DEVICE_CHARS, MAX_ID_CHARS, password_mark
+from server.dataclass import dataclass
 from server.records.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table

@@ -1,7 +1,7 @@
 """Records that belong to another one: a message to its ticket, an event to its calendar, a tab to its page. They are
 read and changed by those who may read and change that one. Data only; rules.py asks."""
 
-from dataclasses import dataclass
+from server.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

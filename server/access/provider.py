@@ -21,7 +21,6 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -30,6 +29,7 @@ from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 from server.access import actor, app_secrets, codes, consents, lockout, tokens
 from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
+from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import Forbidden, Invalid
 from server.records.shared import callbacks

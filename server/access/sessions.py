@@ -4,12 +4,12 @@ An id is 256 random bits, of which the database keeps the SHA-256. A session end
 requests, after a time at all, when its worker is disabled or gone, and when the password changes. Source: ours."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor
 from server.access.actor import Actor
 from server.access.logins import WORKER_LOGIN
+from server.dataclass import dataclass
 from server.records.shared.secrets import digest
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table

@@ -4,11 +4,11 @@ A token is checked against what the database says now: the app is there, the wor
 read is kept in memory until a worker, role, roster, app or token changes, in this process or another."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor
 from server.access.actor import Actor
+from server.dataclass import dataclass
 from server.errors import NotAuthenticated
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest

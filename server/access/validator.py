@@ -7,7 +7,6 @@ import base64
 import binascii
 import re
 import secrets
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
@@ -33,6 +32,7 @@ from server.access.codes import Code
 from server.access.families import Lifetimes, Renewal
 from server.access.tokens import StoredToken
 from server.context import Service
+from server.dataclass import dataclass
 from server.records.shared import callbacks
 from server.records.shared.scopes import Scope, parse
 from server.records.shared.secrets import digest

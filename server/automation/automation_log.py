@@ -4,13 +4,14 @@ Source: Automation logs."""
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import peewee
 
 from server.automation.types.automation_log import LEVELS
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.desk.records import reading, search_scope
 from server.desk.writing import RecordWriter

@@ -2,8 +2,8 @@
 
 An entry is `automation/<name>:` with `uri`, `inputs`, and `disabled` or `enabled`."""
 
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from server import template
@@ -11,12 +11,15 @@ from server.automation import checker
 from server.automation.commands.functions import automation_name
 from server.automation.dictionary import Dictionary
 from server.automation.host import Host, Script
+from server.dataclass import dataclass
 from server.errors import KataSyntax, reason
 from server.kata import Environment, Generic, check, parse
 from server.kata.annotations import as_bool
 from server.kata.parser import Tree, plain
 from server.template import Budget, Surroundings
 
+MAX_KEPT = 512  # bindings that are kept as they were read
+MAX_KEPT_CHARS = 8 * 1024  # of one
 SCHEMA: dict[str, Any] = {
     "attributes": {
         "automation": {
@@ -86,7 +89,7 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
 
 def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
     """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
-    document = parse(text)
+    entries = _kept(text) if len(text) <= MAX_KEPT_CHARS else _entries(text)
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
 
@@ -94,16 +97,7 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
         return template.compile(source).render(dictionary, budget, around)
 
     evaluator = Generic(Environment(values=dictionary, render=render))
-    entries: dict[str, tuple[str, Tree]] = {}
-    for key, value in document.tree.items():
-        kind, _, name = plain(key).partition("/")
-        if kind == "automation" and isinstance(value, dict):
-            entries[name] = (plain(key), value)
-        elif isinstance(value, str):
-            line = document.lines.get(plain(key), 0) + 1
-            raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
-    for name, (key, tree) in entries.items():
-        line = document.lines.get(key, 0) + 1
+    for name, (key, line, tree) in entries.items():
         disabling = _disabling(tree, evaluator, key)
         if disabling:
             yield BindingCandidate(key, line, reason=f"its `{disabling}` is true", is_off=True)
@@ -120,6 +114,23 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
         inputs = own.get("inputs") if isinstance(own, dict) else None
         handler = Handler(name, found, inputs if isinstance(inputs, dict) else {}, line)
         yield BindingCandidate(key, line, str(uri), handler)
+
+
+def _entries(text: str) -> dict[str, tuple[str, int, Tree]]:
+    """{name of an entry: its key, its line from 1, what stands below it}, which nobody changes. Raises KataSyntax."""
+    document = parse(text)
+    found: dict[str, tuple[str, int, Tree]] = {}
+    for key, value in document.tree.items():
+        kind, _, name = plain(key).partition("/")
+        line = document.lines.get(plain(key), 0) + 1
+        if kind == "automation" and isinstance(value, dict):
+            found[name] = (plain(key), line, value)
+        elif isinstance(value, str):
+            raise KataSyntax(f"'{plain(key)[:80]}' takes `uri:` below it (line {line})", code="BAD_BINDING", line=line)
+    return found
+
+
+_kept = functools.lru_cache(maxsize=MAX_KEPT)(_entries)
 
 
 def _disabling(tree: Tree, evaluator: Generic, path: str) -> str:

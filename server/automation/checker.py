@@ -1,7 +1,6 @@
 """Mistakes of a script and its policy, found before anything is saved: each with its line."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -9,6 +8,7 @@ from server import template
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS
 from server.automation.program import CONTROL, Block, CommandNode, compiled
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN

@@ -1,10 +1,10 @@
 """What a command is: its inputs, and what it does. Each is declared once, in a file of commands/."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from server.automation import reading
+from server.dataclass import dataclass
 from server.errors import Invalid, Required, ScriptError, nearest
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server import clock, log, template, times
@@ -14,6 +14,7 @@ from server.automation.flow import MAX_NODES, Frame, RunEnded
 from server.automation.host import Host, LogEntry, Script
 from server.automation.program import CommandNode, Program, compiled
 from server.automation.trace import Trace, TraceStep, visible_values
+from server.dataclass import dataclass
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
 from server.kata import Environment, Parameters
 from server.kata.annotations import parts_of

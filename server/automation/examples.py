@@ -6,7 +6,6 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from server.automation import service
@@ -14,6 +13,7 @@ from server.automation.dictionary import plain
 from server.automation.engine import RunResult
 from server.automation.host import Script
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import Conflict, Invalid, NotFound, Required, TooLarge
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction

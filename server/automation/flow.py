@@ -4,11 +4,11 @@ The place of a run is a list of plain values, so that one that awaits something 
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from server.automation.dictionary import lazy, plain
 from server.automation.program import Block, CommandNode, Program
+from server.dataclass import dataclass
 from server.errors import BudgetSpent, ScriptError
 from server.kata.annotations import as_bool
 from server.kata.parser import plain as plain_key

@@ -2,13 +2,13 @@
 
 Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.automation.versions import MAX_VERSIONS, TEXTS, VERSION
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import Conflict, NotFound
 from server.store.statements import slot

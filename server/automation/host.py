@@ -3,8 +3,10 @@
 A protocol, so that scripts run on a throw-away store and without any."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
+
+from server.dataclass import dataclass
 
 if TYPE_CHECKING:
     from server.context import Context

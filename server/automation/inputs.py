@@ -3,10 +3,10 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from server.automation.dictionary import lazy
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, Invalid, Required, nearest
 from server.kata import Environment, Generic, Tree, parse

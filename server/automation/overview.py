@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.metrics.builtin import AUTOMATION_INVOCATIONS
 from server.digits import is_whole
 from server.records.metrics.samples import DAY, HOUR, METRIC_SAMPLE

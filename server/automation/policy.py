@@ -2,10 +2,10 @@
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from server import template
+from server.dataclass import dataclass
 from server.errors import KataSyntax, PolicyDenied, TemplateFailed
 from server.kata import Tree, parse
 from server.kata.annotations import as_bool, as_int

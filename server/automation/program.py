@@ -3,8 +3,9 @@
 Not for what commands do: engine.py runs the ones that control the flow, commands/ holds the others."""
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from server.dataclass import dataclass
 from server.errors import KataSyntax, TemplateFailed, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.parser import annotations, plain

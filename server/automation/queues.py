@@ -7,13 +7,13 @@ import json
 import secrets
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.automation.types.queue_parts.messages import GIVEN_UP, MAX_DELIVERIES, QUEUE_MESSAGE
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, TooLarge, nearest
 from server.jobs.scheduler import periodic
 from server.store.statements import in_list, slot

@@ -6,9 +6,9 @@ comes twice is met once, unless the hour is `*`. Source: ours."""
 import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Invalid
 

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from server.automation.engine import Run
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.records.shared.secrets import digest
 from server.store.database import Store
 from server.store.store_local import StoreLocal

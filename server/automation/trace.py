@@ -3,10 +3,11 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.automation.dictionary import plain, require_bounded
+from server.dataclass import dataclass
 
 MAX_TRACED = 10_000  # commands of one trace at most; one more line says that the rest is left out
 _ABSENT = object()

@@ -7,12 +7,12 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.store.expressions import contains
 from server.store.shapes import keyed
 from server.store.statements import slot

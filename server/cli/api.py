@@ -8,13 +8,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from server.cli import texts
 from server.cli.arguments import command
+from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE, load
 from server.store import lock

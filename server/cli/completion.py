@@ -7,11 +7,11 @@ pages."""
 import argparse
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from server.cli import texts
 from server.cli.commands import ABOUT, parser
+from server.dataclass import dataclass
 from server.settings import VERSION, help_rows
 
 PROGRAM = "helpdesk"

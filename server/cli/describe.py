@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import console
-from server import app, resources
+from server import app, late_files, resources
 from server.automation import commands as automation_commands
 from server.automation import template_functions
 from server.automation.behaviors import actions
@@ -105,6 +105,8 @@ def description() -> dict[str, Any]:
 def shipped_files() -> dict[str, Path]:
     """{name such as console/static/console.css: where it is} of every file that is no code, sorted by name."""
     found: dict[str, Path] = {}
+    for name in late_files.FOLDERS:
+        late_files.unpack(name)
     for name, folder in (("console", Path(console.__file__).resolve().parent), ("resources", resources.path())):
         for path in folder.rglob("*"):
             parts = path.relative_to(folder).parts

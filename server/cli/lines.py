@@ -4,12 +4,13 @@ A line that cannot be read has an answer too, and the others go on."""
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server import log
 from server.cli import texts
 from server.cli.workspace import Workspace
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, Malformed, nearest
 from server.web import json_text
 

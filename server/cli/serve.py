@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,8 @@ def _announce_pages(running: app.RunningService, settings: Settings) -> None:
         link = running.service.base_url + path
         print(f"set-up link  {link}  (works once, within 30 minutes)", flush=True)
         if settings.open_browser and sys.stdout.isatty() and has_display():
+            import webbrowser  # once in the life of a service
+
             webbrowser.open(link)
 
 

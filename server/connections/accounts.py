@@ -2,12 +2,13 @@
 
 Who may use an account is who may read it; its credentials go nowhere but into requests."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from server import outbound
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, Unavailable

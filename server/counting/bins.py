@@ -3,12 +3,12 @@
 The database counts by whole numbers of seconds; here its buckets become bins. Source: Data queries, Field options."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 
 from server import times
 from server.counting.wall_clock import LAST, WallClock
+from server.dataclass import dataclass
 
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)

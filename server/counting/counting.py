@@ -4,13 +4,13 @@ Not for the shapes of answers. Source: Data queries, worklist.subtotals."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.counting.dimensions.base import Dimension, Member, Raw
 from server.counting.measures import Function, Tally
+from server.dataclass import dataclass
 from server.errors import BadDataQuery
 from server.search.conditions import ALWAYS, NEVER, slots_from
 from server.search.select import CompiledSearch

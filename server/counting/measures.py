@@ -1,8 +1,8 @@
 """Functions over values: count, distinct, avg, sum, min, max, kept in a form in which parts can be put together."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import BadDataQuery, nearest
 
 AVERAGE_DECIMALS = 4

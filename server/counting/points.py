@@ -3,13 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from server.counting.dimensions.base import Dimension, Member, Raw
 from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.options import options
 from server.counting.dimensions.resolve import Fields
+from server.dataclass import dataclass
 from server.records.base import Record
 from server.search.ast import SearchValue
 from server.search.conditions import slots_from

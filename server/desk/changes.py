@@ -8,13 +8,13 @@ Source: ours."""
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import peewee
 
 from server.access.deleted_records import NOBODY, Owner, may_know, owner_of
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.errors import Gone
 from server.jobs.scheduler import periodic

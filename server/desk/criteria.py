@@ -5,10 +5,11 @@ Values never pass through the grammar of `q`, so nothing in them acts as grammar
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, nearest

@@ -1,12 +1,12 @@
 """Custom fields that were deleted: for a week they come back with their values. Source: ours."""
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from server.access.actor import APP
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import custom_fields
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound

@@ -6,11 +6,11 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

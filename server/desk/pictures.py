@@ -1,10 +1,10 @@
 """Pictures of records: the one that was given, else their initials on a colour that stays the same. Source: ours."""
 
 import unicodedata
-from dataclasses import dataclass
 from html import escape
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import NotFound
 from server.records.traits import Avatars

@@ -3,13 +3,13 @@
 Values come as they were sent; answers are dictionaries as they are shown."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from server import times
 from server.access.rules import Rules
 from server.context import Context
 from server.counting.subtotals import subtotals
+from server.dataclass import dataclass
 from server.desk import index_backfill, metrics
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH

@@ -3,9 +3,9 @@
 For parameters of endpoints; those in the fields of a record are read by fields/structure.py."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.digits import id_in
 from server.errors import Invalid, Required

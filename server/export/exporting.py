@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import peewee
 
 from server import log
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.data_exports import log_export
 from server.errors import HelpdeskError
 from server.export import contents

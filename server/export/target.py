@@ -7,10 +7,10 @@ import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from server.dataclass import dataclass
 from server.errors import Conflict, Full, NotFound
 
 ZIP = ".zip"

@@ -3,10 +3,10 @@
 A field knows no record type and no operation. What needs the database (does this id exist?) it asks its Intake."""
 
 import re
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, ClassVar, Protocol
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.search.filters import Filter
 from server.store.tables import Column, Kind

@@ -5,8 +5,6 @@ import re
 import urllib.parse
 from typing import Any
 
-import yaml
-
 from server import kata, times
 from server.errors import Invalid, KataSyntax
 from server.fields import languages
@@ -149,6 +147,8 @@ def _date(field: Text, text: str) -> str:
 
 
 def _yaml(field: Text, text: str) -> str:
+    import yaml  # with patterns that take long to compile; few fields are of this form
+
     try:
         yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -2,9 +2,8 @@
 
 Source: ours."""
 
-from dataclasses import dataclass
-
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import live_settings
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

@@ -3,7 +3,6 @@ was ticked once stays so, and who has seen enough puts the list away. Source: ou
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import formataddr, formatdate
 from typing import Any
@@ -12,6 +11,7 @@ from server import mailroom
 from server.access.service_actor import own_context
 from server.access.tokens import TOKEN
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import service_settings
 from server.desk.reading import RecordReader
 from server.errors import Invalid, Unavailable

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from server import times
 from server.access import actor as actors
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import Conflict, Forbidden, HelpdeskError, Unavailable
 from server.imports import columns, importing, uploads

@@ -3,9 +3,9 @@ fields; which column is meant for which; and by which of them a record is found 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.reading import RecordReader
 from server.errors import Conflict, Invalid, NotFound, Required, nearest

@@ -5,12 +5,13 @@ What takes long is done before: cells are read and names looked up on the caller
 for a few rows at a time; the import itself for as long as its rows take."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
 from server.access.actor import APP
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.writing import RecordWriter
 from server.digits import id_in

@@ -7,9 +7,9 @@ import csv
 import io
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 from server.cells import unguarded
+from server.dataclass import dataclass
 from server.errors import Invalid, Malformed, TooLarge
 
 MAX_FILE_BYTES = 5 * 1024 * 1024  # of one file

@@ -1,12 +1,12 @@
 """Files that were uploaded to be imported: kept for who uploaded them, until they are imported, or for a day."""
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import NotFound
 from server.imports import reading

@@ -7,11 +7,12 @@ Source: ours."""
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from server import log
 from server.context import Service
+from server.dataclass import dataclass
 from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction

@@ -11,13 +11,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import peewee
 
 from server import clock, log
 from server.context import WAKE, Service
+from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.jobs import queue
 from server.settings import ALL, WEB

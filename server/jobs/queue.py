@@ -6,11 +6,11 @@ Knows no kind of job: functions register under the name of the kind. When they r
 import json
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from server.context import Service
+from server.dataclass import dataclass
 from server.jobs.clock_watch import after_set_back
 from server.store.database import Store
 from server.store.statements import slot

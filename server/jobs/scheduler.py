@@ -7,10 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass
 
 from server import clock, log
 from server.context import Service
+from server.dataclass import dataclass
 from server.jobs import processes
 from server.jobs.clock_watch import WATCH, ClockWatch
 from server.jobs.queue import OFF, Job, JobCapacity, JobQueue, JobTiming, body_of

@@ -4,10 +4,10 @@ Two ways. Generic: event bindings, policies, inputs, toolbars, `kata.parse`. Par
 commands, where a mistake is a false value and a note in the log, and the run goes on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from server import clock, times
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import HelpdeskError, KataSyntax, TemplateFailed, nearest
 from server.kata import annotations as notes

@@ -4,9 +4,10 @@ Keys keep their annotations (`limit@int`); what those mean is in evaluate.py. So
 family are written."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Union
 
+from server.dataclass import dataclass
 from server.errors import KataSyntax
 from server.kata import references
 

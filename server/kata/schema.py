@@ -1,11 +1,9 @@
 """Checks the values of a KATA document against a schema: which keys, of which types, how often."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
-import re2
-
+from server.dataclass import dataclass
 from server.errors import nearest
 
 MAX_PROBLEMS = 100  # of one document; a mistake near the top makes one of every key below
@@ -125,6 +123,8 @@ def _wildcard(text: str) -> str:
 
 def _matches(text: str, key: str) -> bool:
     """A pattern between slashes. Users write those, so RE2 reads them, in linear time."""
+    import re2  # a large library in C++, which few of the first requests need
+
     pattern, _, flags = text[1:].rpartition("/")
     options = re2.Options()
     options.case_sensitive = "i" not in flags

@@ -9,9 +9,8 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import re2
-
 from server.errors import Invalid
+from server.late_pattern import late_pattern
 from server.mail import headers
 
 ADDRESSES = 500  # read from one field
@@ -32,8 +31,8 @@ _LABEL = r"[A-Za-z0-9_\u00a1-\U0010ffff](?:[A-Za-z0-9_\u00a1-\U0010ffff-]{0,62})
 _DOT_ATOM = rf"{_ATOM}(?:\.{_ATOM})*"
 _IN_QUOTES = r'"(?:[ !#-\[\]-~]|\\[ -~])*+"'
 _LITERAL = r"\[(?:\d{1,3}(?:\.\d{1,3}){3}|(?i:IPv6):[0-9A-Fa-f:.]{2,45})\]"
-_ADDRESS = re.compile(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
-_NEEDLESS_QUOTES = re.compile(rf'"({_DOT_ATOM})"(?=@)')
+_ADDRESS = late_pattern(rf"({_DOT_ATOM}|{_IN_QUOTES})@(?:{_LABEL}(?:\.{_LABEL})*|{_LITERAL})")
+_NEEDLESS_QUOTES = late_pattern(rf'"({_DOT_ATOM})"(?=@)')
 _QUOTED_AT = re.compile(r'@(?:\[[^]\s]*]|[^\s",;:<>()]+)')
 _ROUTE = re.compile(r'(?:@[^:]*|[^@:"]*):')  # <@relay.example:ann@x.example>, <mailto:ann@x.example>
 _COMMENT = re.compile(r"\([^()]*\)")
@@ -157,6 +156,8 @@ def matches_pattern(address: str, pattern: str) -> bool:
 def _pattern(pattern: str) -> Any:
     if not pattern:
         return None
+    import re2  # a large library in C++, which few of the first requests need
+
     is_regex = len(pattern) > 2 and pattern.startswith("/") and pattern.endswith("/")
     source = pattern[1:-1] if is_regex else "^" + ".*".join(map(re2.escape, pattern.split("*"))) + "$"
     options = re2.Options()

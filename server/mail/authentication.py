@@ -4,9 +4,11 @@ since anybody can write such a header. Only reads. Source: RFC 8601; RFC 7489.""
 import re
 from collections.abc import Container, Iterable
 
+from server.late_pattern import late_pattern
+
 HEADER = "authentication-results"
-_COMMENT = re.compile(r"\([^()]*\)")
-_RESULT = re.compile(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE)
+_COMMENT = late_pattern(r"\([^()]*\)")
+_RESULT = late_pattern(r";\s*(?:\([^()]*\)\s*)*dmarc\s*(?:/\s*\d+\s*)?=\s*(?:\([^()]*\)\s*)*([A-Za-z]+)", re.IGNORECASE)
 
 
 def dmarc_failed_at(headers: Iterable[tuple[str, str]], trusted: Container[str]) -> str:

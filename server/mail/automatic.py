@@ -3,24 +3,25 @@
 import re
 from collections.abc import Iterable
 
+from server.late_pattern import late_pattern
 from server.mail import addresses, headers
 
 RECEIVED = 50  # more passages from host to host are a loop
 INSTALLATION_HEADER = "X-Svc-Installation"
 
 _MACHINES = frozenset({"postmaster", "mailer-daemon"})
-_COMMENT = re.compile(r"\([^()]*\)")
+_COMMENT = late_pattern(r"\([^()]*\)")
 _SENDERS = ("from", "reply-to", "return-path")
 _ANSWER_HEADERS = (
     "list-unsubscribe", "x-autoreply", "x-autorespond", "x-autoresponse", "x-autoreply-from", "x-vacation",
 )  # fmt: skip
-_PROGRAM = re.compile(
+_PROGRAM = late_pattern(
     r"(?:^|[-_.+])(?:no|not|do[-_.]?not)[-_.]?(?:reply|respond|response|answer)(?:[-_.+\d]|$)|^bounces?(?:[-_.+=]|$)|"
     r"^owner-|-(?:request|bounces?|owner)$|^(?:listserv|majordomo|nobody|auto[-_.]?reply|auto[-_.]?responder)$",
     re.IGNORECASE,
 )
 # How mail programs begin the subject of what they answer while somebody is away.
-_ABSENT = re.compile(
+_ABSENT = late_pattern(
     r"\s*(?:\[?auto(?:matic|mated)?[- ]?(?:reply|response)\b|auto:|out of (?:the )?office\b|on vacation\b|"
     r"abwesenheits|automatische antwort|autom\. antwort|r.ponse automatique|absence du bureau|absent du bureau|"
     r"respuesta autom|fuera de la oficina|risposta automatica|fuori sede|resposta autom|fora do escrit|"

@@ -6,8 +6,8 @@ mail that was sent there.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.mail import addresses, headers
 
 BLOCKS = 100  # blocks of a delivery status that are read: one for the mail, one for each recipient

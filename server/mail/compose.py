@@ -7,13 +7,14 @@ The header is written here and not by `email`, whose folding encodes long ids an
 import re
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from email import policy
 from email.header import Header
 from email.message import EmailMessage
 from email.utils import format_datetime
 
+from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid

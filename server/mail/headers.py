@@ -8,11 +8,12 @@ import binascii
 import calendar
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
+from server.dataclass import dataclass
 from server.digits import whole_in
 from server.mail import charsets
 

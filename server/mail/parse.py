@@ -8,8 +8,9 @@ HTML cleaning are decided elsewhere.
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from server.dataclass import dataclass
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
 from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers, rtf, smime, tnef

@@ -9,9 +9,10 @@ asks for more than one executable file can give.
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from server.dataclass import dataclass
 from server.mail import charsets
 
 TYPES = frozenset({"application/ms-tnef", "application/vnd.ms-tnef"})

@@ -4,10 +4,10 @@ whoever looks after the domain, and used once DNS shows them. Private keys are i
 Source: ours; RFC 6376."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from server.access.actor import APP
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound, Unavailable
 from server.mail import dkim_signing

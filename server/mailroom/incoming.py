@@ -3,13 +3,14 @@
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from server.context import Service
+from server.dataclass import dataclass
 from server.mail import charsets, mask, parse, spam
 from server.mail.authentication import dmarc_failed_at
 from server.mail.parse import Mail, ParseLimits

@@ -2,9 +2,9 @@
 arrive. Source: ours; RFC 7208, RFC 7489."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
 from server.mailroom import dkim, mail_setup
 from server.outbound import dns

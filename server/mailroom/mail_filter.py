@@ -3,11 +3,12 @@
 Source: Mail, Filter and route; Events and background behavior."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server import contexts, log
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import events
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

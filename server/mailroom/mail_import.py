@@ -13,7 +13,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 from server import clock, log, mailroom
 from server.access.actor import APP
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable

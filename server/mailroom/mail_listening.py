@@ -4,10 +4,11 @@ service runs. What it speaks is in web/mail_listener.py. Source: ours."""
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Protocol
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import live_settings
 from server.errors import HelpdeskError
 from server.jobs import processes

@@ -2,9 +2,9 @@
 transport, a look at a mailbox. Transports and mailboxes themselves are records. Source: ours."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import records, service_settings
 from server.desk.reading import RecordReader
 from server.desk.service_settings import DEFAULT_SENDER

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
+from server.dataclass import dataclass
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Rejected

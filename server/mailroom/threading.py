@@ -3,9 +3,9 @@ the same mail is there already. Source: Mail, Thread and route; Special mail, Du
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.mailroom.incoming import IncomingMail
 from server.records.base import Record

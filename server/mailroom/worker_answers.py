@@ -5,13 +5,13 @@ queued draft, made and sent like any that its worker wrote, so that nothing slow
 them. A command that is not understood loses nothing: the words become a draft, or the note that they were to be.
 Source: Mail, Workers answering by mail; that an answer to a note is a note, and the draft, are ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server import times
 from server.access import actor as actors
 from server.context import Service
 from server.contexts import COMMENT, TICKET, WORKER
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, HelpdeskError, Invalid, Rejected

@@ -7,8 +7,9 @@ stopped. What is safe to show is decided in clean.py, on the result of this.
 import html as entities
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from server.dataclass import dataclass
 from server.markup.tokens import HtmlTokenKind, tokens
 
 MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text stays

@@ -7,8 +7,6 @@ of an inline image has to change, `image_url` does it during cleaning.
 import re
 from collections.abc import Callable
 
-import nh3
-
 from server.errors import TooLarge
 from server.markup.balance import balanced
 from server.markup.styles import harmless_style
@@ -78,6 +76,8 @@ def clean_html(
         if name == "style":
             return harmless_style(tag, value) or None
         return value
+
+    import nh3  # a large library, which few of the first requests need
 
     return nh3.clean(
         balanced(source.decode("utf-8"), TAGS, _NAMES),

@@ -6,21 +6,22 @@ needs more than a minute for 100 KB of `a.a.a.`, in one regular expression that 
 
 import re
 from collections.abc import Iterable, MutableMapping
+from functools import cache
 from html import escape
 from typing import Any
 
-from bleach.callbacks import target_blank
-from bleach.linkifier import LinkifyFilter
+from server.late_pattern import late_pattern
+from server.warming import warmed
 
 MAX_LINKED_CHARACTERS = 100 * 1024  # longer text is escaped only
 MAX_WORD_CHARACTERS = 2_000  # likewise, for words; tracking links in mail pass 1,000
 
-_WORD = re.compile(r"(\s+)")
+_WORD = late_pattern(r"(\s+)")
 # No quotes, brackets, backslashes and direction marks: they end a URL in text, or disguise it. Parentheses: in pairs.
 _CHARACTER = r"[^\s<>\"`{}|\\^()\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 # The lookbehind leaves what belongs to the sentence around it.
-_URL = re.compile(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
-_MAIL = re.compile(
+_URL = late_pattern(rf"\b(?:https?://|www\.(?=\w))(?:{_CHARACTER}|\({_CHARACTER}*+\))+(?<![].,;:!?'*])", re.IGNORECASE)
+_MAIL = late_pattern(
     r"""(?<![\w.+@/-])[a-zA-Z0-9_][a-zA-Z0-9_.+-]{0,63}+
         @[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+(?:\.[a-zA-Z0-9][a-zA-Z0-9-]{0,62}+){1,8}+""",
     re.VERBOSE,
@@ -49,9 +50,10 @@ def _may_link(word: str) -> bool:
 
 def _linked(word: str) -> str:
     tokens: Iterable[Token] = [{"type": "Characters", "data": word}]
+    linker = _linker()
     if "://" not in word:  # in a URL, what looks like a mail address is a login
-        tokens = _LINKER.handle_email_addresses(tokens)
-    return "".join(_html(token) for token in _LINKER.handle_links(tokens))
+        tokens = linker.handle_email_addresses(tokens)
+    return "".join(_html(token) for token in linker.handle_links(tokens))
 
 
 def _html(token: Token) -> str:
@@ -69,8 +71,17 @@ def _says_nothing_about_us(attributes: Attributes, new: bool = False, /) -> Attr
     return attributes
 
 
-# Keeps nothing between two texts. Only its two methods above are used, which take what they read as an argument.
 _NO_SOURCE: Any = ()
-_LINKER = LinkifyFilter(
-    _NO_SOURCE, callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
-)
+
+
+@warmed
+@cache
+def _linker() -> Any:
+    """Keeps nothing between two texts. Only two of its methods are used, which take what they read as an argument."""
+    # With it comes an HTML parser, a twentieth of a start.
+    from bleach.callbacks import target_blank
+    from bleach.linkifier import LinkifyFilter
+
+    return LinkifyFilter(
+        _NO_SOURCE, callbacks=[target_blank, _says_nothing_about_us], parse_email=True, url_re=_URL, email_re=_MAIL
+    )

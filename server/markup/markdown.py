@@ -1,18 +1,25 @@
 """Markdown to safe HTML, for outgoing mail and for comments, and to the text part of a mail."""
 
 import re
-
-import mistune
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 from server.errors import TooLarge
 from server.markup.clean import ImageUrl, clean_html
-from server.markup.tables import limit_tables
+from server.warming import warmed
 
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 
-def _renderer(escape: bool) -> mistune.Markdown:
+@cache
+def _renderer(escape: bool) -> Callable[[str], Any]:
     """escape: raw HTML in the source shows as text; the sanitizer alone would let harmless elements through."""
+    # Patterns without number are compiled with it, which no start should wait for.
+    import mistune
+
+    from server.markup.tables import limit_tables
+
     # Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
     made = mistune.create_markdown(
         renderer=mistune.HTMLRenderer(escape=escape, allow_harmful_protocols=["cid:"]),
@@ -22,7 +29,11 @@ def _renderer(escape: bool) -> mistune.Markdown:
     return made
 
 
-_RENDER, _RENDER_WITH_HTML = _renderer(True), _renderer(False)
+@warmed
+def _usual_renderer() -> object:
+    return _renderer(True)
+
+
 # Every run has a length, so that a text of nothing but "![" is read in time.
 _IMAGE = re.compile(
     r"""!\[([^\]\n]{0,500}+)\]
@@ -52,8 +63,7 @@ def markdown_to_html(
             f"Markdown of {len(text)} characters is too long; at most {MAX_MARKDOWN_CHARACTERS} are rendered",
             limit=MAX_MARKDOWN_CHARACTERS,
         )
-    render = _RENDER_WITH_HTML if keep_html else _RENDER
-    rendered = render(text.encode("utf-8", "replace").decode("utf-8"))
+    rendered = _renderer(not keep_html)(text.encode("utf-8", "replace").decode("utf-8"))
     assert isinstance(rendered, str)  # the renderer is the HTML one
     return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url, new_tab=new_tab)
 

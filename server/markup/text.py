@@ -1,8 +1,9 @@
 """Makes readable text from the HTML of a mail, for mail that comes without a text part. Not for showing (clean.py)."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from server.dataclass import dataclass
 from server.markup.tokens import HtmlToken, HtmlTokenKind, tokens
 
 MAX_TEXT_SOURCE = 512 * 1024  # characters of HTML that are read; the whole is kept as an attachment

@@ -10,9 +10,9 @@ import hmac
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from server.context import Service
+from server.dataclass import dataclass
 from server.desk import service_settings
 from server.store.transaction import Transaction
 

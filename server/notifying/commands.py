@@ -5,8 +5,9 @@ Ours: a line with `##` in it is not left out, since Markdown has headings; all b
 write above is."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.markup import quoted
 from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WAITING

@@ -4,11 +4,12 @@ What a worker may no longer read is in none. The text is plain, so that quoting 
 Source: ours."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from server import contexts
 from server.access import actor as actors
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import activity
 from server.desk.notification_mail import MENTIONED, NOTE, TO_MAIL
 from server.desk.reading import RecordReader

@@ -4,8 +4,8 @@ A name is no proof of anything, so what is judged are the addresses that it stan
 
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.outbound.urls import host_of
 

@@ -8,8 +8,9 @@ import http.client
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable
 from server.outbound import unpack, urls
 from server.outbound.addresses import Allowlist, allowed

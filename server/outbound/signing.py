@@ -6,9 +6,10 @@ is told by KINDS. Fetching and keeping tokens is not done here (tokens.py, conne
 import base64
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote
 
+from server.dataclass import dataclass
 from server.errors import Invalid, Rejected, Required, nearest
 from server.outbound import aws, urls
 from server.outbound.client import OutboundRequest

@@ -5,10 +5,10 @@ The HTML that is kept with a message is the one without the template. Source: Ou
 import html
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from server.access.actor import system
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.mail import commands
 from server.markup import clean_html, markdown_to_html

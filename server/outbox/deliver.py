@@ -4,7 +4,7 @@ The draft must be claimed by the caller. A mail that left is gone from the queue
 send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from server import contexts, log, times
@@ -12,6 +12,7 @@ from server.access.actor import Actor
 from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import events
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES

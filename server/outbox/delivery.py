@@ -1,10 +1,10 @@
 """What has become of a mail that somebody wrote, told where it was written: in the answer to compose and reply, and on
 its ticket. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.outbox.rows import OUTGOING
 from server.store.statements import slot
 from server.store.tables import table_named

@@ -1,12 +1,12 @@
 """Mail that has not left, as administrators see it: why, trying it again, dropping it. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.access.actor import APP
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound

@@ -1,11 +1,12 @@
 """Who a mail comes from, and by which way it leaves. Source: Outbound, Sender."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from server.connections import accounts
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.service_settings import DEFAULT_SENDER, get
 from server.errors import HelpdeskError, Invalid
 from server.mail.transports import SMTP, Transport, TransportFailed, transport

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Invalid, Required, TimedOut, TooLarge, Unavailable, nearest
 
 MAX_PACKAGE_BYTES = 10 * 1024 * 1024  # of the JSON text

@@ -1,10 +1,10 @@
 """The packages that were imported: what each made, when, and whether that is still there. Source: ours."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import NotFound
 from server.packages.document import PackageDocument, Tree
 from server.records.registry import Registry

@@ -5,11 +5,12 @@ it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server import contexts
 from server.access.actor import APP, lent
+from server.dataclass import dataclass
 from server.desk import custom_fields, service_settings
 from server.desk.writing import RecordWriter
 from server.digits import id_in

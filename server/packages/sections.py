@@ -3,9 +3,10 @@
 Keys that a section does not rename are fields of its record type; unknown ones are refused when the record is made."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import TooLarge
 from server.packages.document import LISTED, MAX_ENTRIES, PackageDocument, Tree, bad
 from server.packages.substitution import Substitution

@@ -3,13 +3,13 @@
 The records of workers are changed as all others are; this is what is kept apart from them. Source: ours."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor, known_devices, password_links, second_factor, sessions
 from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import speech
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound

@@ -1,11 +1,10 @@
 """Tokens made by administrators for a worker, outside of any login. Source: Authentication, token generator."""
 
-from dataclasses import dataclass
-
 from server import contexts, times
 from server.access import families, tokens
 from server.access.actor import WORKER
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound, nearest
 from server.records.parts import Record

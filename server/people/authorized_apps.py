@@ -1,9 +1,8 @@
 """The apps that may act in one's own name, with what each may do. Source: ours."""
 
-from dataclasses import dataclass
-
 from server.access.consents import Consent
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import HelpdeskError
 from server.records.shared.scopes import Scope, parse
 from server.store.transaction import Transaction

@@ -3,12 +3,12 @@ mail, which are records."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 from server.jobs.scheduler import periodic
 from server.store.statements import slot

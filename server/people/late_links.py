@@ -5,10 +5,11 @@ must still be one for the address that the mail goes to.
 A mail that is tried again gets another code, and the one before no longer works. Source: ours."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from server.access import password_links
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail.compose import OutgoingMail

@@ -4,8 +4,8 @@ A worker signs in with their main address, and links to set a password go there.
 before it counts, whatever the records say by now. Source: ours."""
 
 import secrets
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.records.parts import Reading, Record
 from server.records.shared.secrets import digest
 from server.store.tables import Column, Index, Table

@@ -2,11 +2,11 @@
 stays, and the other is deleted. Source: ours, after Tickets, Merge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from server.access.actor import WORKER
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import events, hanging
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

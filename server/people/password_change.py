@@ -1,6 +1,5 @@
 """Passwords set anew: by their worker, or behind a one-time link that was sent by mail. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.access import actor as actors
@@ -8,6 +7,7 @@ from server.access import known_devices, lockout, password_links, sessions
 from server.access.service_actor import own_context
 from server.access.sessions import Session
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import speech
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound

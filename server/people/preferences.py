@@ -1,8 +1,7 @@
 """How a worker wants the console to look and to be used. Source: ours."""
 
-from dataclasses import dataclass
-
 from server.context import Context
+from server.dataclass import dataclass
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 

@@ -5,11 +5,12 @@ serve a database, each lets the others hear of it; one that begins later hears w
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from server import clock
 from server.access import actor
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 

@@ -1,9 +1,8 @@
 """What workers may change of themselves, who may change no worker otherwise. Source: ours."""
 
-from dataclasses import dataclass
-
 from server.access.actor import lent
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict

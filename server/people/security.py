@@ -1,11 +1,10 @@
 """How workers are signed in: sessions, devices that are known, the second factor. Source: ours."""
 
-from dataclasses import dataclass
-
 from server.access import known_devices, second_factor, sessions
 from server.access.known_devices import KnownDevice
 from server.access.sessions import Session
 from server.context import Context
+from server.dataclass import dataclass
 from server.store.transaction import Transaction
 
 

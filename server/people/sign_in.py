@@ -3,7 +3,6 @@
 What is wrong is never told apart: an unknown name, a wrong password and a worker who may not sign in get the same
 words after the same time. Not for cookies and forms; those are the console's. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server import passwords
@@ -12,6 +11,7 @@ from server.access.logins import WORKER_LOGIN
 from server.access.sessions import Lifetime, Session
 from server.context import Context, Service
 from server.contexts import WORKER
+from server.dataclass import dataclass
 from server.desk import events
 from server.desk.writing import RecordWriter
 from server.digits import is_whole

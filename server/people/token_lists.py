@@ -1,6 +1,5 @@
 """Tokens that are good now, as people see them: whose, through which app, until when; and ending them. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
@@ -10,6 +9,7 @@ from server.access.actor import WORKER
 from server.access.consents import Consent
 from server.access.tokens import TOKEN
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, NotFound

@@ -7,9 +7,9 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 
 MAX_DIRECTORY_BYTES = 4 * 1024 * 1024  # some 40,000 files; all are held in memory at once

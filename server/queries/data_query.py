@@ -3,11 +3,12 @@
 Accessors raise BadDataQuery with the position of the value that cannot be."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from server import times
+from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.digits import whole_in
 from server.errors import BadDataQuery, Invalid, nearest

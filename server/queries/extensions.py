@@ -4,10 +4,10 @@ Nothing is installed at run time but record types; the lists are what the code h
 platform.extensions. Ours: which points there are."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.mail.transports import TRANSPORTS
 from server.queries import frame
 from server.records.base import CORE

@@ -9,9 +9,9 @@ Source: Data queries, worklist.subtotals; the grammar in detail is ours."""
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from server.counting.measures import plain
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import BadDataQuery, nearest
 

@@ -4,9 +4,9 @@ Coordinates are longitude, latitude. Source: Data queries, worklist.geo.points."
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 
 FORMATS = ("geojson", "table", "topojson")

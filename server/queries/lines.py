@@ -1,7 +1,6 @@
 """The lines of worklist.series: numbers over the values of a field, one line for each search."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from server.counting.bins import MAX_AXIS_BINS, Bin, TimeScale
@@ -11,6 +10,7 @@ from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.records import RecordDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function
+from server.dataclass import dataclass
 from server.errors import BadDataQuery
 from server.queries.data_query import DataQuery, KeyValues
 from server.queries.measuring import COUNT, field_of, functions_of, measured_of, metric_of

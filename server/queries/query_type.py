@@ -3,8 +3,10 @@
 Not for reading texts (reading.py), nor for what several types compute."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from server.dataclass import dataclass
 
 if TYPE_CHECKING:
     from server.queries.data_query import DataQuery

@@ -3,9 +3,9 @@
 Knows no type of query and no record type; what values mean is data_query.py's and the types'."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import BadDataQuery, nearest
 from server.queries.query_type import KINDS, QueryKey
 from server.search.ast import BooleanGroup, Items, SearchValue, Subquery, Term

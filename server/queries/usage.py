@@ -3,11 +3,11 @@
 Not for counting: uses come as (item, instant, number)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from server.counting.bins import UNIT_BY_NAME, TimeScale
+from server.dataclass import dataclass
 from server.queries.data_query import DataQuery
 from server.queries.query_type import QueryResult
 from server.times.reading import unix

@@ -3,9 +3,10 @@
 Values and protocols only; RecordType in base.py puts them together."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from server.dataclass import dataclass
 from server.store.tables import Index
 
 if TYPE_CHECKING:

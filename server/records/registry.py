@@ -4,6 +4,7 @@ A uri wins over another type's alias; singular and plural, aliases and full cont
 
 import copy
 import importlib
+import importlib.util
 import pkgutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -133,11 +134,8 @@ def _types_of_rooms() -> list[ModuleType]:
     """The folders types/ beside this one. No room is imported by name here, as they all stand above."""
     above = Path(__file__).parent.parent
     rooms = sorted(info.name for info in pkgutil.iter_modules([str(above)]) if info.ispkg)
-    return [
-        importlib.import_module(f"server.{room}.types")
-        for room in rooms
-        if any(info.name == "types" for info in pkgutil.iter_modules([str(above / room)]))
-    ]
+    folders = [f"server.{room}.types" for room in rooms]
+    return [importlib.import_module(each) for each in folders if importlib.util.find_spec(each) is not None]
 
 
 def field_kinds() -> list[str]:

@@ -11,8 +11,9 @@ Every `position` counts characters from 0 in the whole search text, also deep in
 point at it. Trees are immutable, so threads and caches may hold the same one.
 """
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from server.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

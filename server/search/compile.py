@@ -3,10 +3,11 @@
 Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
 from server.search.ast import BareWord, BooleanGroup, Subquery, Term
 from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated

@@ -5,11 +5,11 @@ expression, where `at(i)` is the slot of its i-th value. Terms that differ in th
 
 import json
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.expressions import FALSE, TRUE, is_not_true
 from server.store.peewee_parts import column_name
 from server.store.shapes import Part

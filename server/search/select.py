@@ -1,11 +1,11 @@
 """Searches run: which ids answer, in which order, how many there are, and how they spread over a filter's values."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
 from server.search.ast import Query, Sort
 from server.search.compile import SearchScope, compile_group

@@ -7,12 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from server import clock
+from server.dataclass import dataclass
 from server.errors import Damaged, NotFound, Unavailable
 from server.store.copying import PART, Progress, copy_database, sync
 from server.store.dialect import add_functions

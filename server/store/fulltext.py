@@ -4,11 +4,11 @@ An index stores words and places only; the texts stay in their tables. The query
 known to this file alone; for PostgreSQL it is translated (postgresql/texts.py)."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.shapes import Part
 from server.store.statements import SQLITE, slot
 from server.store.tables import Column, Table, table_named

@@ -7,9 +7,10 @@ schema.py refuses it. Not for who may use the two meanwhile, and where they are:
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import Conflict, Damaged, HelpdeskError
 from server.store import schema
 from server.store.database import Store

@@ -1,6 +1,6 @@
 """How a database server is, for who looks after it. A database that is a file has none."""
 
-from dataclasses import dataclass
+from server.dataclass import dataclass
 
 
 @dataclass(frozen=True)

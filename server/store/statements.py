@@ -6,12 +6,12 @@ Not for running anything: that is Transaction's part (store/transaction.py)."""
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of, unhashable
 
 # Kept; a full cache is emptied, since a statement costs half a millisecond to build again.

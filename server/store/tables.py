@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from typing import Any, Literal
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.shapes import Part
 from server.store.statements import BUMPING
 

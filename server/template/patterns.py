@@ -4,8 +4,6 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-import re2
-
 from server.errors import BudgetSpent, TemplateFailed
 from server.template.budget import Budget
 from server.template.values import at
@@ -67,6 +65,8 @@ def _compiled(pattern: str) -> Any:
     pattern = pattern.lstrip()
     if not pattern or pattern[0].isalnum() or pattern[0] == "\\":
         raise TemplateFailed(f"the pattern '{shown}' needs delimiters, such as /{shown}/")
+    import re2  # a large library in C++, which few of the first requests need
+
     end = pattern.rfind(PAIRED.get(pattern[0], pattern[0]))
     if end < 1:
         raise TemplateFailed(f"the pattern '{shown}' has no closing delimiter")

@@ -5,8 +5,9 @@ are in Python. Arguments that a template leaves out have their defaults."""
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from server.dataclass import dataclass
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -1,9 +1,10 @@
 """One rendering: the placeholders, the variables of the template, the output, and what it may use up."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from server.dataclass import dataclass
 from server.template.budget import Budget
 
 Eval = Callable[["Rendering"], Any]

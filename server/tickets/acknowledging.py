@@ -4,12 +4,13 @@ It begins as a queued draft, written with the ticket, so that there is one for e
 are put in when it is due, outside of any transaction. Source: RFC 3834; ours."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC
 from typing import Any
 
 from server.context import Context
 from server.contexts import GROUP
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable

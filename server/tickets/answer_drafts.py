@@ -1,10 +1,10 @@
 """Drafts of answers as somebody writes them: kept while typing, never over what another tab or person has kept, taken
 back while they wait to leave. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid

@@ -2,9 +2,8 @@
 
 Source: ours; Security, mail HTML."""
 
-from dataclasses import dataclass
-
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.errors import NotFound
 from server.mail.charsets import decode

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import activity
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter

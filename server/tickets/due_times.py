@@ -6,9 +6,9 @@ Times are Unix seconds, 0 for none. due_at: when the next target that is not met
 tell_at: when somebody is told next. Source: ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.records.calendars import availability
 from server.records.calendars.availability import Ranges
 from server.records.calendars.clock import DAY_SECONDS

@@ -5,7 +5,7 @@ one (compose.py, reply.py)."""
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from email.utils import format_datetime
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge

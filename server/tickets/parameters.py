@@ -5,11 +5,12 @@ from the params of a draft, for mail that waits."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server import times
 from server.context import Context
+from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text

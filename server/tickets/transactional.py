@@ -1,8 +1,9 @@
 """Mail that belongs to no ticket: drafts of the type mail.transactional. Source: Forward, broadcast, others."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.errors import Forbidden, Invalid
 from server.outbox.content import Body, Signature, body_of

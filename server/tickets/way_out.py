@@ -1,8 +1,7 @@
 """Whether mail from a ticket can leave, and how it begins and ends: told to who is about to write. Source: ours."""
 
-from dataclasses import dataclass
-
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.errors import Invalid
 from server.outbox.content import Placeholders, signature_of

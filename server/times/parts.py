@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.times.limits import MAX_TEXT, excerpt
 from server.times.words import MONTH_NAMES, WEEKDAY_NAMES

@@ -3,8 +3,9 @@
 Knows calendars and clock changes, not words (grammar.py)."""
 
 import calendar
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
+
+from server.dataclass import dataclass
 
 DAY_SECONDS = 86_400
 LAST_SECOND = DAY_SECONDS - 1

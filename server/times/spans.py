@@ -2,9 +2,9 @@
 
 import calendar
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.times.instants import NO_DATE, exact, reading_of, unreadable
 from server.times.limits import MAX_TEXT, excerpt

@@ -3,6 +3,7 @@
 import zoneinfo
 from datetime import timedelta, timezone, tzinfo
 from functools import cache, lru_cache
+from importlib import resources
 
 from server.errors import Invalid, nearest
 from server.times.words import ZONE_HOURS
@@ -19,7 +20,8 @@ def zone(name: str) -> tzinfo:
 
     Raises Invalid, naming the nearest known one, when there is none. Source: Time texts, Rules, zone.
     """
-    known = _names().get(name.strip().lower())
+    folded = name.strip().lower()
+    known = _shipped().get(folded) or _names().get(folded)
     if known is None:
         shown = name[:MAX_NAME]
         guess = nearest(shown, _names().values())
@@ -28,7 +30,15 @@ def zone(name: str) -> tzinfo:
 
 
 @cache
+def _shipped() -> dict[str, str]:
+    """The zones of the tzdata package, from its list of them."""
+    text = (resources.files("tzdata") / "zones").read_text("utf-8")
+    return {name.lower(): name for name in text.split()}
+
+
+@cache
 def _names() -> dict[str, str]:
+    """Those of the system, too: it has a file for each, and all of them are opened."""
     return {name.lower(): name for name in zoneinfo.available_timezones()}
 
 

@@ -6,7 +6,6 @@ import re
 import time
 from calendar import timegm
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from server import log
 from server.access.actor import APP, WORKER
 from server.access.service_actor import own_context
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import activity, live_settings, speech
 from server.desk.service_settings import get, put
 from server.desk.writing import RecordWriter

@@ -1,10 +1,11 @@
 """A look at the whole database file for damage, as a job: it reads every page. Source: ours."""
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk.service_settings import get, put
 from server.jobs.queue import job
 from server.upkeep import scheduled_jobs

@@ -1,9 +1,9 @@
 """What is found of one part of a service, and how it is looked for. Source: ours."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Literal
 
+from server.dataclass import dataclass
 from server.translation import Words
 
 State = Literal["ok", "warning", "problem"]

@@ -4,7 +4,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import peewee
 from server import clock, log
 from server.automation.types.queue_parts.messages import QUEUE_MESSAGE
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, Unavailable
 from server.jobs.queue import JOB
 from server.outbox.rows import OUTGOING

@@ -10,7 +10,7 @@ Copying and exchanging are store/backup.py; ending and starting is app.py. Sourc
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from server import log
 from server.access.actor import APP
 from server.access.service_actor import own_context
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk import changes
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, HelpdeskError, Invalid, Unavailable

@@ -3,13 +3,13 @@
 How jobs are claimed and tried again is in jobs/queue.py. Source: ours."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import peewee
 
 from server.access.actor import APP
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound, Unavailable, nearest
 from server.jobs.queue import FREE, JOB, OFF, RUN, JobQueue

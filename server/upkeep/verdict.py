@@ -5,10 +5,11 @@ import json
 import threading
 from collections.abc import Hashable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.context import Service
+from server.dataclass import dataclass
 from server.jobs.queue import JobQueue, job
 from server.jobs.scheduler import periodic
 from server.store.schema import META

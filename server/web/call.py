@@ -1,10 +1,11 @@
 """One call of an endpoint: who asks, what was sent, and the forms that an answer may take."""
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import NotFound
 from server.records.shared.scopes import Scope

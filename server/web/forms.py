@@ -8,11 +8,11 @@ Source: REST API, Parameters.
 import re
 from binascii import a2b_qp
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import unquote_to_bytes
 
+from server.dataclass import dataclass
 from server.errors import Malformed, TooLarge
 
 MAX_FIELDS = 1_000

@@ -6,7 +6,6 @@ is one outcome for all recipients of a mail, and by LMTP each of them is told. N
 knows neither greylisting nor logins."""
 
 import asyncio
-import logging
 import re
 import socket
 import ssl
@@ -19,8 +18,6 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
-from aiosmtpd.lmtp import LMTP
-from aiosmtpd.smtp import SMTP
 from tornado import netutil
 
 from server import clock, log, mailroom
@@ -28,10 +25,9 @@ from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
 from server.mailroom.mail_listening import NAMES, State
-from server.settings import MiB, Settings
+from server.settings import Settings
 
 MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own
-MAX_LINE_BYTES = MiB  # of one line of a mail
 MAX_ANSWER_CHARS = 400  # characters of what is said about a mail
 SOCKET_MODE = 0o660  # who hands mail over is most often another user, in the same group
 END_SECONDS = 1  # for connections to take note that they are closed
@@ -39,7 +35,6 @@ IDLE_SECONDS = 300  # between two commands
 BUSY = b"421 4.3.2 too many connections; try again in a moment\r\n"
 _UNSAFE = re.compile(r"[^\x20-\x7e]+")
 _log = log.get("lmtp")
-logging.getLogger("mail.log").setLevel(logging.ERROR)  # the library tells of every command, with addresses
 
 # What is said for an error; the first class that fits. 4xx: the other side tries again, 5xx: it tells the sender.
 _ANSWERS: tuple[tuple[type[HelpdeskError], str], ...] = (
@@ -159,8 +154,11 @@ class _ActiveListener:
     def __init__(self, service: Service, settings: Settings, noted: Callable[[str], None]) -> None:
         """Opens what it listens on; noted: called with what is said about each mail. Raises Unavailable where that is
         not possible."""
+        from server.web.mail_protocol import PROTOCOLS  # of those alone who listen: few do, and its library is large
+
         self._service = service
         self.settings = settings
+        self._kind = PROTOCOLS[settings.lmtp_protocol]
         self._noted = noted
         self._limit = settings.lmtp_connections
         self._open = 0
@@ -217,12 +215,12 @@ class _ActiveListener:
         if self._open >= self._limit:
             _log.warning("lmtp.busy", connections=self._open)
             return _BusyReply()
-        kind = _Lmtp if self.settings.lmtp_protocol == "lmtp" else _Smtp
-        return kind(
+        made: asyncio.BaseProtocol = self._kind(
             self, data_size_limit=self.settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
             hostname=_host_name(self._service), ident="Helpdesk", loop=self._loop, tls_context=self.tls,
             require_starttls=self.settings.lmtp_requires_tls,
         )  # fmt: skip
+        return made
 
     def opened(self, transport: asyncio.BaseTransport) -> None:
         """A connection began."""
@@ -276,43 +274,6 @@ class _ActiveListener:
             return "451 4.3.0 an error in this program; the mail was not stored"
         _log.info("lmtp.taken", ticket_id=received.ticket_id, message_id=received.message_id, outcome=received.outcome)
         return f"250 2.0.0 {received.outcome}{f' on ticket {received.mask}' if received.mask else ''}"
-
-
-class _CountedConnection(SMTP):
-    """A connection that its listener knows of."""
-
-    line_length_limit = MAX_LINE_BYTES
-    _counted: asyncio.BaseTransport | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.listener: _ActiveListener = self.event_handler
-        if self._counted is None:  # with STARTTLS it is called once more, for what is encrypted
-            self._counted = transport
-            self.listener.opened(transport)
-        super().connection_made(transport)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if self._counted is not None:
-            self.listener.closed(self._counted)
-            self._counted = None
-        super().connection_lost(error)
-
-
-class _Smtp(_CountedConnection):
-    pass
-
-
-class _Lmtp(_CountedConnection, LMTP):
-    """Says what became of a mail once for each recipient. Source: RFC 2033, section 4.2."""
-
-    _answers = 1  # how often the next answer is given
-
-    async def push(self, status: Any) -> None:
-        times, self._answers = self._answers, 1
-        if str(status).startswith("354") and self.envelope is not None:
-            self._answers = len(self.envelope.rcpt_tos)
-        for _ in range(times):
-            await super().push(status)
 
 
 class _BusyReply(asyncio.Protocol):

@@ -3,12 +3,12 @@
 import re
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 from server import clock, times
 from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter

@@ -2,9 +2,10 @@
 pages read this one list."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from server.dataclass import dataclass
 from server.web.openapi import shapes
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from tornado.httputil import HTTPConnection
 
 from server import log
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, Unavailable
 from server.web import errors
 from server.web.call import Feed, News

@@ -5,19 +5,20 @@ Who answers, and what, is automation/webhooks/. Source: Webhook."""
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from server import log
+from server import clock, log
 from server.access.service_actor import own_context
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.answer_headers import as_sent
 from server.automation.webhooks.deliveries import MAX_BODY_BYTES
 from server.automation.webhooks.location import NOWHERE, WebhookLocation
-from server.automation.webhooks.responding import WebhookRequest, WebhookResponse
+from server.automation.webhooks.responding import FoundListener, WebhookRequest, WebhookResponse
 from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
@@ -58,8 +59,13 @@ class WebhookSite(Site):
     def admit(self, request: Request) -> Answer | None:
         """What nobody listens to need not be sent."""
         target = _target(request)
-        refusal = target.refusal or (None if self._is_known(target.token) else WebhookResponse(404))
-        return _answer(refusal, target.place) if refusal is not None else None
+        if target.refusal is None:
+            now = clock.now()
+            found = responding.listener(own_context(self.service), target.token)
+            if found is not None:
+                request.found = replace(target, found=found, found_at=now)
+                return None
+        return _answer(target.refusal or WebhookResponse(404), target.place)
 
     def looks(self, request: Request) -> bool:
         return _target(request).refusal is None
@@ -68,16 +74,14 @@ class WebhookSite(Site):
         target = _target(request)
         return _answer(target.refusal or self._response(request, target), target.place)
 
-    def _is_known(self, token: str) -> bool:
-        ctx = own_context(self.service)
-        return self.service.store.read(lambda tx: tokens.listener_of(ctx, tx, token)) is not None
-
     def _response(self, request: Request, target: "WebhookTarget") -> WebhookResponse:
         headers = list(request.headers.get_all())
         received = received_of(
             request.method, target.path, request.query, headers, request.body, request.client, place=target.place
         )
-        return responding.respond(own_context(self.service, request_id=request.id), target.token, received)
+        ctx = own_context(self.service, request_id=request.id)
+        is_fresh = target.found_at == ctx.now  # else the body took its time, and it may have been removed meanwhile
+        return responding.respond(ctx, target.token, received, target.found if is_fresh else None)
 
     def _place(self, request: Request, token: str) -> WebhookLocation:
         settings = self.service.settings
@@ -88,12 +92,15 @@ class WebhookSite(Site):
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """What a request is for. path: behind the token. refusal: the answer where no webhook is asked."""
+    """What a request is for. path: behind the token. refusal: the answer where no webhook is asked. found: as
+    responding.listener answered at an instant."""
 
     token: str
     path: str
     place: WebhookLocation
     refusal: WebhookResponse | None
+    found: FoundListener | None = None
+    found_at: int = 0
 
 
 def _target(request: Request) -> WebhookTarget:

@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from console import drafts, lists, ui, worklist
@@ -25,6 +25,7 @@ from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
 from server.automation.words import words
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
 from server.people import form_drafts

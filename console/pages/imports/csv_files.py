@@ -2,7 +2,6 @@
 tried, then all of it is imported or nothing. Source: ours; the rights are those of the operations."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from console import sheet, ui, worklist_columns
@@ -14,6 +13,7 @@ from console.routes import SMALL_FORM_BYTES, page
 from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
+from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.fields import Id

@@ -2,7 +2,6 @@
 `record_url`; the pages are ours."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -15,6 +14,7 @@ from console.rendering import render
 from console.routes import page
 from console.sheet import Sheet
 from console.visit import Visit
+from server.dataclass import dataclass
 from server.desk import comments, records
 from server.desk.records import SearchRequest
 from server.digits import id_in

@@ -1,12 +1,11 @@
 """All record types that a worker may look through: the way to lists that stand in no rail. Source: ours."""
 
-from dataclasses import dataclass
-
 from console.page_response import PageResponse
 from console.rendering import render
 from console.routes import page
 from console.ui import Sample
 from console.visit import Visit
+from server.dataclass import dataclass
 from server.desk import records
 from server.records.base import RecordType
 from server.translation import N_, _, in_sentence, shown

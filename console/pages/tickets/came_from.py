@@ -1,7 +1,6 @@
 """The list that a ticket was opened from: the tickets before and after it, and, on a wide screen, the list beside it.
 Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -10,6 +9,7 @@ from console.desk import inbox
 from console.page_response import PageResponse, fragment
 from console.routes import page
 from console.visit import Visit, own_path
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery

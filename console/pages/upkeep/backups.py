@@ -2,7 +2,6 @@
 
 Source: ours."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from console.ui import bytes_text
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
+from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
 from server.translation import N_, _, listed, ngettext

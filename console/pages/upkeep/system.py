@@ -3,7 +3,6 @@
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -21,6 +20,7 @@ from console.worklist_columns import ListColumn
 from server import log
 from server import settings as table
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.records.shared.points import POINTS
 from server.settings import BUILD, VERSION, Setting

@@ -1,9 +1,9 @@
 """What an action of a behavior is. Each is declared once, in a file of actions/."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import BudgetSpent, Invalid, TimedOut, Unavailable
 from server.template.values import printed

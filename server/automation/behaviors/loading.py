@@ -1,10 +1,10 @@
 """A behavior and its bot, as they are run. Source: Bot behaviors, records."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.automation.behaviors.tree import BehaviorNode, Variable, tree, variables
 from server.context import Context
+from server.dataclass import dataclass
 from server.digits import id_in
 from server.store.transaction import Transaction
 from server.template.values import items

@@ -7,7 +7,7 @@ it. Source: Bot behaviors, the tree."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server import log, template
@@ -19,6 +19,7 @@ from server.automation.behaviors.tree import BehaviorNode
 from server.automation.dictionary import Dictionary, lazy
 from server.automation.service import ServiceHost
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import BudgetSpent, HelpdeskError
 from server.template import Budget, Surroundings
 from server.template.run import Rendering as Rendering

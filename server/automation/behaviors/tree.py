@@ -1,9 +1,9 @@
 """The tree of a behavior and its variables as values, checked before they are kept. Nothing is run here."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 
 MAX_NODES = 5000  # nodes of one behavior

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
 from server import outbound
 from server.automation import contents
 from server.automation.acting import service_of
@@ -130,6 +128,8 @@ def _encoded(call: CommandCall, given: Any, kind: str) -> str:
                 f"a body of YAML has at most {MAX_YAML_CHARS:,} characters; this one has {size:,} as JSON", field="body"
             )
         call.run.budget.made(size * STEPS_A_YAML_CHAR, 1)
+        import yaml  # few requests are written in it
+
         return yaml.safe_dump(plain(given), allow_unicode=True, sort_keys=False)
     return form_text(rendering, given)
 

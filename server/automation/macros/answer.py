@@ -2,11 +2,12 @@
 Source: ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.automation.dictionary import plain
 from server.automation.reading import holds_bytes
+from server.dataclass import dataclass
 from server.errors import Invalid, nearest
 from server.kata.annotations import as_bool
 from server.template.values import printed

@@ -3,7 +3,6 @@ Source: ours."""
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from server.access.rules import Rules
@@ -14,6 +13,7 @@ from server.automation.inputs import InputDeclaration
 from server.automation.service import ServiceHost, of_record
 from server.context import Context
 from server.contexts import TICKET, WORKER
+from server.dataclass import dataclass
 from server.desk import records
 from server.desk.events import record_values
 from server.desk.reading import RecordReader

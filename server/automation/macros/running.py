@@ -1,7 +1,7 @@
 """A macro is run on a ticket, and what it returns is done: all of it in one transaction, or nothing. Source: ours."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server.automation import inputs, service
@@ -11,6 +11,7 @@ from server.automation.macros.answer import MacroAnswer
 from server.automation.macros.listing import Macro
 from server.context import Context
 from server.contexts import TICKET
+from server.dataclass import dataclass
 from server.desk import comments, records
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, ScriptError, TimedOut

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from server.automation.macros import running
 from server.automation.macros.running import MacroOutcome
 from server.context import Context
+from server.dataclass import dataclass
 from server.errors import HelpdeskError
 
 MAX_ALL_SECONDS = 30.0  # after which no further ticket is begun

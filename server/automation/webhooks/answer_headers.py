@@ -5,10 +5,11 @@ as a whole, that a browser takes for the console's word, or that a proxy acts on
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.automation.webhooks.location import WebhookLocation, set_cookie
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.template.values import printed
 

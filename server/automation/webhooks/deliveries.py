@@ -6,7 +6,7 @@ redacting.py."""
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from server.automation.webhooks.redacting import redacted
 from server.automation.webhooks.secret_requests import hidden, hidden_headers, hidden_query, withheld
 from server.automation.webhooks.tokens import note_use
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Invalid, NotFound, nearest
 from server.jobs.scheduler import periodic
 from server.store.expressions import by_place

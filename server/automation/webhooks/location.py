@@ -4,11 +4,11 @@ A webhook answers from the address of the console unless webhook_base_url gives 
 sends the console's cookies along anyway."""
 
 import re
-from dataclasses import dataclass
 from email.utils import format_datetime, parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from server.access.tokens import PREFIXES
+from server.dataclass import dataclass
 from server.errors import Invalid
 
 MAX_COOKIE_CHARS = 4096

@@ -8,19 +8,20 @@ import re
 from urllib.parse import quote_plus, unquote_plus
 
 from server.automation.webhooks.secret_requests import HIDDEN, is_secret
+from server.late_pattern import late_pattern
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 # Most bodies hold none of these, and need no second look.
-_LIKELY = re.compile(
+_LIKELY = late_pattern(
     rb"auth|token|secret|passw|pwd|cookie|key|sig|hmac|jwt|session|credential|hash|digest|\\u00|%[2-7]", re.IGNORECASE
 )
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_NAME = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
-_PLAIN = re.compile(rb"[^,\]}\s]*+")
+_STRING = late_pattern(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NAME = late_pattern(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
+_STRUCTURE = late_pattern(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_PLAIN = late_pattern(rb"[^,\]}\s]*+")
 _TELLS_NOTHING = (b"null", b"true", b"false", b'""', b"{}", b"[]", b"")
-_BOUNDARY = re.compile(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
-_PART_NAME = re.compile(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
+_BOUNDARY = late_pattern(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
+_PART_NAME = late_pattern(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
 
 
 def redacted(body: bytes, content_type: str) -> bytes:

@@ -5,7 +5,7 @@ Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py.
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server import contexts
@@ -21,6 +21,7 @@ from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_sc
 from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.tokens import listener_of
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import metrics
 from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError
@@ -35,6 +36,7 @@ FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so i
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 _NO_BODY = frozenset((204, 205, 304))
 SWITCHED_OFF = "the webhook is switched off"
+FoundListener = tuple[Record, int]
 
 
 @dataclass(frozen=True)
@@ -79,14 +81,19 @@ class WebhookResponse:
     cookies: tuple[str, ...] = ()
 
 
-def respond(ctx: Context, token: str, received: WebhookRequest) -> WebhookResponse:
+def listener(ctx: Context, token: str) -> FoundListener | None:
+    """The webhook of a token, and the id of the old address that it is; None when there is none."""
+    return ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
+
+
+def respond(ctx: Context, token: str, received: WebhookRequest, known: FoundListener | None = None) -> WebhookResponse:
     """The answer to a request under a token. 404 for an unknown one, one that is switched off and where no automation
-    is bound, 500 when the automation failed; all without a body. Source: Webhook; the switch, the deliveries: ours."""
-    found = ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
+    is bound, 500 when the automation failed; all without a body. known: the webhook, where it was looked for just now.
+    Source: Webhook; the switch, the deliveries: ours."""
+    found = known or listener(ctx, token)
     if found is None:
         return WebhookResponse(404)
-    listener, former_id = found
-    return deliver(ctx, listener, received, former_id)[0]
+    return deliver(ctx, found[0], received, found[1])[0]
 
 
 def deliver(

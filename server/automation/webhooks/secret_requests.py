@@ -4,9 +4,10 @@ again as it was while this process goes on. Source: ours."""
 import re
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qsl, urlencode
 
+from server.dataclass import dataclass
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 

@@ -1,10 +1,10 @@
 """The secret addresses of webhooks: which listener a token is for, new tokens. Source: Webhook; rotation is ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.automation.types.webhook_listener import GUID_CHARS
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import NotFound
 from server.jobs.scheduler import periodic

@@ -1,11 +1,11 @@
 """What all dimensions have: the values of a field, each with its label, its search and its place."""
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from server.counting.dimensions.options import DEFAULT_BINS, MAX_BINS, Options
 from server.counting.dimensions.sources import Source
+from server.dataclass import dataclass
 
 MAX_LABELLED = 2 * MAX_BINS  # values of one field that get a label
 NONE = "(none)"

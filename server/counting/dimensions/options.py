@@ -1,9 +1,9 @@
 """`created@day~10`: a field, the unit of its bins and how many values are kept. Source: Data queries, Field options."""
 
 import re
-from dataclasses import dataclass
 
 from server.counting.bins import UNIT_BY_NAME, Unit
+from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import BadDataQuery, nearest
 from server.search.ast import SearchValue

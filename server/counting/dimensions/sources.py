@@ -3,11 +3,11 @@
 Whatever a source joins has each pair of record and value once, so that rows are records."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.dataclass import dataclass
 from server.records.shared.custom import CustomFilter
 from server.records.shared.custom.definitions import SEVERAL
 from server.search.conditions import ALWAYS, At, Condition

@@ -1,9 +1,9 @@
 """The metrics that every service has. Source: Data queries, metrics.timeseries."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.records.metric import COUNTER, GAUGE
 from server.store.tables import table_named

@@ -3,11 +3,11 @@
 import re
 import tomllib
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from server import resources
+from server.dataclass import dataclass
 
 DOMAIN = "demo.example"  # where no mail can ever arrive
 OWN_HOST = f"desk.{DOMAIN}"

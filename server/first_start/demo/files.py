@@ -3,9 +3,9 @@
 import struct
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
+from server.dataclass import dataclass
 from server.first_start.demo.words import Words
 
 PDF, PNG, CSV, TEXT = "application/pdf", "image/png", "text/csv", "text/plain"

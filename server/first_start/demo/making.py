@@ -2,7 +2,7 @@
 writer is asked; then many steps are one transaction. Neither automations nor workers are told, and nothing is sent."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from server import times
@@ -10,6 +10,7 @@ from server.access import actor as actors
 from server.access.actor import APP
 from server.context import Context
 from server.contexts import GROUP, TASK, TICKET, WORKER
+from server.dataclass import dataclass
 from server.desk import changes, service_settings
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid

@@ -4,11 +4,12 @@ A conversation goes on in the rhythm of working days, as far as there is time un
 who wrote last."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from random import Random
 
+from server.dataclass import dataclass
 from server.first_start.demo import desk
 from server.first_start.demo.desk import Person
 from server.first_start.demo.files import DemoFile, file_of

@@ -1,11 +1,11 @@
 """The stories of the demo, as resources/demo/stories.toml tells them."""
 
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from server import resources
+from server.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ its mails, and which of them were taken before, is decided in desk.
 import re
 import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Literal, Protocol, Self, TypeVar, cast
 
+from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
 from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
 

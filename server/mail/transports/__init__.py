@@ -6,10 +6,11 @@ desk.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
 
 SMTP, NULL = "core.mail.transport.smtp", "core.mail.transport.null"

@@ -7,10 +7,11 @@ import smtplib
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from server.dataclass import dataclass
 from server.digits import whole_in
 from server.errors import Invalid, Required, nearest
 from server.mail import dialogue

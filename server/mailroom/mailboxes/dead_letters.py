@@ -3,9 +3,9 @@
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from server.dataclass import dataclass
 from server.errors import Full, NotFound, Unavailable
 from server.settings import Settings
 

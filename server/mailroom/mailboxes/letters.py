@@ -2,13 +2,13 @@
 
 Source: ours."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from server import log, mailroom
 from server.access.actor import APP
 from server.access.service_actor import own_context
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Rejected, Unavailable
 from server.jobs import turns

@@ -5,8 +5,6 @@ Source: Data queries, attachment.manifest."""
 from dataclasses import asdict
 from typing import Any
 
-import re2
-
 from server.errors import Invalid, TooLarge
 from server.queries import archives
 from server.queries.data_query import DataQuery
@@ -37,6 +35,8 @@ class AttachmentManifest(QueryType):
         found = _entries(asked)
         wanted = values.text("filter")
         if wanted:
+            import re2  # a large library in C++, which few of the first requests need
+
             pattern = re2.compile("(?is)" + ".*".join(map(re2.escape, wanted.split("*"))))
             found = [each for each in found if pattern.fullmatch(each.name)]
         shown = found[offset : offset + limit]

@@ -1,12 +1,12 @@
 """`worklist.metrics`: single numbers, each of a search of its own. Source: Data queries, worklist.metrics."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.counting.counting import count
 from server.counting.dimensions.base import Dimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import Function, Tally
+from server.dataclass import dataclass
 from server.queries.data_query import DataQuery, KeyValues, QuerySearch
 from server.queries.labels import labels
 from server.queries.measuring import COUNT, functions_of, measured_of, metric_of

@@ -3,7 +3,6 @@
 Source: Data queries, worklist.xy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from server.counting.counting import MAX_ROWS, count
@@ -12,6 +11,7 @@ from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.resolve import Fields
 from server.counting.measures import FUNCTIONS
 from server.counting.points import RAW_DATE, DataPoint, points, raw_field
+from server.dataclass import dataclass
 from server.queries.data_query import DataQuery, KeyValues, QuerySearch
 from server.queries.labels import labels
 from server.queries.measuring import metric_of

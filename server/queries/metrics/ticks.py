@@ -1,8 +1,7 @@
 """The axis of a time series of metrics: its ticks, and the size of the stored bins that are added up into them."""
 
-from dataclasses import dataclass
-
 from server.counting.bins import UNIT_BY_NAME, Bin, TimeScale
+from server.dataclass import dataclass
 from server.queries.data_query import DataQuery
 from server.queries.instants import span
 from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT

@@ -1,11 +1,11 @@
 """What was counted, ready to be shown: rows in order, each with its value and the search that finds its records."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from server.counting.counting import Cells, Members
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.measures import Function, Tally
+from server.dataclass import dataclass
 from server.records.base import RecordType
 
 Number = float | None

@@ -2,11 +2,12 @@
 
 Ours: one branch for each value, with what all its leaves come to."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from server.counting.dimensions.base import Member
 from server.counting.measures import Tally
+from server.dataclass import dataclass
 from server.queries.subtotals.result import Number, SubtotalsResult
 
 

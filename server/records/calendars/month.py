@@ -3,10 +3,10 @@
 Pure."""
 
 import calendar
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
+from server.dataclass import dataclass
 from server.times.reading import unix
 
 MONDAY, SUNDAY = 0, 6  # as the calendar module counts

@@ -4,9 +4,10 @@ Busy may hide available: what remains of an available event are the pieces betwe
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta, tzinfo
 
+from server.dataclass import dataclass
 from server.errors import Invalid
 from server.records.calendars import clock, patterns
 from server.times.reading import unix

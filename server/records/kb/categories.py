@@ -1,8 +1,8 @@
 """The tree of categories: which article lies in which, and what lies above and below a category."""
 
 import json
-from dataclasses import dataclass
 
+from server.dataclass import dataclass
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction

@@ -1,8 +1,8 @@
 """Behaviors as packages hold them, and the events that behaviors answer to. Values only; nothing is run here."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import nearest
 from server.records.parts import Record
 from server.records.shared.triggers import PREFIX

@@ -4,10 +4,10 @@ Amounts are kept as whole numbers of the smallest unit. Currencies are few, so a
 definitions of custom fields (custom/definitions.py). The records themselves are in records/currency.py."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from server.dataclass import dataclass
 from server.store.tables import table_named
 
 if TYPE_CHECKING:

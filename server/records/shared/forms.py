@@ -1,7 +1,8 @@
 """The forms that a collection takes in `expand`: `comments~5`, `links.ticket`, `attachments:name`."""
 
 import re
-from dataclasses import dataclass
+
+from server.dataclass import dataclass
 
 DEFAULT_MANY, MOST = 10, 25
 _FORM = re.compile(r"(?:\.(?P<type>[^~:]+))?(?:~(?P<many>-?[0-9]+))?(?::(?P<key>.+))?\Z", re.S)

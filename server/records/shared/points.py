@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import NotFound, Required, nearest
 from server.records.shared import acts
 

@@ -3,12 +3,11 @@
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
+from server.dataclass import dataclass
 from server.errors import Invalid
+from server.warming import warmed
 from server.wildcards import fits
 
 METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
@@ -68,13 +67,19 @@ def parse(text: str) -> dict[str, Scope]:
     return dict(_parsed(text))
 
 
-class _PlainLoader(yaml.SafeLoader):
-    """Reads no anchors and aliases: with them a short text grows by powers."""
+@warmed
+@functools.cache
+def _loader() -> Any:
+    """What reads no anchors and aliases: with them a short text grows by powers."""
+    import yaml  # with patterns that take long to compile
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.peek_event().anchor is not None:  # of its own, or of what an alias stands for
-            raise _bad('anchors and aliases (& and *name) are not supported; write "*" in quotes')
-        return super().compose_node(parent, index)
+    class PlainLoader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.peek_event().anchor is not None:  # of its own, or of what an alias stands for
+                raise _bad('anchors and aliases (& and *name) are not supported; write "*" in quotes')
+            return super().compose_node(parent, index)
+
+    return PlainLoader
 
 
 @functools.lru_cache(maxsize=MAX_KEPT)
@@ -85,8 +90,10 @@ def _parsed(text: str) -> dict[str, Scope]:
         raise _bad("merging with << is not supported")  # merged maps grow by powers
     if _depth(text) > MAX_BRACKETS:
         raise _bad(f"at most {MAX_BRACKETS} brackets inside each other")
+    import yaml
+
     try:
-        read = _PlainLoader(text).get_single_data()
+        read = _loader()(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise _bad(f"is not YAML{f' at line {mark.line + 1}' if mark else ''}") from None

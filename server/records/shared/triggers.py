@@ -3,7 +3,9 @@
 Data only; nothing is run here. Help pages are made of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from server.dataclass import dataclass
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"

@@ -5,8 +5,9 @@ For what happens on hot paths and may be lost when the process ends. desk/usage_
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from server.dataclass import dataclass
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 

@@ -2,11 +2,11 @@
 
 A way turns "the ids of the others" into a condition on one's own table."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
+from server.dataclass import dataclass
 from server.store.tables import table_named
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """Filters on what a worker may use of records that are owned: `usableBy.worker:me`."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
 from server.contexts import GROUP, ROLE, WORKER
+from server.dataclass import dataclass
 from server.search.filters.app import APP
 from server.search.filters.relations import Relation, select_between
 from server.search.filters.worker import WorkerFilter

@@ -72,13 +72,18 @@ class _Writer:
             return
         pretty = bool(self._flags & PRETTY)
         line = "\n" + "    " * (depth + 1) if pretty else ""
+        colon = ": " if pretty else ":"
         lead = opening
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             if is_list:
                 self.out.add(lead + line)
+                self.write(each, depth + 1)
+            elif type(each) is str and len(each) <= SHORT_CHARS:  # most entries, in one piece
+                self._step(1)
+                self._text(str(key), lead + line, f"{colon}{self._quoted(each)}")
             else:
-                self._text(str(key), lead + line, ": " if pretty else ":")
-            self.write(each, depth + 1)
+                self._text(str(key), lead + line, colon)
+                self.write(each, depth + 1)
             lead = ","
         self.out.add(("\n" + "    " * depth if pretty else "") + closing)
 

@@ -14,8 +14,10 @@ schemas are made of their declarations.
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from server.dataclass import dataclass
 
 Schema = dict[str, Any]
 

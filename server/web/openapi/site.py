@@ -4,12 +4,12 @@ types; those that administrators made are told to who has a token. Source: ours.
 import hashlib
 import json
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from server import clock
 from server.access import tokens
 from server.context import Service
+from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
 from server.web.call import Answer
 from server.web.forms import decode_query

@@ -1,9 +1,9 @@
 """What changed: a page of the change log, or the same as it happens. Source: ours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from server.context import Context
+from server.dataclass import dataclass
 from server.desk import changes
 from server.desk.records import reading, require_thread
 from server.digits import id_in

@@ -3,10 +3,10 @@ with the currencies that some are in."""
 
 import json
 import re
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.records.shared import currencies
 from server.records.shared.currencies import Currencies, CurrencyFormat

@@ -1,11 +1,11 @@
 """Custom values on their way in: what each kind takes, and how values are stored."""
 
 import re
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from server import times
+from server.dataclass import dataclass
 from server.digits import is_whole
 from server.errors import Invalid, UnknownField, nearest
 from server.fields import Intake

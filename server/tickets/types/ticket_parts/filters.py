@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
 from server import contexts
+from server.dataclass import dataclass
 from server.search.ast import SearchValue, Term
 from server.search.conditions import NEVER, Condition, negated
 from server.search.filters import Filter, Relation, WorkerFilter

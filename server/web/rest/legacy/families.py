@@ -1,9 +1,9 @@
 """Which record types have endpoints of their own, and which of the common ones. Data only."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from server.dataclass import dataclass
 from server.search.ast import Node, SearchValue, Sort, Term
 from server.web.call import EndpointCall
 from server.web.openapi import shapes

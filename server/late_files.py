@@ -1,0 +1,60 @@
+"""What the executable unpacks when it is asked for. All else that is packed is written to a temporary folder at each
+start, which would take longer than the start itself: a thousand files, and libraries that few services use.
+
+build/late_archive.py makes the archives. Where there are none, as beside the source, nothing here does anything."""
+
+import importlib
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+ARCHIVE = "late.zip"  # in the folder that the executable is unpacked into
+ZONES = "tzdata.zip"  # the rules of time zones: read where they are, and only on systems that have none
+# Packages with libraries that the first answer does not need. They lie in the archive as they would in the folder.
+PACKAGES = frozenset(("charset_normalizer", "cryptography", "nh3", "psycopg_binary", "re2", "yaml"))
+FOLDERS = ("console", "resources/completions", "resources/demo", "resources/help")
+_unpacked: set[str] = set()
+_lock = threading.Lock()
+
+
+def install() -> None:
+    """Find them from now on."""
+    folder = _folder()
+    if folder is None:
+        return
+    if (folder / ARCHIVE).is_file():
+        sys.meta_path.insert(0, _LateFinder())
+    if (folder / ZONES).is_file():
+        sys.path.append(str(folder / ZONES))
+
+
+def unpack(name: str) -> None:
+    """Let a package of PACKAGES, or one of FOLDERS, be there, when it is in the archive."""
+    if name in _unpacked:
+        return
+    folder = _folder()
+    with _lock:
+        if folder is not None and name not in _unpacked and (folder / ARCHIVE).is_file():
+            import zipfile  # most starts need none of it
+
+            with zipfile.ZipFile(folder / ARCHIVE) as archive:
+                mine = (f"{name}/", f"{name}.libs/")
+                archive.extractall(folder, [each for each in archive.namelist() if each.startswith(mine)])
+            importlib.invalidate_caches()
+        _unpacked.add(name)
+
+
+class _LateFinder:
+    """Finds nothing itself: it lets those who find packages find their libraries."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        package = name.partition(".")[0]
+        if package in PACKAGES and package not in _unpacked:
+            unpack(package)
+
+
+def _folder() -> Path | None:
+    found = getattr(sys, "_MEIPASS", None)
+    return None if found is None else Path(found)
