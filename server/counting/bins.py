@@ -16,6 +16,7 @@ EPOCH = datetime(1970, 1, 1)
 LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
 MAX_AXIS_BINS = 20_000  # of a time axis without gaps
 MAX_KEPT_SCALES, MAX_KEPT_DAYS = 32, 20_000  # units of zones whose days are kept, and how many of each
+MAX_KEPT_TEXTS = 4_096  # of bins
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -189,9 +190,18 @@ class Bin:
         found = self.calendar.clock.pieces(self.start, last)
         return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
 
-    @cached_property
+    @property
     def texts(self) -> list[str]:
         """The date texts whose spans are its pieces: in words where they mean just that, else in seconds."""
+        key = (self.calendar.unit.name, self.calendar.tz, self.start)
+        found = _TEXTS.get(key)
+        if found is None:
+            if len(_TEXTS) >= MAX_KEPT_TEXTS:
+                _TEXTS.clear()
+            found = _TEXTS[key] = self._made_texts()
+        return found
+
+    def _made_texts(self) -> list[str]:
         calendar = self.calendar
         end = calendar.last(self.start)
         start = self.start.strftime("%Y-%m-%d %H:%M:%S" if calendar.unit.atom < DAY else "%Y-%m-%d")
@@ -306,6 +316,7 @@ class TimeScale:
 
 
 _UNKNOWN: Any = object()
+_TEXTS: dict[tuple[str, tzinfo, Wall], list[str]] = {}
 _DAYS: dict[tuple[str, tzinfo], dict[int, Wall | None]] = {}
 
 

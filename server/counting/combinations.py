@@ -186,7 +186,7 @@ class Combinations:
         nothing else may look at then."""
         condition, dates = self.search.condition, [each for each in self.dimensions if counts_days(each)]
         known = set(columns[1:] if dates else columns)
-        others = [each for each in self.dimensions if each not in dates]
+        others = [each for each in (*self.dimensions, self.measured) if each is not None and each not in dates]
         if not columns or condition.columns is None or any(each.values for each in others):
             return False
         looked_at: Iterable[frozenset[str] | None] = [condition.columns, *(each.source.columns for each in others)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.errors import BadQuery, nearest
 from server.search.ast import BareWord, BooleanGroup, Subquery, Term
-from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
+from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ class SearchScope:
         record_type = self.registry.type(target)
         inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
         table = record_type.table.sql
-        return Condition(
-            ("ids", record_type.table.name, inner.key),
-            inner.values,
-            lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
-        )
+
+        def build(at: At) -> Any:
+            return table.select(table.id) if inner is ALWAYS else table.select(table.id).where(inner.build(at))
+
+        return Condition(("ids", record_type.table.name, inner.key), inner.values, inner.ids or build)
 
     def in_zone(self, tz: tzinfo) -> "SearchScope":
         """The same with another zone, for `set.timezone:`."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
-from server.search.conditions import NEVER, Condition, all_of, any_of, equals, negated
+from server.search.conditions import NEVER, Condition, Turned, all_of, any_of, equals, negated
 from server.search.filters.base import Filter, is_null
 from server.search.filters.relations import BelongsTo, Relation
 
@@ -36,9 +36,11 @@ class DeepFilter(Filter):
             return NEVER  # no record of a type that is not installed exists
         inner = scope.ids_of(self.target, group)
         table, way = self.table, self.way
+        turned = Turned(lambda at: way.build_turned(table, inner.build(at)), inner.build) if way.turns else None
         return Condition(
-            ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at))
-        )
+            ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at)),
+            turned=turned, makes_list=way.turns,
+        )  # fmt: skip
 
     def _word(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text) and isinstance(self.way, BelongsTo):

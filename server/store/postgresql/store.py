@@ -52,6 +52,7 @@ class PostgresqlStore(Store):
 
     dialect = POSTGRESQL
     is_shared = True
+    keeps_statistics = True
     fault = psycopg.Error
 
     def __init__(
