@@ -346,7 +346,7 @@ class Run:
         return Environment(self.values, self.render, self.read_date, log, self._charge)
 
     def template_failed(self, error: TemplateFailed, path: str, here: str, key: str) -> None:
-        """Note what a template failed with. path: of its command; here: of the text, or of what holds it under `key`."""
+        """Note what a template failed with. path: of its command. here: of the text, or of what holds it by `key`."""
         self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
     def _charge(self, annotation: str, text: str) -> None:
@@ -357,9 +357,7 @@ class Run:
         else:
             self.budget.made(parts)
 
-    def parameter(
-        self, key: str, value: "str | Tree", path: str, *, is_below: bool = False
-    ) -> tuple[str, Any] | None:
+    def parameter(self, key: str, value: "str | Tree", path: str, *, is_below: bool = False) -> tuple[str, Any] | None:
         """Name and value of a parameter; None for one that is left out. path: of its command. is_below: what goes wrong
         is told of the key below it."""
         name, listed = parts(key)

@@ -259,7 +259,7 @@ class TimeScale:
         return found, torn
 
     def _wall(self, start: int, size: int) -> Wall | None:
-        """The wall time at which the bin of a bucket begins; None for one that lies in two, or in which clocks change."""
+        """The wall time at which the bin of a bucket begins; None where two meet in it, or the clocks change."""
         atom, clock = self.unit.atom, self.clock
         first, last = clock.local(start), clock.local(start + size - 1)
         if last - first != size - 1:

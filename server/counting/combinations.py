@@ -164,7 +164,8 @@ class Combinations:
             tx.store.require_thread()
         if len(found) > MAX_ROWS:
             raise BadDataQuery(
-                f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger units",
+                f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger "
+                "units",
                 position=self.dimensions[0].asked.position if self.dimensions else 0,
                 limit=MAX_ROWS,
             )

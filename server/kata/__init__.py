@@ -7,4 +7,6 @@ from server.kata.evaluate import Environment, Generic, Parameters, entry_at
 from server.kata.parser import Document, Tree, parse
 from server.kata.schema import Problem, check
 
-__all__ = ["Document", "Generic", "Environment", "Parameters", "Problem", "Tree", "check", "encode", "entry_at", "parse"]
+__all__ = [
+    "Document", "Generic", "Environment", "Parameters", "Problem", "Tree", "check", "encode", "entry_at", "parse",
+]  # fmt: skip

@@ -1,8 +1,8 @@
 """Where a search begins that looks into other tables: with what finds fewer.
 
-A filter such as `messages:(...)` is a list of the ids of all that it finds, made before anything else is looked at. Where
-the other filters find fewer records than it has hits, each of these is asked whether it has one. A database that keeps
-statistics decides that itself."""
+A filter such as `messages:(...)` is a list of the ids of all that it finds, made before anything else is looked at.
+Where the other filters find fewer records than it has hits, each of these is asked whether it has one. A database that
+keeps statistics decides that itself."""
 
 from collections.abc import Callable
 from dataclasses import replace

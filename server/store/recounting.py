@@ -18,7 +18,7 @@ def recounted(store: "Store", tables: Iterable[Table]) -> list[str]:
     wrong = store.read(lambda tx: [kept for kept in counts if is_wrong(tx, kept)])
     for kept in wrong:
         store.write(lambda tx, kept=kept: recount(tx, kept))  # type: ignore[misc]
-    return [f"{kept.name} did not hold how many rows of {kept.of.name} there are; counted anew" for kept in wrong]
+    return [f"{kept.name} did not match the rows of {kept.of.name}; counted anew" for kept in wrong]
 
 
 def is_wrong(tx: Transaction, kept: KeptCounts) -> bool:

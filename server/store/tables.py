@@ -119,7 +119,7 @@ def _counts_table(table: Table, name: str, columns: tuple[str, ...]) -> Table:
 
 @dataclass(frozen=True)
 class KeptCounts:
-    """How many rows of a table have the same values in the columns of `counts`. day: the one that is counted by days."""
+    """How many rows of a table have the same values in the columns of `counts`. day: the one counted by its days."""
 
     counts: Table
     of: Table

@@ -14,8 +14,8 @@ from server.counting.dimensions.sources import Source
 
 
 class DateDimension(Dimension):
-    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins. A raw value is
-    the first second of a bucket."""
+    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins. A raw value
+    is the first second of a bucket."""
 
     scale = 1
     default_limit = DEFAULT_DATE_BINS
@@ -48,7 +48,8 @@ class DateDimension(Dimension):
     def torn(self, starts: Iterable[int | None]) -> list[int]:
         """The buckets that lie in two bins; the others have their bins from now on."""
         known = self._bins
-        found, torn = self.calendar.placed((each for each in starts if each is not None and each not in known), self.size)
+        new = (each for each in starts if each is not None and each not in known)
+        found, torn = self.calendar.placed(new, self.size)
         known |= found
         return torn
 

@@ -223,8 +223,6 @@ def _add_triggers(tx: Transaction, table: Table) -> set[str]:
         execute(f'COMMENT ON TRIGGER "{name}" ON "{table.name}" IS \'{_digest(text)}\'')
         added.add(name)
     return added
-        added.add(name)
-    return added
 
 
 def _triggers(table: Table) -> list[tuple[str, str]]:
