@@ -15,7 +15,7 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)
 LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
 MAX_AXIS_BINS = 20_000  # of a time axis without gaps
-MAX_KEPT_SCALES, MAX_KEPT_DAYS = 32, 20_000  # units of zones whose days are kept, and how many of each
+MAX_KEPT_SCALES, MAX_KEPT_DAYS = 16, 10_000  # units of zones whose days are kept, and how many of each: 27 years
 MAX_KEPT_TEXTS = 4_096  # of bins
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
@@ -251,7 +251,9 @@ class TimeScale:
         for start in starts:
             wall = walls.get(start, _UNKNOWN)
             if wall is _UNKNOWN:
-                wall = walls[start] = self._wall(start, size)
+                wall = self._wall(start, size)
+                if len(walls) < MAX_KEPT_DAYS:
+                    walls[start] = wall
             if wall is None:
                 torn.append(start)
             else:
@@ -323,7 +325,7 @@ _DAYS: dict[tuple[str, tzinfo], dict[int, Wall | None]] = {}
 def _kept_days(unit: Unit, tz: tzinfo) -> dict[int, Wall | None]:
     """Where the bins of UTC days begin, as known so far: a report over years asks for the same ones each time."""
     found = _DAYS.get((unit.name, tz))
-    if found is None or len(found) > MAX_KEPT_DAYS:
+    if found is None:
         if len(_DAYS) >= MAX_KEPT_SCALES:
             _DAYS.clear()
         found = _DAYS[unit.name, tz] = {}

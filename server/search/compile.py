@@ -58,10 +58,12 @@ class SearchScope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def ids_of(self, target: str, group: BooleanGroup) -> Condition:
-        """As a condition whose expression is the select of the ids of what answers `group`."""
+    def ids_of(self, target: str, group: BooleanGroup, *, is_readable: bool = False) -> Condition:
+        """As a condition whose expression is the select of the ids of what answers `group`. is_readable: whether the
+        caller may read all that is asked about in any case."""
         record_type = self.registry.type(target)
-        inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
+        readable = ALWAYS if is_readable else self.readable(record_type)
+        inner = all_of([readable, compile_group(record_type, group, self)])
         table = record_type.table.sql
 
         def build(at: At) -> Any:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from server.access.parents import PARENTS
 from server.desk import records
 from server.search import beginning
+from server.search.filters import DeepFilter, HasMany
 from server.search.select import CompiledSearch
 from tests.records.desk import NOW, Desk
 
@@ -108,3 +110,14 @@ def test_it_begins_with_what_finds_fewer(
     desk = letters[0]
     key = desk.read(lambda tx: desk.search(tx, "ticket", q).condition.key)
     assert ("turned" in str(key)) == asks_each
+
+
+def test_what_is_read_along_is_read_by_the_rule_of_the_record(letters: tuple[Desk, dict[str, int]]) -> None:
+    along = [
+        (each, found) for each in letters[0].registry for found in each.filters
+        if isinstance(found, DeepFilter) and found.is_read_along
+    ]  # fmt: skip
+    assert [(each.uri, found.name) for each, found in along] == [("ticket", "messages")]
+    for each, found in along:
+        parent = PARENTS[letters[0].registry.type(found.target).access.read]
+        assert (parent.type, found.way) == (each.uri, HasMany(found.target, parent.column))

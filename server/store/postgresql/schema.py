@@ -249,7 +249,7 @@ def _count_trigger(kept: KeptCounts) -> tuple[str, str]:
     function = f'"svc_{name}"'
     return name, (
         f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"IF TG_OP = 'UPDATE' THEN IF {same} THEN RETURN NULL; END IF; END IF; "
+        f"IF TG_OP = 'UPDATE' THEN IF ({same}) THEN RETURN NULL; END IF; END IF; "
         f"IF TG_OP <> 'INSERT' THEN {less} END IF; IF TG_OP <> 'DELETE' THEN {more} END IF; RETURN NULL; END $$;;"
         f'CREATE TRIGGER "{name}" AFTER INSERT OR DELETE OR UPDATE OF {columns} ON "{table}" '
         f"FOR EACH ROW EXECUTE FUNCTION {function}()"

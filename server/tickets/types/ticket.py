@@ -290,7 +290,7 @@ class Ticket(RecordType):
             sortable=False,
         ),
         DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
-        DeepFilter("messages", "Any message.", "message", HasMany("message", "ticket_id")),
+        DeepFilter("messages", "Any message.", "message", HasMany("message", "ticket_id"), is_read_along=True),
         NumberFilter("messages.count", "Messages on the ticket.", "num_messages"),
         NumberFilter("messages.count.in", "Received messages.", "num_messages_in"),
         NumberFilter("messages.count.out", "Sent messages.", "num_messages_out"),
