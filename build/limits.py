@@ -77,7 +77,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("queries.kinds.worklist_subtotals.MAX_FIELDS", "", "fields of one `by:`"),
         ("counting.dimensions.options.MAX_BINS", "", "values kept of one field, as in `status~100`"),
         ("counting.dimensions.base.MAX_LABELLED", "", "values of one field that are shown, those with most hits"),
-        ("counting.counting.MAX_ROWS", "", "combinations of values that are counted"),
+        ("counting.combinations.MAX_ROWS", "", "combinations of values that are counted"),
         (
             "counting.bins.MAX_AXIS_BINS", "",
             "days, hours ... of a time axis; on a longer one those without hits are left out",

@@ -68,6 +68,7 @@ from server.records.shared import custom_types
 from server.settings import ALL, WORKER, Settings
 from server.store import backup, lock, schema
 from server.store.database import NO_FILE
+from server.store.recounting import recounted
 from server.store.tables import Table
 from server.store.transaction import Transaction
 from server.upkeep import verdict
@@ -598,10 +599,11 @@ def require_file(settings: Settings) -> Path:
 
 
 def check(settings: Settings) -> list[str]:
-    """Problems of the database of a data folder, [] when it is sound. Raises Damaged when it cannot be opened."""
+    """Problems of the database of a data folder, [] when it is sound. Counts that are wrong are told, and counted anew.
+    Raises Damaged when it cannot be opened."""
     service = open_unchanged(settings)
     try:
-        return problems_of(service)
+        return problems_of(service) or recounted(service.store, all_tables(service.registry))
     finally:
         service.store.close()
 

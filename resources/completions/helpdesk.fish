@@ -34,7 +34,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a describe -d 'Describe reco
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a licenses -d 'Print the licences of all that this program contains.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a demo -d 'Make a desk to look at, or remove it; no server may run.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a setup-link -d 'Print a new set-up link, for a service without administrator.'
-complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a check -d 'Check the database: integrity, indexes, schema.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a check -d 'Check the database: integrity, indexes, schema, kept counts; correct wrong counts.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a settings -d 'List the settings, their defaults and what they mean.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -l version -d 'show program\'s version number and exit'

@@ -22,7 +22,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'licenses' = 'Print the licences of all that this program contains.'
             'demo' = 'Make a desk to look at, or remove it; no server may run.'
             'setup-link' = 'Print a new set-up link, for a service without administrator.'
-            'check' = 'Check the database: integrity, indexes, schema.'
+            'check' = 'Check the database: integrity, indexes, schema, kept counts; correct wrong counts.'
             'settings' = 'List the settings, their defaults and what they mean.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'

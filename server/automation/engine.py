@@ -16,9 +16,9 @@ from server.automation.program import CommandNode, Program, compiled
 from server.automation.trace import Trace, TraceStep, visible_values
 from server.dataclass import dataclass
 from server.errors import BudgetSpent, HelpdeskError, KataSyntax, PolicyDenied, ScriptError, TemplateFailed
-from server.kata import Environment, Parameters
+from server.kata import Environment, Parameters, entry_at
 from server.kata.annotations import parts_of
-from server.kata.parser import Tree, annotations
+from server.kata.parser import Tree, parts
 from server.kata.parser import plain as plain_key
 from server.template import Budget, Surroundings
 from server.template.values import printed, truthy
@@ -27,6 +27,7 @@ MAX_MEMORY = 256 * 1024 * 1024  # bytes of all that one run makes on its way; wh
 LIMIT_REACHED = "the automation takes longer than its time limit"
 STOPPED = "the run was stopped by who let it run"
 LOG = log.get("automation")
+_KEY = ("key",)
 
 
 @dataclass
@@ -74,6 +75,7 @@ class Run:
         self.at_end: list[Callable[[bool], None]] = []
         self.around = Surroundings(zone=host.zone, host=host.functions())
         self.budget = Budget()
+        self.environment = Environment(self.values, self.render, self.read_date, charge=self._charge)
         self._program: Program | None = None
         self.frames: list[Frame] = []
         self._trace = Trace(traced, state_at) if traced else None
@@ -183,18 +185,20 @@ class Run:
 
     def _go(self) -> bool:
         """Run commands until there are none; False when the time is over."""
-        while self.frames:
-            frame = self.frames[-1]
+        frames, now = self.frames, time.monotonic
+        while frames:
+            frame = frames[-1]
             if frame.kind == "while" and not flow.goes_on(self, frame):
-                self.frames.pop()
-                if time.monotonic() > self.ends_at:
+                frames.pop()
+                if now() > self.ends_at:
                     return False
                 continue
-            if frame.place >= len(frame.block.nodes):
+            nodes, place = frame.block.nodes, frame.place
+            if place >= len(nodes):
                 flow.block_done(self, frame)
                 continue
-            node = frame.block.nodes[frame.place]
-            frame.place += 1
+            node = nodes[place]
+            frame.place = place + 1
             self._nodes += 1
             self._node = node
             if self._nodes > MAX_NODES:
@@ -204,7 +208,7 @@ class Run:
             else:
                 with self._trace.around(node.path, self.values):
                     self._do(node)
-            if time.monotonic() > self.ends_at:
+            if now() > self.ends_at:
                 return False
         return True
 
@@ -334,13 +338,17 @@ class Run:
         self.at_end += inner.at_end
         return found
 
-    def _given(self, path: str, key: str = "") -> Environment:
-        """What the values below a path are evaluated with. key: of the value, where the path does not end with it."""
+    def _given(self, path: str) -> Environment:
+        """What the values below a path are evaluated with."""
 
         def log(here: str, error: TemplateFailed) -> None:
-            self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
+            self.template_failed(error, path, here, "")
 
         return Environment(self.values, self.render, self.read_date, log, self._charge)
+
+    def template_failed(self, error: TemplateFailed, path: str, here: str, key: str) -> None:
+        """Note what a template failed with. path: of its command. here: of the text, or of what holds it by `key`."""
+        self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
     def _charge(self, annotation: str, text: str) -> None:
         """Before a text becomes many values. Raises BudgetSpent."""
@@ -350,11 +358,37 @@ class Run:
         else:
             self.budget.made(parts)
 
-    def parameter(self, key: str, value: "str | Tree", path: str) -> tuple[str, Any] | None:
-        evaluator = Parameters(self._given(path, plain_key(key)))
+    def parameter(self, key: str, value: "str | Tree", path: str, *, is_below: bool = False) -> tuple[str, Any] | None:
+        """Name and value of a parameter; None for one that is left out. path: of its command. is_below: what goes wrong
+        is told of the key below it."""
+        name, listed = parts(key)
+        if isinstance(value, str) and "{" not in value:  # most are plain texts or names of variables
+            if not listed:
+                return name, value
+            if listed == _KEY:
+                self.budget.made(1)
+                return name, entry_at(self.values, value)
+        at = f"{path}:{name}" if is_below else path
+        evaluator = _CommandParameters(self, at, name)
         if isinstance(value, str):
-            return evaluator.leaf(key, value, path)
-        return plain_key(key), (value if "raw" in annotations(key) else evaluator.map(value, path))
+            return evaluator.leaf(key, value, at)
+        return name, (value if "raw" in listed else evaluator.map(value, at))
+
+
+class _CommandParameters(Parameters):
+    """The parameters of a command in a run. path: where what goes wrong is told."""
+
+    __slots__ = ("key", "path", "run")
+
+    def __init__(self, run: Run, path: str, key: str) -> None:
+        super().__init__(run.environment)
+        self.run = run
+        self.path = path
+        self.key = key
+
+    def failed(self, error: TemplateFailed, path: str) -> Any:
+        self.run.template_failed(error, self.path, path, self.key)
+        return False
 
 
 def run(

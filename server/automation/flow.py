@@ -11,7 +11,6 @@ from server.automation.program import Block, CommandNode, Program
 from server.dataclass import dataclass
 from server.errors import BudgetSpent, ScriptError
 from server.kata.annotations import as_bool
-from server.kata.parser import plain as plain_key
 from server.template.values import pairs, printed, truthy
 
 if TYPE_CHECKING:
@@ -87,9 +86,10 @@ def _set(run: "Run", node: CommandNode) -> None:
         run.values[""] = run.evaluated("", node.body, node.path)
         return
     for key, value in node.body.items():
-        found = run.parameter(key, value, f"{node.path}:{plain_key(key)}")
+        found = run.parameter(key, value, node.path, is_below=True)
         if found is not None:
-            run.values[found[0]] = lazy(found[1], run.load)
+            name, entry = found
+            run.values[name] = lazy(entry, run.load) if isinstance(entry, dict) else entry
 
 
 def _decision(run: "Run", node: CommandNode) -> None:
@@ -141,7 +141,7 @@ def _next(run: "Run", frame: Frame) -> bool:
             run.values.pop(name, None)
         return False
     for name, value in zip(names, left.pop(), strict=False):
-        run.values[name] = lazy(value, run.load)
+        run.values[name] = lazy(value, run.load) if isinstance(value, dict) else value
     frame.place = 0
     return True
 

@@ -32,7 +32,7 @@ PARTS: dict[str, dict[str, str]] = {
     "demo": {"demo": "Make a desk to look at, or remove it; no server may run."},
     "setup_link": {"setup-link": "Print a new set-up link, for a service without administrator."},
     "checking": {
-        "check": "Check the database: integrity, indexes, schema.",
+        "check": "Check the database: integrity, indexes, schema, kept counts; correct wrong counts.",
         "settings": "List the settings, their defaults and what they mean.",
     },
 }  # {module beside this one: {command: what it is about}}, as help lists them

@@ -5,6 +5,7 @@ The database counts by whole numbers of seconds; here its buckets become bins. S
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
+from typing import Any
 
 from server import times
 from server.counting.wall_clock import LAST, WallClock
@@ -14,6 +15,8 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 EPOCH = datetime(1970, 1, 1)
 LAST_WALL = datetime(9999, 12, 31, 23, 59, 59)
 MAX_AXIS_BINS = 20_000  # of a time axis without gaps
+MAX_KEPT_SCALES, MAX_KEPT_DAYS = 16, 10_000  # units of zones whose days are kept, and how many of each: 27 years
+MAX_KEPT_TEXTS = 4_096  # of bins
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -42,6 +45,11 @@ class Unit:
     @property
     def is_cyclic(self) -> bool:
         return self.after is None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a bin holds days that follow each other, so that most days of a zone lie in one."""
+        return self.atom == DAY and self.start(datetime(2023, 1, 3)) == self.start(datetime(2023, 1, 4))
 
     @property
     def suffix(self) -> str:
@@ -182,6 +190,27 @@ class Bin:
         found = self.calendar.clock.pieces(self.start, last)
         return found if last < LAST_WALL else [*found[:-1], (found[-1][0], LAST)]
 
+    @property
+    def texts(self) -> list[str]:
+        """The date texts whose spans are its pieces: in words where they mean just that, else in seconds."""
+        key = (self.calendar.unit.name, self.calendar.tz, self.start)
+        found = _TEXTS.get(key)
+        if found is None:
+            if len(_TEXTS) >= MAX_KEPT_TEXTS:
+                _TEXTS.clear()
+            found = _TEXTS[key] = self._made_texts()
+        return found
+
+    def _made_texts(self) -> list[str]:
+        calendar = self.calendar
+        end = calendar.last(self.start)
+        start = self.start.strftime("%Y-%m-%d %H:%M:%S" if calendar.unit.atom < DAY else "%Y-%m-%d")
+        words = f"{start} to {end:%Y-%m-%d %H:%M:%S}"
+        span = times.span(words, calendar.now, calendar.tz)
+        if self.pieces == [(span.start, span.end)]:
+            return [words]
+        return [f"{first} to {last}" for first, last in self.pieces]
+
     def term(self, field: str) -> str:
         """A search term that finds exactly what is in the bin. Source: Data queries, Field options."""
         unit = self.calendar.unit
@@ -189,7 +218,7 @@ class Bin:
             return f'{field}:"{self.label} to {self.label}"'
         if unit.part is not None:
             return f"{field}:({unit.part(self.start)})"
-        ranges = [f'{field}:"{text}"' for text in self.calendar.texts(self)]
+        ranges = [f'{field}:"{text}"' for text in self.texts]
         return ranges[0] if len(ranges) == 1 else f"({' OR '.join(ranges)})"
 
 
@@ -202,33 +231,49 @@ class TimeScale:
         self.now = now
         self.clock = WallClock(UTC if unit.name == "unix" else tz)
         self._bins: dict[Wall, Bin] = {}
-        self._by_atom: dict[int, Bin] = {}
+        self._by_atom: dict[int, Wall] = {}
 
     @property
     def sizes(self) -> list[int]:
-        """Seconds of a bucket that the database may count by, the largest first. The first that no clock change and no
-        beginning of a bin falls into is right: see `fold`."""
-        if self.unit.atom == 1:
+        """Seconds of a bucket that the database may count by, the largest first. Those into which no clock change and
+        no beginning of a bin falls are right: see `placed`."""
+        unit = self.unit
+        if unit.atom == 1:
             return [1]
-        sizes = [size for size in (DAY, HOUR, 1800, 900, 300, MINUTE, 1) if size <= self.unit.atom]
-        is_whole = self.clock.offset(self.now) % DAY == 0
+        sizes = [size for size in (DAY, HOUR, 1800, 900, 300, MINUTE, 1) if size <= unit.atom]
+        is_whole = unit.is_long or self.clock.offset(self.now) % DAY == 0
         return sizes if is_whole or len(sizes) == 1 else [size for size in sizes if size != DAY]
+
+    def placed(self, starts: Iterable[int], size: int) -> tuple[dict[int, Bin], list[int]]:
+        """The bin of each bucket of `size` seconds, by its first second; and the buckets that lie in two bins."""
+        walls = _kept_days(self.unit, self.clock.tz) if size == DAY else {}
+        bins, found, torn = self._bins, {}, []
+        for start in starts:
+            wall = walls.get(start, _UNKNOWN)
+            if wall is _UNKNOWN:
+                wall = self._wall(start, size)
+                if len(walls) < MAX_KEPT_DAYS:
+                    walls[start] = wall
+            if wall is None:
+                torn.append(start)
+            else:
+                found[start] = bins.get(wall) or self._at(wall)
+        return found, torn
+
+    def _wall(self, start: int, size: int) -> Wall | None:
+        """The wall time at which the bin of a bucket begins; None where two meet in it, or the clocks change."""
+        atom, clock = self.unit.atom, self.clock
+        first, last = clock.local(start), clock.local(start + size - 1)
+        if last - first != size - 1:
+            return None
+        wall = self._of_atom(first // atom)
+        is_one = last // atom == first // atom or wall == self._of_atom(last // atom)
+        return wall if is_one else None
 
     def fold(self, buckets: Iterable[int], size: int) -> dict[int, Bin] | None:
         """The bin of each bucket, a number of times `size` seconds; None when a bucket lies in two bins."""
-        atom, clock, by_atom = self.unit.atom, self.clock, self._by_atom
-        found = {}
-        for bucket in buckets:
-            first = clock.local(bucket * size)
-            last = clock.local(bucket * size + size - 1)
-            at = first // atom
-            if last // atom != at or last - first != size - 1:
-                return None
-            entry = by_atom.get(at)
-            if entry is None:
-                entry = by_atom[at] = self._of_atom(at)
-            found[bucket] = entry
-        return found
+        found, torn = self.placed([bucket * size for bucket in buckets], size)
+        return None if torn else {start // size: entry for start, entry in found.items()}
 
     def axis(self, first: Bin, last: Bin) -> list[Bin] | None:
         """Every bin from the first to the last, also those that hold nothing; None for more than MAX_AXIS_BINS."""
@@ -252,26 +297,36 @@ class TimeScale:
         except (OverflowError, ValueError):
             return LAST_WALL
 
-    def texts(self, entry: Bin) -> list[str]:
-        """The date texts whose spans are the pieces of a bin: in words where they mean just that, else in seconds."""
-        end = self.last(entry.start)
-        start = entry.start.strftime("%Y-%m-%d %H:%M:%S" if self.unit.atom < DAY else "%Y-%m-%d")
-        words = f"{start} to {end:%Y-%m-%d %H:%M:%S}"
-        span = times.span(words, self.now, self.tz)
-        if entry.pieces == [(span.start, span.end)]:
-            return [words]
-        return [f"{first} to {last}" for first, last in entry.pieces]
-
-    def _of_atom(self, atom: int) -> Bin:
+    def _of_atom(self, atom: int) -> Wall:
+        """The beginning of the bin that an atom lies in."""
+        found = self._by_atom.get(atom)
+        if found is not None:
+            return found
         length = self.unit.atom
         try:
             wall = EPOCH + timedelta(seconds=atom * length)
         except OverflowError:  # east of Greenwich the last instants that can be stored lie in the year 10000
             wall = EPOCH + timedelta(seconds=(LAST_WALL - EPOCH).total_seconds() // length * length)
-        return self._at(self.unit.start(wall))
+        found = self._by_atom[atom] = self.unit.start(wall)
+        return found
 
     def _at(self, start: Wall) -> Bin:
         entry = self._bins.get(start)
         if entry is None:
             entry = self._bins[start] = Bin(self, start)
         return entry
+
+
+_UNKNOWN: Any = object()
+_TEXTS: dict[tuple[str, tzinfo, Wall], list[str]] = {}
+_DAYS: dict[tuple[str, tzinfo], dict[int, Wall | None]] = {}
+
+
+def _kept_days(unit: Unit, tz: tzinfo) -> dict[int, Wall | None]:
+    """Where the bins of UTC days begin, as known so far: a report over years asks for the same ones each time."""
+    found = _DAYS.get((unit.name, tz))
+    if found is None:
+        if len(_DAYS) >= MAX_KEPT_SCALES:
+            _DAYS.clear()
+        found = _DAYS[unit.name, tz] = {}
+    return found

@@ -139,7 +139,8 @@ _SEPARATORS = {"csv": ",", "list": "\n", "json": ",[{", "kata": "\n"}
 
 def parts_of(annotation: str, text: str) -> int:
     """How many values a text may become at most, for one who limits them."""
-    return 1 + sum(text.count(mark) for mark in _SEPARATORS.get(annotation, ""))
+    marks = _SEPARATORS.get(annotation)
+    return 1 if marks is None else 1 + sum(text.count(mark) for mark in marks)
 
 
 # What each makes of the text under its key. Several are applied from left to right: `list@csv,json:`.

@@ -69,7 +69,7 @@ class Generic:
 
     def leaf(self, key: str, text: str, path: str) -> tuple[str, Any] | None:
         """Name and value of one key that holds text; None to leave it out."""
-        name, listed = parser.plain(key), parser.annotations(key)
+        name, listed = parser.parts(key)
         if "raw" in listed:
             before = listed[: listed.index("raw")] if self.given.values is None else ()
             kept = [each for each in listed if each != "raw"]
@@ -87,25 +87,23 @@ class Generic:
 
     def applied(self, annotation: str, value: Any, path: str) -> Any:
         """The value after one annotation."""
+        given = self.given
         if isinstance(value, str):
-            self.given.charge(annotation, value)
+            given.charge(annotation, value)
+        if annotation == "key":
+            if given.values is None or not isinstance(value, str):
+                return value if given.values is None else None
+            return self.entry(given.values, value)
         simple = notes.SIMPLE.get(annotation)
         if simple is not None:
             return simple(value)
         if annotation == "date":
-            return notes.as_date(self.given.read_date, value)
+            return notes.as_date(given.read_date, value)
         if annotation == "kata":
             return _parsed(value)
-        if annotation == "key":
-            return self._looked_up(value)
         if annotation in notes.KNOWN:
             return value
         return self.unknown(annotation, value, path)
-
-    def _looked_up(self, value: Any) -> Any:
-        if self.given.values is None or not isinstance(value, str):
-            return value if self.given.values is None else None
-        return self.entry(self.given.values, value)
 
     # -- what the two ways do differently ---------------------------------------------------------------------------
 
@@ -140,12 +138,7 @@ class Parameters(Generic):
     """The parameters of an automation's commands."""
 
     def entry(self, values: dict[str, Any], path: str) -> Any:
-        found: Any = values
-        for part in path.split(":"):
-            if found is not None and not isinstance(found, (dict, list)):
-                return found  # what lies behind a plain value is that value
-            found = _child(found, part)
-        return found
+        return entry_at(values, path)
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
         self.given.log(path, error)
@@ -161,6 +154,18 @@ class Parameters(Generic):
 
     def finished(self, name: str, value: Any, listed: tuple[str, ...]) -> tuple[str, Any] | None:
         return None if "optional" in listed and value in (None, "") and value is not False else (name, value)
+
+
+def entry_at(values: dict[str, Any], path: str) -> Any:
+    """What `key` finds for a command: parts are joined by colons."""
+    if ":" not in path:
+        return values.get(path)
+    found: Any = values
+    for part in path.split(":"):
+        if found is not None and not isinstance(found, (dict, list)):
+            return found  # what lies behind a plain value is that value
+        found = _child(found, part)
+    return found
 
 
 def _child(found: Any, part: str) -> Any:

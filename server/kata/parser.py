@@ -5,6 +5,7 @@ family are written."""
 
 import re
 from dataclasses import field
+from functools import lru_cache
 from typing import Union
 
 from server.dataclass import dataclass
@@ -13,6 +14,7 @@ from server.kata import references
 
 MAX_CHARS = 4 * 1024 * 1024  # of one document
 MAX_DEPTH = 100  # maps inside maps
+MAX_KEPT_KEYS, MAX_KEPT_KEY = 2048, 128  # keys whose parts are kept, and the characters of each
 MAX_PATH_CHARS = 32 * 1024 * 1024  # of the paths of all keys together: long keys above many others make them long
 
 Tree = dict[str, Union[str, "Tree"]]
@@ -45,6 +47,19 @@ def parse(text: str) -> Document:
     return document
 
 
+def parts(key: str) -> tuple[str, tuple[str, ...]]:
+    """A key without its annotations, and them in their order. What is run again and again asks for the same ones."""
+    return _kept_parts(key) if len(key) <= MAX_KEPT_KEY else _parts(key)
+
+
+def _parts(key: str) -> tuple[str, tuple[str, ...]]:
+    name, _, listed = key.partition("@")
+    return name, tuple(listed.split(",")) if listed else ()
+
+
+_kept_parts = lru_cache(MAX_KEPT_KEYS)(_parts)
+
+
 def plain(key: str) -> str:
     """A key without its annotations."""
     return key.partition("@")[0]
@@ -52,8 +67,7 @@ def plain(key: str) -> str:
 
 def annotations(key: str) -> tuple[str, ...]:
     """The annotations of a key, in their order."""
-    listed = key.partition("@")[2]
-    return tuple(listed.split(",")) if listed else ()
+    return parts(key)[1]
 
 
 def joined(key: str, annotations: list[str] | tuple[str, ...]) -> str:

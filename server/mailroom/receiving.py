@@ -73,13 +73,13 @@ def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[
     return lambda tx: _take(by, tx, found, sender)
 
 
-def quick(ctx: Context, raw: bytes) -> Callable[[Transaction], Receipt] | None:
-    """As ready, for a short mail of plain text that no automation is asked about: it takes no longer than a page that
-    is read. None for others."""
+def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
+    """What is left of receive for a short mail of plain text that no automation is asked about, once it is read, which
+    takes no longer than a page. None for others."""
     if len(raw) > QUICK_BYTES or _IS_MORE.search(raw) or events.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE):
         return None
     by, incoming, sender = _read(ctx, raw)
-    return lambda tx: _take(by, tx, FilteredMail(incoming), sender)
+    return lambda: ctx.service.store.write(lambda tx: _take(by, tx, FilteredMail(incoming), sender))
 
 
 def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail, str]:

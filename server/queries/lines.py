@@ -4,7 +4,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from server.counting.bins import MAX_AXIS_BINS, Bin, TimeScale
-from server.counting.counting import MAX_ROWS, count
+from server.counting.combinations import MAX_ROWS
+from server.counting.counting import count
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.records import RecordDimension

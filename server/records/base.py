@@ -84,6 +84,7 @@ class RecordType:
     reopening: ClassVar[Reopening | None] = None
     due_column: ClassVar[str] = ""  # a time at which the scheduler has something to do with a record
     summary: ClassVar[tuple[str, ...]] = ()
+    days: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
@@ -168,8 +169,9 @@ class RecordType:
         columns += [column for trait in self.traits for column in trait.columns]
         indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
         return Table(
-            self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary
-        )
+            self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary,
+            days=self.days,
+        )  # fmt: skip
 
     def _all_filters(self) -> list[Filter]:
         """Those that its fields bring and its own, bare words first."""

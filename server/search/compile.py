@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
 from server.search.ast import BareWord, BooleanGroup, Subquery, Term
-from server.search.conditions import ALWAYS, Condition, all_of, any_of, equals, negated
+from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
 if TYPE_CHECKING:
@@ -59,16 +59,18 @@ class SearchScope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
-    def ids_of(self, target: str, group: BooleanGroup) -> Condition:
-        """As a condition whose expression is the select of the ids of what answers `group`."""
+    def ids_of(self, target: str, group: BooleanGroup, *, is_readable: bool = False) -> Condition:
+        """As a condition whose expression is the select of the ids of what answers `group`. is_readable: whether the
+        caller may read all that is asked about in any case."""
         record_type = self.registry.type(target)
-        inner = all_of([self.readable(record_type), compile_group(record_type, group, self)])
+        readable = ALWAYS if is_readable else self.readable(record_type)
+        inner = all_of([readable, compile_group(record_type, group, self)])
         table = record_type.table.sql
-        return Condition(
-            ("ids", record_type.table.name, inner.key),
-            inner.values,
-            lambda at: table.select(table.id).where(inner.build(at)) if inner is not ALWAYS else table.select(table.id),
-        )
+
+        def build(at: At) -> Any:
+            return table.select(table.id) if inner is ALWAYS else table.select(table.id).where(inner.build(at))
+
+        return Condition(("ids", record_type.table.name, inner.key), inner.values, inner.ids or build)
 
     def in_zone(self, tz: tzinfo) -> "SearchScope":
         """The same with another zone, for `set.timezone:`."""

@@ -39,12 +39,18 @@ class Condition(Part):
     """One condition on the rows of one table. Those of one key are equal, whatever their values.
 
     columns: the columns of that table it looks at, or None when it looks further; with them a count may be read
-    from the table's summary instead."""
+    from the table's summary instead. parts: those that must all hold, of more than one. ids: the select of the ids that
+    it finds, where it is about nothing else. turned: the same asked of each row, where it is a list of ids. makes_list:
+    whether a list is made for it before any row is looked at, which takes the most time of all."""
 
     key: Hashable
     values: tuple[Any, ...]
     build: Callable[[At], Any]
     columns: frozenset[str] | None = None
+    parts: tuple["Condition", ...] = ()
+    ids: Callable[[At], Any] | None = None
+    turned: "Turned | None" = None
+    makes_list: bool = False
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -54,6 +60,15 @@ class Condition(Part):
 
     def bare(self) -> "Condition":
         return Condition(self.key, (), _gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """How a condition that is a list of ids can be asked of one row after the other instead. others: the select of what
+    leads to those ids. Both take the values of the condition."""
+
+    build: Callable[[At], Any]
+    others: Callable[[At], Any]
 
 
 def _gone(at: At) -> Any:
@@ -92,6 +107,7 @@ def negated(condition: Condition) -> Condition:
         condition.values,
         lambda at: is_not_true(condition.build(at)),
         condition.columns,
+        makes_list=condition.makes_list,
     )
 
 
@@ -112,7 +128,10 @@ def _joined(parts: list[Condition], operator: str, nothing: Condition) -> Condit
     columns: frozenset[str] | None = frozenset()
     for part in parts:
         columns = None if columns is None or part.columns is None else columns | part.columns
-    return Condition((operator, *(part.key for part in parts)), tuple(values), build, columns)
+    known = tuple(each for part in parts for each in part.parts or (part,)) if operator == "and" else ()
+    makes_list = any(part.makes_list for part in parts)
+    key = (operator, *(part.key for part in parts))
+    return Condition(key, tuple(values), build, columns, known, makes_list=makes_list)
 
 
 def _tree(pieces: list[Any], operator: str) -> Any:

@@ -8,6 +8,7 @@ import peewee
 from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
 from server.search.ast import Query, Sort
+from server.search.beginning import begun_by_fewer
 from server.search.compile import SearchScope, compile_group
 from server.search.conditions import ALWAYS, NEVER, Condition, all_of, slots_from
 from server.store.peewee_parts import stand_in
@@ -34,16 +35,33 @@ class CompiledSearch:
     def page(self, limit: int, offset: int) -> tuple[list[tuple[Any, ...]], int]:
         """The rows of one page, in order, and how many there are in all.
 
-        A condition that looks into other tables or a full-text index is worth asking once only: its first ids are
-        fetched, and when they are all, they are the count too."""
+        A condition that looks into other tables is worth asking once only: its first ids are fetched, and when they are
+        all, they are the count too. One that makes a list first counts all that it finds on the way."""
         if self.condition.columns is not None or offset + limit > MANY:
             rows = self.rows(limit, offset)
             is_last = len(rows) < limit and (rows or offset == 0)
             return rows, offset + len(rows) if is_last else self.total()
-        ids = self.ids(MANY + 1)
+        ids, total = self._ids_and_total() if self.condition.makes_list else self._ids_then_total()
         wanted = ids[offset : offset + limit]
         by_id = {row[0]: row for row in self.scope.tx.get_many(self.record_type.table, wanted)}
-        return [by_id[id] for id in wanted], len(ids) if len(ids) <= MANY else self.total()
+        return [by_id[id] for id in wanted], total
+
+    def _ids_then_total(self) -> tuple[list[int], int]:
+        ids = self.ids(MANY + 1)
+        return ids, len(ids) if len(ids) <= MANY else self.total()
+
+    def _ids_and_total(self) -> tuple[list[int], int]:
+        """The ids of the first ones, MANY at most, and how many there are in all."""
+        table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
+
+        def build() -> Any:
+            total = peewee.fn.COUNT(peewee.SQL("*")).over()
+            query = table.select(table.id, total).where(condition.build(slots_from(0)))
+            return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
+
+        shape = keyed(build, self.record_type.table, condition.key, self._order_key())
+        found = self.scope.tx.rows(shape, (*condition.values, MANY))
+        return [row[0] for row in found], found[0][1] if found else 0
 
     def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:
         """Whole rows, in order."""
@@ -119,6 +137,7 @@ def search(record_type: "RecordType", query: Query, scope: SearchScope) -> Compi
 
     Raises BadQuery with a position."""
     condition = all_of([scope.readable(record_type), compile_group(record_type, query.root, scope)])
+    condition = begun_by_fewer(record_type, condition, scope)
     if len(condition.values) > MAX_VALUES:  # few terms suffice: what links to all types asks for the rules of all
         raise BadQuery(
             "the search looks at too many other records; use fewer filters of links, comments, files and activity, or "

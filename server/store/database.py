@@ -64,6 +64,7 @@ class Store(ABC):
     dialect: ClassVar[str]
     is_shared = False  # whether other processes may serve the same database
     reads_wait = False  # whether a read waits for another program, so that none may run on the event loop
+    keeps_statistics = False  # whether it knows how many rows a condition may find, and goes by that
     path: Path | None = None  # of a database that is one file
     fault: ClassVar[type[Exception]]  # what the driver of the database raises
 
@@ -91,8 +92,8 @@ class Store(ABC):
 
     @abstractmethod
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
-        """Run a search inside a write within so many steps, so that other writes do not wait for it. Raises TimedOut
-        beyond them."""
+        """Run a search within so many steps: inside a write, so that other writes do not wait for it, or in SQLite to
+        find out what another one would take. Raises TimedOut beyond them."""
 
     @abstractmethod
     def transaction(self, connection: Any, can_write: bool) -> Transaction:

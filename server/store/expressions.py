@@ -70,6 +70,21 @@ def is_exactly(column: Any, value: Any) -> Same:
     return Same(column, value)
 
 
+class Unindexed(peewee.ColumnBase):
+    """See unindexed."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+
+    def __sql__(self, ctx: Any) -> Any:
+        return ctx.literal("+" if ctx.dialect == SQLITE else "").sql(self.column)
+
+
+def unindexed(column: Any) -> Unindexed:
+    """A column of numbers by which SQLite does not look for rows: it has to by another one."""
+    return Unindexed(column)
+
+
 class ListedValues(peewee.Source):
     """See listed_values."""
 

@@ -289,7 +289,7 @@ def _state(target: Store, table: str) -> Copied:
 
 
 def _bare(table: Table) -> Table:
-    return replace(table, indexes=(), bumps={}, summary=())
+    return replace(table, indexes=(), bumps={}, summary=(), days=())
 
 
 def _key_places(table: Table) -> list[int]:

@@ -20,7 +20,7 @@ from server.store import fulltext, migrations
 from server.store.database import Store
 from server.store.sqlite import SqliteStore
 from server.store.sqlite_schema import APPLICATION_ID, SCHEMA_NUMBER
-from server.store.tables import Column, Table, index_name, with_summaries
+from server.store.tables import Column, Table, index_name, with_counts
 from server.store.transaction import Transaction
 
 PROGRAM = "program"  # the row of META that names the version which had the file open last
@@ -146,7 +146,7 @@ def problems(tx: Transaction, tables: Iterable[Table], texts: Iterable[fulltext.
     if is_begun_copy(tx):
         return [BEGUN]
     found = []
-    for table in with_summaries(tables):
+    for table in with_counts(tables):
         present = tx.store.columns(tx, table.name)
         if not present:
             found.append(f"table {table.name} is missing")

@@ -164,10 +164,10 @@ class SqliteStore(Store):
         local.bound_left = steps
         try:
             return work()
-        except apsw.InterruptError as error:
+        except apsw.InterruptError:
             if local.bound_left <= 0:
                 raise timed_out() from None
-            raise as_helpdesk_error(error) from error
+            raise  # the budget of the event loop, or the time of the read: told by who began it
         finally:
             local.bound_left = None
 

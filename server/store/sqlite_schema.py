@@ -2,7 +2,8 @@
 
 from server.store import sqlite_texts
 from server.store.fulltext import TextIndex
-from server.store.tables import Column, Table, column_text, index_name, with_summaries
+from server.store.recounting import recount
+from server.store.tables import Column, KeptCounts, Table, column_text, index_name, with_counts
 from server.store.transaction import Transaction
 
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
@@ -13,7 +14,7 @@ NUMBER = "schema_number"  # the row of meta that tells it in PostgreSQL, where n
 def outline(tables: list[Table], texts: list[TextIndex]) -> list[str]:
     """All that `add_missing` would write, told apart from what another declaration writes."""
     parts = [sqlite_texts.create_text(text) for text in texts]
-    for table in with_summaries(tables):
+    for table in with_counts(tables):
         parts += [create_text(table), *(text for _, text in index_texts(table))]
     return parts + [text for table in tables for _, text in _triggers(table)]
 
@@ -23,10 +24,11 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
     execute = tx.connection.execute
     execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
     execute(f"PRAGMA user_version={SCHEMA_NUMBER}").fetchall()
-    for table in tables:  # a summary by other columns than before is counted anew
-        if table.summary and columns_of(tx, table.summary_table.name) != set(table.summary_table.names):
-            execute(f'DROP TABLE IF EXISTS "{table.summary_table.name}"')
-    filled = [add_table(tx, table) for table in with_summaries(tables)]
+    counts = [kept for table in tables for kept in table.counts]
+    for kept in counts:  # by other columns than before rows are counted anew
+        if columns_of(tx, kept.name) != set(kept.counts.names):
+            execute(f'DROP TABLE IF EXISTS "{kept.name}"')
+    new = {add_table(tx, table) for table in with_counts(tables)}
     wanted = dict(trigger for table in tables for trigger in _triggers(table))
     present = {row[0]: row[1] for row in execute("SELECT name, sql FROM sqlite_master WHERE type='trigger'")}
     for name in present.keys() - wanted.keys():
@@ -36,13 +38,10 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
             if name in present:
                 execute(f'DROP TRIGGER "{name}"')
             execute(text)
-    for table in tables:
-        if table.summary and table.summary_table.name in [name for name in filled if name]:
-            columns = ", ".join(f'"{name}"' for name in table.summary)
-            execute(
-                f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
-                f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
-            )
+    for kept in counts:
+        # Without all of its triggers, under another program, a count has missed what was written.
+        if kept.name in new or any(present.get(name) != text for name, text in _count_triggers(kept)):
+            recount(tx, kept)
 
 
 def add_table(tx: Transaction, table: Table) -> str | None:
@@ -102,7 +101,7 @@ def index_texts(table: Table) -> list[tuple[str, str]]:
 
 
 def _triggers(table: Table) -> list[tuple[str, str]]:
-    """Version counters and summaries are kept by triggers: no code path can forget them, nor another program."""
+    """Version counters and counts are kept by triggers: no code path can forget them, nor another program."""
     texts = []
     for version, columns in table.bumps.items():
         of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
@@ -110,25 +109,21 @@ def _triggers(table: Table) -> list[tuple[str, str]]:
             name = f"{table.name}_{version}_{moment}"
             count = f"UPDATE version SET value = value + 1 WHERE name = '{version}';"
             texts.append((name, f'CREATE TRIGGER "{name}" AFTER {when} ON "{table.name}" BEGIN {count} END'))
-    if table.summary:
-        texts += _summary_triggers(table)
-    return texts
+    return [*texts, *(text for kept in table.counts for text in _count_triggers(kept))]
 
 
-def _summary_triggers(table: Table) -> list[tuple[str, str]]:
-    summary, columns = table.summary_table.name, table.summary
-    listed = ", ".join(f'"{name}"' for name in columns)
-    new = ", ".join(f'NEW."{name}"' for name in columns)
-    old = " AND ".join(f'"{name}" = OLD."{name}"' for name in columns)
-    more = f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
-    less = f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
-    changed = " OR ".join(f'NEW."{name}" <> OLD."{name}"' for name in columns)
-    name = f"{table.name}_summary"
-    moved = f'UPDATE OF {listed} ON "{table.name}" WHEN {changed}'
+def _count_triggers(kept: KeptCounts) -> list[tuple[str, str]]:
+    name, table, columns = kept.name, kept.of.name, kept.columns
+    new, old = kept.values("NEW"), kept.values("OLD")
+    more = f'INSERT INTO "{name}" ({columns}, n) VALUES ({", ".join(new)}, 1) ON CONFLICT DO UPDATE SET n = n + 1;'
+    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(kept.counts.key, old, strict=True))
+    less = f'UPDATE "{name}" SET n = n - 1 WHERE {those}; DELETE FROM "{name}" WHERE {those} AND n <= 0;'
+    changed = " OR ".join(f"{after} <> {before}" for after, before in zip(new, old, strict=True))
+    moved = f'UPDATE OF {columns} ON "{table}" WHEN {changed}'
     return [
-        (f"{name}_insert", f'CREATE TRIGGER "{name}_insert" AFTER INSERT ON "{table.name}" BEGIN {more} END'),
+        (f"{name}_insert", f'CREATE TRIGGER "{name}_insert" AFTER INSERT ON "{table}" BEGIN {more} END'),
         (f"{name}_update", f'CREATE TRIGGER "{name}_update" AFTER {moved} BEGIN {less} {more} END'),
-        (f"{name}_delete", f'CREATE TRIGGER "{name}_delete" AFTER DELETE ON "{table.name}" BEGIN {less} END'),
+        (f"{name}_delete", f'CREATE TRIGGER "{name}_delete" AFTER DELETE ON "{table}" BEGIN {less} END'),
     ]
 
 

@@ -14,6 +14,7 @@ from server.store.statements import BUMPING
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
+DAY = 86_400
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
 
@@ -60,7 +61,8 @@ class Table(Part):
     """One table. With `key` empty it has a rising integer `id` that is never used twice; else `key` is its primary key.
 
     bumps: {version name: columns whose change counts, () for all}; see versions in schema.py.
-    summary: columns whose combinations are counted in `<name>_summary`, kept true by triggers.
+    summary: columns whose combinations are counted in `<name>_summary`, kept true by triggers. days: the same in
+    `<name>_days`, where the first column, of Unix seconds, is counted by its days in UTC.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Table(Part):
     key: tuple[str, ...] = ()
     bumps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     summary: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
@@ -99,15 +102,71 @@ class Table(Part):
     @cached_property
     def summary_table(self) -> "Table":
         """The table of counts behind `summary`: its columns and `n`."""
-        kinds = {column.name: column.kind for column in self.columns}
-        columns = [Column(name, kinds[name]) for name in self.summary]
-        return Table(f"{self.name}_summary", [*columns, Column("n")], key=tuple(self.summary))
+        return _counts_table(self, "summary", self.summary)
+
+    @cached_property
+    def days_table(self) -> "Table":
+        """The table of counts behind `days`."""
+        return _counts_table(self, "days", self.days)
+
+    @property
+    def counts(self) -> "list[KeptCounts]":
+        """The counts of its rows that triggers keep."""
+        kept = [KeptCounts(self.summary_table, self)] if self.summary else []
+        return kept + ([KeptCounts(self.days_table, self, self.days[0])] if self.days else [])
 
 
-def with_summaries(tables: Iterable[Table]) -> list[Table]:
+def _counts_table(table: Table, name: str, columns: tuple[str, ...]) -> Table:
+    kinds = {column.name: column.kind for column in table.columns}
+    return Table(f"{table.name}_{name}", [*(Column(each, kinds[each]) for each in columns), Column("n")], key=columns)
+
+
+@dataclass(frozen=True)
+class KeptCounts:
+    """How many rows of a table have the same values in the columns of `counts`. day: the one counted by its days."""
+
+    counts: Table
+    of: Table
+    day: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of the table of counts, and the start of the names of its triggers."""
+        return self.counts.name
+
+    @property
+    def columns(self) -> str:
+        """The columns counted by, as a statement lists them."""
+        return ", ".join(f'"{name}"' for name in self.counts.key)
+
+    def values(self, row: str = "") -> list[str]:
+        """What is counted by, of a row that a trigger calls NEW or OLD, or of each."""
+        return [self._value(name, f'{row}."{name}"' if row else f'"{name}"') for name in self.counts.key]
+
+    def _value(self, name: str, column: str) -> str:
+        """The first second of a day, but 1 for that of 1970-01-01: 0 is no date. Divided by the seconds of a day it is
+        what the column itself would be."""
+        if name != self.day:
+            return column
+        whole = f"{column} / {DAY} * {DAY}"
+        return f"CASE WHEN {whole} <> 0 THEN {whole} WHEN {column} <> 0 THEN 1 ELSE 0 END"
+
+    @property
+    def fill(self) -> str:
+        """The statement that counts all rows into an empty table of counts."""
+        return f'INSERT INTO "{self.name}" ({self.columns}, n) {self.counted}'
+
+    @property
+    def counted(self) -> str:
+        """The select of what it should hold."""
+        places = ", ".join(str(place + 1) for place in range(len(self.counts.key)))
+        return f'SELECT {", ".join(self.values())}, count(*) FROM "{self.of.name}" GROUP BY {places}'
+
+
+def with_counts(tables: Iterable[Table]) -> list[Table]:
     """These tables and the tables of their counts."""
     listed = list(tables)
-    return listed + [table.summary_table for table in listed if table.summary]
+    return listed + [kept.counts for table in listed for kept in table.counts]
 
 
 def index_name(table: Table, index: Index) -> str:

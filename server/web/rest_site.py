@@ -25,8 +25,9 @@ BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
 SMALL_BODY_BYTES = 16 * 1024  # up to here a request may be worked on by the writer itself
 AT_ONCE_SECONDS = 0.002  # between head and body: no other request was answered meanwhile
 FORM_OVERHEAD = 3  # a urlencoded byte may take three
-# Counting, and pages of 100 records or more, take longer than the event loop may be held, however few steps they need.
-_BIG_ANSWER = re.compile(r"subtotals|limit(?:=|:|%3[Aa])[0-9]{3}")
+# Pages of 100 records or more take longer than the event loop may be held, however few steps they need. What counting
+# takes shows when it begins: see counting/combinations.py.
+_BIG_ANSWER = re.compile(r"limit(?:=|:|%3[Aa])[0-9]{3}")
 
 
 @dataclass(frozen=True, slots=True)

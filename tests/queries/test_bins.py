@@ -50,7 +50,7 @@ def test_the_texts_of_a_bin_mean_its_pieces(zone: str) -> None:
     for unit in LINEAR:
         calendar = TimeScale(unit, tz, NOW)
         for entry in set((calendar.fold(instants(zone), 1) or {}).values()):
-            spans = [times.span(text, NOW, tz) for text in calendar.texts(entry)]
+            spans = [times.span(text, NOW, tz) for text in entry.texts]
             assert [(span.start, span.end) for span in spans] == entry.pieces, (unit.name, entry.label)
 
 

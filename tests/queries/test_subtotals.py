@@ -300,7 +300,7 @@ def test_an_axis_that_is_too_long_is_refused(known: Known, monkeypatch: pytest.M
 
 
 def test_too_many_combinations_are_refused(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.counting.counting.MAX_ROWS", 14)
+    monkeypatch.setattr("server.counting.combinations.MAX_ROWS", 14)
     with pytest.raises(BadDataQuery, match="more than 14 combinations"):
         known.data("by:[subject~100,status] query:(id:>0)")
 

@@ -9,6 +9,7 @@ from server.store import schema
 from server.store.blobs import BLOB, BLOB_PIECE
 from server.store.database import Store
 from server.store.fulltext import TextIndex
+from server.store.recounting import recounted
 from server.store.tables import Column, Index, Table
 from tests import databases
 from tests.store.conftest import PART, PUMP, TABLES, WORDS, add_pump
@@ -36,7 +37,7 @@ def _with(table: Table, **parts: object) -> Table:
     """The table, declared otherwise."""
     own = {
         "columns": table.columns, "indexes": table.indexes, "key": table.key, "bumps": table.bumps,
-        "summary": table.summary,
+        "summary": table.summary, "days": table.days,
     }  # fmt: skip
     return Table(table.name, **{**own, **parts})  # type: ignore[arg-type]
 
@@ -134,6 +135,40 @@ def test_a_summary_by_other_columns_is_counted_anew(path: Path) -> None:
     store.close()
 
 
+def test_a_count_that_was_without_its_triggers_is_counted_anew(path: Path) -> None:
+    counted = _with(PUMP, days=("litres", "place"))
+    store = _opened(path, [counted])
+    add_pump(store, "p", litres=86_500)
+    store.close()
+    older = _opened(path, [_with(PUMP, summary=())])
+    add_pump(older, "q", litres=86_600)
+    add_pump(older, "r", litres=5)
+    older.close()
+    store = _opened(path, [counted])
+    assert store.read(lambda tx: tx.find(counted.days_table)) == [(1, "cellar", 1), (86_400, "cellar", 2)]
+    assert [row[2] for row in store.read(lambda tx: tx.find(counted.summary_table))] == [1, 1, 1]
+    store.close()
+
+
+def test_wrong_counts_are_told_and_counted_anew(path: Path) -> None:
+    counted = _with(PUMP, days=("litres", "place"))
+    store = _opened(path, [counted])
+    for litres in (0, 5, 86_399, 86_400, 172_799):
+        add_pump(store, "p", litres=litres)
+    right = [(0, "cellar", 1), (1, "cellar", 2), (86_400, "cellar", 2)]
+    for change in (
+        lambda tx: tx.put(counted.days_table, {"litres": 1, "place": "cellar", "n": 3}),
+        lambda tx: tx.put(counted.days_table, {"litres": 1, "place": "roof", "n": 1}),
+        lambda tx: tx.delete(counted.days_table, litres=0),
+    ):
+        assert recounted(store, [counted]) == []
+        store.write(change)
+        assert recounted(store, [counted]) == ["pump_days did not match the rows of pump; counted anew"]
+        assert store.read(lambda tx: tx.find(counted.days_table)) == right
+    store.close()
+
+
+@pytest.mark.sqlite("texts of tables of SQLite")
 def test_triggers_that_are_declared_no_more_are_dropped(path: Path) -> None:
     _opened(path).close()
     bare = _with(PUMP, bumps={}, summary=())

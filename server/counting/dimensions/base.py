@@ -75,6 +75,11 @@ class Dimension:
         """What the database groups by."""
         return self.source.expressions(at)
 
+    @property
+    def width(self) -> int:
+        """How many expressions there are."""
+        return len(self.expressions(lambda place: None))
+
     def number(self, at: Any) -> Any:
         """What the database adds up; not asked of what has no `scale`."""
         return self.source.expressions(at)[0]

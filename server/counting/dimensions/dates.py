@@ -1,6 +1,6 @@
 """Dates, counted by bins of a zone."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from functools import partial
 from typing import Any
@@ -14,7 +14,8 @@ from server.counting.dimensions.sources import Source
 
 
 class DateDimension(Dimension):
-    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins."""
+    """Unix seconds; 0 is no date. The database counts by buckets of so many seconds, which fold into bins. A raw value
+    is the first second of a bucket."""
 
     scale = 1
     default_limit = DEFAULT_DATE_BINS
@@ -23,13 +24,20 @@ class DateDimension(Dimension):
         super().__init__(asked, name, source)
         self.calendar = TimeScale(asked.unit_or_month(), tz, now)
         self._sizes = self.calendar.sizes
+        self._bins: dict[int, Bin] = {}  # by the first second of a bucket, however large it is
+
+    @property
+    def size(self) -> int:
+        """Seconds of the buckets that are counted by now."""
+        return self._sizes[0]
 
     @property
     def values(self) -> tuple[Any, ...]:
-        return (self._sizes[0],)
+        return (self.size,)
 
     def expressions(self, at: Any) -> list[Any]:
-        return [peewee.Expression(self.number(at), "/", at(len(self.source.values)))]
+        size = at(len(self.source.values))
+        return [peewee.Expression(peewee.Expression(self.number(at), "/", size), "*", size)]
 
     def number(self, at: Any) -> Any:
         return peewee.fn.NULLIF(self.source.expressions(at)[0], peewee.SQL("0"))
@@ -37,9 +45,21 @@ class DateDimension(Dimension):
     def finer(self) -> None:
         self._sizes.pop(0)
 
+    def torn(self, starts: Iterable[int | None]) -> list[int]:
+        """The buckets that lie in two bins; the others have their bins from now on."""
+        known = self._bins
+        new = (each for each in starts if each is not None and each not in known)
+        found, torn = self.calendar.placed(new, self.size)
+        known |= found
+        return torn
+
+    def alike(self, starts: Iterable[int | None]) -> dict[int | None, int | None]:
+        """For each bucket the first one of the same bin."""
+        first: dict[Bin, int] = {}
+        return {each: None if each is None else first.setdefault(self._bins[each], each) for each in starts}
+
     def members(self, hits: Mapping[Raw, int]) -> dict[Raw, Member | None] | None:
-        bins = self.calendar.fold([raw[0] for raw in hits if raw[0] is not None], self._sizes[0])
-        if bins is None:
+        if self.torn(raw[0] for raw in hits):
             return None
         found: dict[Raw, Member | None] = {}
         shown: dict[Bin, Member] = {}
@@ -47,7 +67,7 @@ class DateDimension(Dimension):
             if raw[0] is None:
                 found[raw] = Member(None, self.nothing, None, lambda: f"{self.name}:null")
                 continue
-            entry = bins[raw[0]]
+            entry = self._bins[raw[0]]
             member = shown.get(entry)
             if member is None:
                 find = partial(entry.term, self.name)

@@ -5,7 +5,8 @@ Source: Data queries, worklist.xy."""
 from collections.abc import Callable
 from typing import Any
 
-from server.counting.counting import MAX_ROWS, count
+from server.counting.combinations import MAX_ROWS
+from server.counting.counting import count
 from server.counting.dimensions.base import Dimension, Member
 from server.counting.dimensions.dates import DateDimension
 from server.counting.dimensions.resolve import Fields

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
-from server.search.conditions import NEVER, Condition, all_of, any_of, equals, negated
+from server.search.conditions import NEVER, Condition, Turned, all_of, any_of, equals, negated
 from server.search.filters.base import Filter, is_null
 from server.search.filters.relations import BelongsTo, Relation
 
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 
 
 class DeepFilter(Filter):
-    """way: how the target's records lead here. A plain word is a bare word of the target type's search."""
+    """way: how the target's records lead here. A plain word is a bare word of the target type's search.
+
+    is_read_along: who may read the record may read all that the way leads to, because that is the rule of the target,
+    which is not asked again then."""
 
     type = "deep"
 
-    def __init__(self, name: str, note: str, target: str, way: Relation, **options: Any) -> None:
+    def __init__(
+        self, name: str, note: str, target: str, way: Relation, *, is_read_along: bool = False, **options: Any
+    ) -> None:
         super().__init__(name, note, target=target, sortable=False, **options)
         self.way = way
+        self.is_read_along = is_read_along
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
         value = term.value
@@ -34,11 +40,13 @@ class DeepFilter(Filter):
         """The condition that a record of the target type, one the caller may read, answers `group`."""
         if scope.record_type(self.target) is None:
             return NEVER  # no record of a type that is not installed exists
-        inner = scope.ids_of(self.target, group)
+        inner = scope.ids_of(self.target, group, is_readable=self.is_read_along)
         table, way = self.table, self.way
+        turned = Turned(lambda at: way.build_turned(table, inner.build(at)), inner.build) if way.turns else None
         return Condition(
-            ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at))
-        )
+            ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at)),
+            turned=turned, makes_list=way.turns,
+        )  # fmt: skip
 
     def _word(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text) and isinstance(self.way, BelongsTo):

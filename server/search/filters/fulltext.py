@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
-from server.search.conditions import NEVER, Condition, all_of, any_of, negated
+from server.search.conditions import NEVER, At, Condition, Turned, all_of, any_of, negated
 from server.search.filters.base import Filter
 from server.search.filters.relations import Relation, SameRecord
 from server.store import fulltext
@@ -53,10 +53,17 @@ class WordsFilter(Filter):
         if not found:
             return NEVER
         index, way, table = self.index, self.way, self.table
+
+        def hits(at: At) -> Any:
+            return index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))
+
         return Condition(
             ("words", index.name, way.key, table.name),
             (" AND ".join(found) if len(found) > 1 else found[0],),
-            lambda at: way.build(table, index.sql.select(index.sql.rowid).where(fulltext.match(index, at(0)))),
+            lambda at: way.build(table, hits(at)),
+            ids=hits if isinstance(way, SameRecord) else None,
+            turned=Turned(lambda at: way.build_turned(table, hits(at)), hits) if way.turns else None,
+            makes_list=True,
         )
 
     def _group(self, group: BooleanGroup, term: Term) -> Condition:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import peewee
 
 from server.dataclass import dataclass
+from server.store.expressions import unindexed
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
@@ -14,13 +15,18 @@ if TYPE_CHECKING:
 
 
 class Relation:
-    """key: its shape."""
+    """key: its shape. turns: whether it can be asked of one record after the other."""
 
     key: Any = ()
+    turns = False
 
     def build(self, table: "Table", inner: Any) -> Any:
         """The condition on `table` that a record is reached from one of `inner`'s."""
         return _column(table, "id").in_(inner)
+
+    def build_turned(self, table: "Table", inner: Any) -> Any:
+        """The same condition, asked of one record after the other. Not asked of what does not turn."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class HasMany(Relation):
     other: str
     column: str
     only: tuple[tuple[str, Any], ...] = ()
+    turns = True
 
     @property
     def key(self) -> Any:
@@ -77,6 +84,9 @@ class HasMany(Relation):
 
     def build(self, table: "Table", inner: Any) -> Any:
         return _column(table, "id").in_(select_between(self.other, self.column, "id", self.only, inner))
+
+    def build_turned(self, table: "Table", inner: Any) -> Any:
+        return _exists_between(table, self.other, self.column, "id", self.only, inner)
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,7 @@ class HasManyThrough(Relation):
     own: str
     other: str
     only: tuple[tuple[str, Any], ...] = ()
+    turns = True
 
     @property
     def key(self) -> Any:
@@ -94,6 +105,9 @@ class HasManyThrough(Relation):
 
     def build(self, table: "Table", inner: Any) -> Any:
         return _column(table, "id").in_(select_between(self.between, self.own, self.other, self.only, inner))
+
+    def build_turned(self, table: "Table", inner: Any) -> Any:
+        return _exists_between(table, self.between, self.own, self.other, self.only, inner)
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,18 @@ def select_between(between: str, wanted: str, known: str, only: tuple[tuple[str,
     for name, value in only:
         query = query.where(getattr(table.c, name) == value)
     return query
+
+
+def _exists_between(
+    table: "Table", between: str, own: str, known: str, only: tuple[tuple[str, Any], ...], inner: Any
+) -> Any:
+    """A row between has the record of `table` in its column `own`, and its `known` column is among `inner`."""
+    via = table_named(between).alias(f"via_{between}")
+    query = via.select(peewee.SQL("1")).where(getattr(via.c, own) == _column(table, "id"))
+    query = query.where(unindexed(getattr(via.c, known)).in_(inner))
+    for name, value in only:
+        query = query.where(getattr(via.c, name) == value)
+    return peewee.fn.EXISTS(query)
 
 
 def _column(table: "Table", name: str) -> peewee.Column:

@@ -4,8 +4,9 @@ import hashlib
 
 from server.errors import Damaged
 from server.store.fulltext import TextIndex
+from server.store.recounting import recount
 from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
-from server.store.tables import Column, Index, Table, column_text, index_name, with_summaries
+from server.store.tables import Column, Index, KeptCounts, Table, column_text, index_name, with_counts
 from server.store.transaction import Transaction
 
 MAX_NAME = 63  # bytes of a name; PostgreSQL cuts longer ones
@@ -36,7 +37,7 @@ FUNCTIONS = (
 def texts_of(tables: list[Table], texts: list[TextIndex]) -> list[str]:
     """All that is made for these declarations."""
     found = [EXTENSION, *FUNCTIONS, *map(create_text_index, texts)]
-    for table in with_summaries(tables):
+    for table in with_counts(tables):
         found += [create_text(table), *(text for _, text in index_texts(table))]
     return found + [text for table in tables for _, text in _triggers(table)]
 
@@ -48,22 +49,20 @@ def add_missing(tx: Transaction, tables: list[Table]) -> None:
         execute(f"CREATE EXTENSION {EXTENSION}")
     for text in FUNCTIONS:
         execute(text)
-    for table in tables:  # a summary by other columns than before is counted anew
-        if table.summary and columns_of(tx, table.summary_table.name) != set(table.summary_table.names):
-            execute(f'DROP TABLE IF EXISTS "{table.summary_table.name}"')
-    new = {add_table(tx, table) for table in with_summaries(tables)}
+    for kept in [kept for table in tables for kept in table.counts]:  # by other columns than before: counted anew
+        if columns_of(tx, kept.name) != set(kept.counts.names):
+            execute(f'DROP TABLE IF EXISTS "{kept.name}"')
+    new = {add_table(tx, table) for table in with_counts(tables)}
     execute(
         "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
         (NUMBER, str(SCHEMA_NUMBER)),
     )
     for table in tables:
-        _add_triggers(tx, table)
-        if table.summary and table.summary_table.name in new:
-            columns = ", ".join(f'"{name}"' for name in table.summary)
-            execute(
-                f'INSERT INTO "{table.summary_table.name}" ({columns}, n) '
-                f'SELECT {columns}, count(*) FROM "{table.name}" GROUP BY {columns}'
-            )
+        added = _add_triggers(tx, table)
+        for kept in table.counts:
+            # Without its trigger, under another program, a count has missed what was written.
+            if kept.name in new or kept.name in added:
+                recount(tx, kept)
 
 
 def lacks_extension(tx: Transaction) -> bool:
@@ -207,9 +206,10 @@ def text_parts(tx: Transaction, text: TextIndex) -> list[str]:
     return row[0].split(",") if row and row[0] else []
 
 
-def _add_triggers(tx: Transaction, table: Table) -> None:
+def _add_triggers(tx: Transaction, table: Table) -> set[str]:
+    """Add the triggers that the table lacks; answers their names."""
     execute = tx.connection.execute
-    wanted = dict(_triggers(table))
+    wanted, added = dict(_triggers(table)), set()
     present = {
         name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")
     }  # fmt: skip
@@ -222,37 +222,36 @@ def _add_triggers(tx: Transaction, table: Table) -> None:
         for each in text.split(";;"):
             execute(each)
         execute(f'COMMENT ON TRIGGER "{name}" ON "{table.name}" IS \'{_digest(text)}\'')
+        added.add(name)
+    return added
 
 
 def _triggers(table: Table) -> list[tuple[str, str]]:
-    """Version counters and summaries are kept by triggers: no code path can forget them, nor another program."""
+    """Version counters and counts are kept by triggers: no code path can forget them, nor another program."""
     found = []
     for version, columns in table.bumps.items():
         of = " OF {}".format(", ".join(f'"{name}"' for name in columns)) if columns else ""
         name = f"{table.name}_{version}"[:MAX_NAME]
         when = f'AFTER INSERT OR UPDATE{of} OR DELETE ON "{table.name}"'
         found.append((name, f"CREATE TRIGGER \"{name}\" {when} FOR EACH ROW EXECUTE FUNCTION svc_bump('{version}')"))
-    if table.summary:
-        found.append(_summary_trigger(table))
-    return found
+    return [*found, *map(_count_trigger, table.counts)]
 
 
-def _summary_trigger(table: Table) -> tuple[str, str]:
-    summary, columns = table.summary_table.name, table.summary
-    listed = ", ".join(f'"{name}"' for name in columns)
-    new = ", ".join(f'NEW."{name}"' for name in columns)
-    old = " AND ".join(f'"{name}" = OLD."{name}"' for name in columns)
-    same = " AND ".join(f'NEW."{name}" = OLD."{name}"' for name in columns)
+def _count_trigger(kept: KeptCounts) -> tuple[str, str]:
+    name, table, columns = kept.name, kept.of.name, kept.columns
+    new, old = kept.values("NEW"), kept.values("OLD")
+    those = " AND ".join(f'"{column}" = {value}' for column, value in zip(kept.counts.key, old, strict=True))
+    same = " AND ".join(f"{after} = {before}" for after, before in zip(new, old, strict=True))
     more = (
-        f'INSERT INTO "{summary}" ({listed}, n) VALUES ({new}, 1) '
-        f'ON CONFLICT ({listed}) DO UPDATE SET n = "{summary}".n + 1;'
+        f'INSERT INTO "{name}" ({columns}, n) VALUES ({", ".join(new)}, 1) '
+        f'ON CONFLICT ({columns}) DO UPDATE SET n = "{name}".n + 1;'
     )
-    less = f'UPDATE "{summary}" SET n = n - 1 WHERE {old}; DELETE FROM "{summary}" WHERE {old} AND n <= 0;'
-    function, name = f'"svc_{summary}"', f"{table.name}_summary"
+    less = f'UPDATE "{name}" SET n = n - 1 WHERE {those}; DELETE FROM "{name}" WHERE {those} AND n <= 0;'
+    function = f'"svc_{name}"'
     return name, (
         f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-        f"IF TG_OP = 'UPDATE' THEN IF {same} THEN RETURN NULL; END IF; END IF; "
+        f"IF TG_OP = 'UPDATE' THEN IF ({same}) THEN RETURN NULL; END IF; END IF; "
         f"IF TG_OP <> 'INSERT' THEN {less} END IF; IF TG_OP <> 'DELETE' THEN {more} END IF; RETURN NULL; END $$;;"
-        f'CREATE TRIGGER "{name}" AFTER INSERT OR DELETE OR UPDATE OF {listed} ON "{table.name}" '
+        f'CREATE TRIGGER "{name}" AFTER INSERT OR DELETE OR UPDATE OF {columns} ON "{table}" '
         f"FOR EACH ROW EXECUTE FUNCTION {function}()"
     )

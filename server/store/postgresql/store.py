@@ -53,6 +53,7 @@ class PostgresqlStore(Store):
     dialect = POSTGRESQL
     is_shared = True
     reads_wait = True
+    keeps_statistics = True
     fault = psycopg.Error
 
     def __init__(

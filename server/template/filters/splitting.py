@@ -9,6 +9,7 @@ from server.template.run import Rendering
 from server.template.shared.texts import TextBuffer, listed, read, read_text
 from server.template.values import items, printed, whole
 
+JOINED_AT_ONCE = 512  # values, before they are charged
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -55,9 +56,13 @@ def join(run: Rendering, value: Any, glue: Any = "", and_: Any = None) -> str:
     if not isinstance(value, (list, dict)):
         return read(run, value)
     found, between = items(value), printed(glue)
+    last = printed(and_) if and_ is not None else between
     out = TextBuffer(run)
-    for place, each in enumerate(found):
-        if place:
-            out.add(printed(and_) if and_ is not None and place == len(found) - 1 else between)
-        out.add(printed(each))
+    for start in range(0, len(found), JOINED_AT_ONCE):
+        pieces: list[str] = []
+        for place, each in enumerate(found[start : start + JOINED_AT_ONCE], start):
+            if place:
+                pieces.append(between if place < len(found) - 1 else last)
+            pieces.append(printed(each))
+        out.add_all(pieces)
     return out.text()

@@ -82,6 +82,15 @@ class TextBuffer:
             self._done.append("".join(self._parts))
             self._parts.clear()
 
+    def add_all(self, texts: list[str]) -> None:
+        """As add, of so many that a call for each would take longer than the work. Raises BudgetSpent."""
+        chars = sum(map(len, texts))
+        if chars > CHUNK_CHARS or not all(map(str.isascii, texts)):  # their widths differ, or they are large
+            for text in texts:
+                self.add(text)
+        else:
+            self.add("".join(texts))
+
     def text(self) -> str:
         return "".join([*self._done, *self._parts])
 

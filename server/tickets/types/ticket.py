@@ -215,7 +215,8 @@ class Ticket(RecordType):
         Index(("bucket_id", "status_id", "updated"), "the tickets of a bucket"),
         Index(("owner_id", "status_id", "updated"), "a worker's tickets"),
         Index(("org_id", "status_id"), "the tickets of an organization"),
-        Index(("created",), "tickets in order of their age"),
+        # The columns of `days`: the tickets of some hours are counted without a look at them.
+        Index(("created", "status_id", "group_id"), "tickets in order of their age"),
         Index(("updated",), "tickets by last activity, whatever their status"),
         # With the status in front, or SQLite takes one of the larger indexes above.
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
@@ -228,6 +229,7 @@ class Ticket(RecordType):
     takes_along = (("message", "ticket_id"),)
     exported_tables = (REQUESTER,)
     summary = ("group_id", "bucket_id", "owner_id", "status_id")
+    days = ("created", "status_id", "group_id")
     nested = (
         NestedRecord("initial_message", "message", "First message."),
         NestedRecord("initial_response_message", "message", "First reply by a worker; 0 when none."),
@@ -288,7 +290,7 @@ class Ticket(RecordType):
             sortable=False,
         ),
         DateFilter("lastOpenedAt", "Last time it became open.", "last_opened_at"),
-        DeepFilter("messages", "Any message.", "message", HasMany("message", "ticket_id")),
+        DeepFilter("messages", "Any message.", "message", HasMany("message", "ticket_id"), is_read_along=True),
         NumberFilter("messages.count", "Messages on the ticket.", "num_messages"),
         NumberFilter("messages.count.in", "Received messages.", "num_messages_in"),
         NumberFilter("messages.count.out", "Sent messages.", "num_messages_out"),

@@ -15,7 +15,7 @@ CREATE_TICKETS = f"contexts.{contexts.TICKET}.create"
 def ready(call: EndpointCall) -> Callable[[], dict[str, Any]] | None:
     """The write of a mail that is quickly read."""
     take = mailroom.quick(call.ctx, _raw(call))
-    return None if take is None else lambda: _told(call.ctx.service.store.write(take))
+    return None if take is None else lambda: _told(take())
 
 
 @endpoint(

@@ -45,7 +45,9 @@ class TicketWords(WordsFilter):
         if mask.isascii() and mask.replace("-", "").isalnum():
             values += (mask, mask + LAST_CHARACTER)
         own = peewee.Column(self.table.sql, "id")
-        return Condition(("ticket words", len(values)), values, lambda at: own.in_(_found(at, len(values) > 2)))
+        return Condition(
+            ("ticket words", len(values)), values, lambda at: own.in_(_found(at, len(values) > 2)), makes_list=True
+        )
 
 
 def _found(at: At, has_mask: bool) -> Any:

@@ -1,0 +1,217 @@
+"""The combinations of values that a count is made of, as the database groups them.
+
+A count by days that look at nothing but what `days` of a table holds is read from its counts (store/tables.py). Buckets
+of seconds in which two bins meet, such as the first day of a month in a zone, are counted again by smaller ones."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import peewee
+
+from server.counting.dimensions.base import Dimension, Raw
+from server.counting.dimensions.dates import DateDimension
+from server.dataclass import dataclass
+from server.errors import BadDataQuery
+from server.search.conditions import ALWAYS, At, slots_from
+from server.search.select import CompiledSearch
+from server.store.expressions import by_place, listed_values
+from server.store.peewee_parts import stand_in
+from server.store.shapes import KeyedBuilder, keyed
+from server.store.statements import in_list
+from server.store.tables import DAY, Table
+
+MAX_ROWS = 200_000  # combinations of values that the database may come up with for one count
+MAX_QUICK_ROWS = 300  # of them that the event loop may fold
+MOST_TORN = 0.5  # of all buckets: where more lie in two bins, all are counted by smaller ones
+
+Row = tuple[Raw, list[Any]]  # the raw values of a combination; its hits, and what else is added up
+
+
+@dataclass(frozen=True)
+class _Torn:
+    """Buckets that are counted again. place: of their date among the dimensions. size: their seconds."""
+
+    starts: tuple[int, ...]
+    place: int
+    size: int
+
+
+class Combinations:
+    """measured: whose numbers are added up, None for none. most: only so many combinations, those with most hits."""
+
+    def __init__(
+        self, search: CompiledSearch, dimensions: Sequence[Dimension], measured: Dimension | None, most: int | None
+    ) -> None:
+        self.search = search
+        self.table: Table = search.record_type.table
+        self.dimensions = tuple(dimensions)
+        self.measured = measured
+        self.most = most
+
+    def rows(self) -> list[Row]:
+        """Raises BadDataQuery when there are more than MAX_ROWS. Dates whose buckets lie in two bins are left as they
+        are where many do, or where there are several: they have to be asked for `finer` ones."""
+        found = self._found(None)
+        dates = [(place, each) for place, each in enumerate(self.dimensions) if isinstance(each, DateDimension)]
+        torn = [(place, each) for place, each in dates if each.torn(self._starts(found, place))]
+        if len(torn) == 1 and self.most is None:
+            whole = self._mended(found, *torn[0])
+            if whole is None:
+                return found
+            found = whole
+        elif torn:
+            return found
+        return self._merged(found, [place for place, _ in dates])
+
+    def _mended(self, rows: list[Row], place: int, date: DateDimension) -> list[Row] | None:
+        """With what lies in torn buckets counted by smaller ones, and these in turn; None where too many are torn."""
+        at, kept = self._column(place), []
+        starts = self._starts(rows, place)
+        torn = set(date.torn(starts))
+        if len(torn) > MOST_TORN * len(starts):
+            return None
+        while torn:
+            kept += [row for row in rows if row[0][at] not in torn]
+            size = date.size
+            date.finer()
+            rows = self._found(_Torn(tuple(sorted(torn)), place, size))
+            torn = set(date.torn(self._starts(rows, place)))
+        return kept + rows
+
+    def _merged(self, rows: list[Row], dates: list[int]) -> list[Row]:
+        """The buckets of one bin together: there are few bins, and each row takes its time from here on."""
+        if self.measured is not None or not dates or len(rows) <= MAX_QUICK_ROWS:
+            return rows
+        found: dict[Raw, int] = {raw: hits for raw, (hits,) in rows}
+        for place in dates:
+            date, at = self.dimensions[place], self._column(place)
+            assert isinstance(date, DateDimension)
+            alike = date.alike(raw[at] for raw in found)
+            folded: dict[Raw, int] = {}
+            for raw, hits in found.items():
+                key = (*raw[:at], alike[raw[at]], *raw[at + 1 :])
+                folded[key] = folded.get(key, 0) + hits
+            found = folded
+        return [(raw, [hits]) for raw, hits in found.items()]
+
+    def _starts(self, rows: list[Row], place: int) -> set[int | None]:
+        at = self._column(place)
+        return {raw[at] for raw, _ in rows}
+
+    def _column(self, place: int) -> int:
+        """Where the values of a dimension begin in a row."""
+        return sum(each.width for each in self.dimensions[:place])
+
+    def _found(self, torn: _Torn | None) -> list[Row]:
+        """What the database groups. torn: only what lies in these buckets."""
+        sources = list(self.dimensions) if self.measured is None else [*self.dimensions, self.measured]
+        condition, measured, most, table = self.search.condition, self.measured, self.most, self.table
+        counts = self._counts() if torn is None else None
+        is_near = torn is not None and torn.starts[0] > 0 and self._fits(table.days, self._is_of_days)
+        values: list[Any] = []
+        places = []
+        for each in sources:
+            places.append(len(values))
+            values += [*each.source.values, *each.values]
+        where = len(values)
+        values += condition.values
+        last = slots_from(len(values))
+        if torn is not None:
+            values += [json.dumps(torn.starts), torn.size]
+
+        def build() -> Any:
+            origin = table.sql
+            if counts is not None:
+                origin = stand_in(table.sql, counts.sql)
+            elif is_near:
+                origin = stand_in(table.sql, _near(table, last))
+            expressions: list[Any] = []
+            for each, place in zip(sources, places, strict=True):
+                if each is not measured:
+                    expressions += each.expressions(slots_from(place))
+            width = len(expressions)
+            hits: Any = peewee.fn.COUNT(peewee.SQL("*")) if counts is None else peewee.fn.SUM(origin.n)
+            expressions.append(hits)
+            if measured is not None:
+                number = measured.number(slots_from(places[-1]))
+                expressions += [function(number) for function in _SUMS]
+            query: Any = peewee.Select([origin], expressions)
+            for each, place in zip(sources, places, strict=True):
+                query = each.source.join(query, slots_from(place))
+            if torn is not None and not is_near:
+                query = query.where(_within(sources[torn.place], slots_from(places[torn.place]), last))
+            if condition is not ALWAYS:
+                query = query.where(condition.build(slots_from(where)))
+            if width:
+                query = query.group_by(*by_place(width))
+            return query.limit(MAX_ROWS + 1) if most is None else query.order_by(hits.desc()).limit(most)
+
+        origin = counts.name if counts is not None else is_near
+        among = None if torn is None else torn.place
+        keys = tuple(each.key for each in sources)
+        shape = keyed(build, table, keys, measured is not None, origin, among, condition.key, most)
+        found = self._asked(shape, values, is_quick=counts is not None)
+        split = sum(each.width for each in self.dimensions)
+        return [(row[:split], list(row[split:])) for row in found]
+
+    def _asked(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[Any]:
+        tx = self.search.scope.tx
+        if not is_quick:
+            tx.store.require_thread()  # it looks at every record
+        found = tx.rows(shape, values)
+        if len(found) > MAX_QUICK_ROWS:
+            tx.store.require_thread()
+        if len(found) > MAX_ROWS:
+            raise BadDataQuery(
+                f"there are more than {MAX_ROWS} combinations of values to count; narrow the search or use larger "
+                "units",
+                position=self.dimensions[0].asked.position if self.dimensions else 0,
+                limit=MAX_ROWS,
+            )
+        return found
+
+    def _counts(self) -> Table | None:
+        """The table of kept counts that holds all that the search and the dimensions look at."""
+        table = self.table
+        if self.measured is not None:
+            return None
+        if self._fits(table.summary, lambda each: False):
+            return table.summary_table
+        if self._fits(table.days, lambda each: self._is_of_days(each) and each.size == DAY):
+            return table.days_table
+        return None
+
+    def _fits(self, columns: tuple[str, ...], counts_days: Any) -> bool:
+        """Whether these columns tell all. counts_days: whether a date may be counted by what the first one holds, which
+        nothing else may look at then."""
+        condition, dates = self.search.condition, [each for each in self.dimensions if counts_days(each)]
+        known = set(columns[1:] if dates else columns)
+        others = [each for each in (*self.dimensions, self.measured) if each is not None and each not in dates]
+        if not columns or condition.columns is None or any(each.values for each in others):
+            return False
+        looked_at: Iterable[frozenset[str] | None] = [condition.columns, *(each.source.columns for each in others)]
+        return all(each is not None and each <= known for each in looked_at)
+
+    def _is_of_days(self, each: Dimension) -> bool:
+        return isinstance(each, DateDimension) and each.source.columns == frozenset(self.table.days[:1])
+
+
+_SUMS = (peewee.fn.COUNT, peewee.fn.SUM, peewee.fn.MIN, peewee.fn.MAX)
+_ALL = 2**60
+
+
+def _near(table: Table, at: At) -> Any:
+    """The columns of `days` of the rows in some buckets: one range of the index for each. The limit keeps SQLite from
+    taking it apart, and going by another column of the condition."""
+    buckets = listed_values(at(0), "INTEGER", "bucket")
+    day = getattr(table.sql, table.days[0])
+    rows = peewee.Select([buckets], [getattr(table.sql, name) for name in table.days])
+    is_in = day.between(buckets.each, buckets.each + at(1) - 1)
+    return rows.join(table.sql, peewee.JOIN.CROSS).where(is_in).limit(_ALL)
+
+
+def _within(date: Dimension, at: At, last: At) -> Any:
+    """The condition that a date lies in one of some buckets."""
+    bucket = peewee.Expression(peewee.Expression(date.number(at), "/", last(1)), "*", last(1))
+    return in_list(bucket, last(0))
