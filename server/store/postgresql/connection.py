@@ -14,7 +14,7 @@ from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
 
-READ, WRITE = "helpdesk reads", "helpdesk writes"  # as pg_stat_activity shows them
+READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,
@@ -24,6 +24,9 @@ PLANS = {
     "plan_cache_mode": "force_generic_plan", "enable_hashjoin": "off", "enable_mergejoin": "off",
     "max_parallel_workers_per_gather": "0", "random_page_cost": "1.1", "jit": "off",
 }  # fmt: skip
+# A program that is stopped in the midst of a transaction, or whose machine is lost, holds the turn of all others: the
+# server ends its transaction after so many milliseconds without a word from it.
+IDLE_MS = 15_000
 DEFINING = ("CREATE", "ALTER", "DROP")
 # libpq gives up a server that does not answer: without these it waits for hours when a machine is lost.
 PATIENCE = {
@@ -54,17 +57,24 @@ class _FlagLoader(Loader):
 def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
     """A new connection. options: settings of PostgreSQL for it. Raises psycopg.Error."""
     told = " ".join(f"-c {option}={value}" for option, value in {**PLANS, **options}.items())
-    given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    given = parameters(address, name)
     told = f"{told} {given.pop('options', '')}".strip()  # those of the address have the last word
 
     def opened() -> "psycopg.Connection[Any]":
-        wanted: dict[str, Any] = {**PATIENCE, "fallback_application_name": name, **given}
-        driver = psycopg.Connection.connect(autocommit=True, options=told, **wanted)
+        driver = psycopg.Connection.connect(autocommit=True, options=told, **given)
         driver.adapters.register_loader("numeric", _NumberLoader)
         driver.adapters.register_loader("bool", _FlagLoader)
         return driver
 
     return Connection(opened)
+
+
+def parameters(address: str, name: str) -> dict[str, Any]:
+    """How to connect; what the address says of it has the last word. Of several hosts the one that takes writes is
+    meant, whichever that is by now."""
+    given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    several = {"target_session_attrs": "read-write"} if "," in f"{given.get('host')}{given.get('hostaddr')}" else {}
+    return {**PATIENCE, **several, "fallback_application_name": name, **given}
 
 
 class Rows(list[Any]):

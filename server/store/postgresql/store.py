@@ -21,7 +21,7 @@ from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
-from server.store.postgresql.connection import READ, WRITE, Connection, connect
+from server.store.postgresql.connection import IDLE_MS, READ, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.looking import state_of
@@ -90,7 +90,10 @@ class PostgresqlStore(Store):
     def _opened(self, name: str) -> Connection:
         options = {"statement_timeout": str(self._milliseconds(self.read_seconds)), "client_encoding": "UTF8"}
         if name == WRITE:
-            options |= {"synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
+            options |= {
+                "synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS)),
+                "idle_in_transaction_session_timeout": str(IDLE_MS),
+            }  # fmt: skip
         connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)

@@ -2,4 +2,5 @@
 
 from tests import databases
 
-collect_ignore = [] if databases.is_postgresql() else ["test_processes.py", "test_tables.py", "test_away.py"]
+NEEDING = ["test_away.py", "test_failover.py", "test_kills.py", "test_processes.py"]
+collect_ignore = [] if databases.is_postgresql() else NEEDING

@@ -35,7 +35,7 @@ def _cut(cluster: Cluster) -> None:
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'desk'")
 
 
-def _until_it_answers(api: Api) -> list[Any]:
+def until_it_answers(api: Api) -> list[Any]:
     """Asks until it is well again; answers the refusals until then."""
     refused = []
     while (reply := api.search("task", "")).status != 200:
@@ -51,7 +51,7 @@ def test_connections_that_are_cut_are_made_again(cluster: Cluster, tmp_path: Pat
         nora.create("task", title=f"before {number}").ok()
         _cut(cluster)
         assert nora.search("task", "").status in (200, 503)
-        _until_it_answers(nora)
+        until_it_answers(nora)
         nora.create("task", title=f"after {number}").ok()
     assert nora.search("task", "").ok()["total"] == 10
     assert server.stop() == 0
@@ -67,7 +67,7 @@ def test_connections_cut_under_load_lose_nothing_acknowledged(cluster: Cluster, 
         clients.stop()
         clients.join()
         assert set(clients.refused) <= {503}
-        _until_it_answers(nora)
+        until_it_answers(nora)
         for uri, names in clients.acknowledged.items():
             assert names.items() <= found(nora, uri, f"cut{number}x").items()
     assert server.stop() == 0
@@ -85,7 +85,7 @@ def test_a_database_that_is_restarted_under_load_is_told_and_found_again(cluster
     assert away.status == 503 and int(away.headers["Retry-After"]) >= 1
     assert nora.search("task", "").status == 503
     cluster.start()
-    _until_it_answers(nora)
+    until_it_answers(nora)
     for uri, names in clients.acknowledged.items():
         assert names.items() <= found(nora, uri, "restartx").items()
     total = nora.search("ticket", "").ok()["total"]

@@ -1,0 +1,41 @@
+"""Several processes that serve one PostgreSQL database."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+from tests import databases
+from tests.service import Api, Reply, Server
+
+
+class Processes:
+    """Servers on one database, each with a data folder of its own. nora administers."""
+
+    def __init__(self, folder: Path, count: int, address: str = "", **env: str) -> None:
+        """address: of their database; one is made where it is empty. env: what else they are told."""
+        self._env = {"HELPDESK_DATABASE": address or databases.address_of(folder), **env}
+        self._folder = folder
+        self.servers = [self.started(0)]
+        self.token = self.servers[0].set_up().token
+        self.servers += [self.started(number) for number in range(1, count)]
+
+    def started(self, number: int) -> Server:
+        return Server(self._folder / f"data{number}", env=self._env)
+
+    def api(self, number: int, is_checked: bool = True) -> Api:
+        return Api(self.servers[number].url, self.token, is_checked)
+
+    def at_once(self, *calls: object) -> list[Reply]:
+        """What these answer, begun together; calls: functions of an Api, one for each process."""
+        together = Barrier(len(calls))
+
+        def run(number: int, call: object) -> Reply:
+            api = self.api(number)
+            together.wait(60)
+            return call(api)  # type: ignore[operator, no-any-return]
+
+        with ThreadPoolExecutor(len(calls)) as pool:
+            return list(pool.map(run, range(len(calls)), calls))
+
+    def stop(self) -> None:
+        assert {each.stop() for each in self.servers if each.process.poll() is None} == {0}
