@@ -4,7 +4,9 @@ psycopg connects, adapts and tells errors; statements go through its layer aroun
 would be spent in its cursors: 17 microseconds in place of 47 for a row by its key. Statements are prepared when first
 met. A read begins together with its first statement and nobody waits for its end, which saves two round trips."""
 
+import math
 import select
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -149,6 +151,19 @@ class Connection:
             result = self._pg.exec_prepared(self._prepared(sql, types), bound, formats)
         return self._answered(result, sql)
 
+    def commit(self, seconds: float) -> None:
+        """Raises psycopg.Error; where no answer comes in time the connection is of no use any more, and whether it was
+        committed is not known. A server whose synchronous replica is lost says nothing for as long as that is so."""
+        self._settle()
+        self._pg.send_query(b"COMMIT")
+        ends_at = time.monotonic() + seconds
+        result = _awaited(self._pg, ends_at)
+        while _awaited(self._pg, ends_at) is not None:
+            pass
+        if result is None:
+            raise psycopg.OperationalError(self._pg.get_error_message())
+        self._answered(result, "")
+
     def script(self, sql: str) -> None:
         """Run several statements without values, in one round trip."""
         self._settle()
@@ -274,22 +289,24 @@ def _next(pg: Any) -> Any:
     return result
 
 
-def _awaited(pg: Any) -> Any:
+def _awaited(pg: Any, ends_at: float | None = None) -> Any:
     """The next result, or None. get_result alone would hold the interpreter, and with it all other threads, until the
-    server has answered."""
+    server has answered. ends_at: when to give up, by the clock that nobody can set. Raises psycopg.OperationalError."""
     while pg.is_busy():
-        _wait_readable(pg.socket)
+        _wait_readable(pg.socket, None if ends_at is None else max(ends_at - time.monotonic(), 0))
         pg.consume_input()
+        if ends_at is not None and time.monotonic() >= ends_at and pg.is_busy():
+            raise psycopg.OperationalError("the server does not answer")
     return pg.get_result()
 
 
-def _wait_readable(socket: int) -> None:
+def _wait_readable(socket: int, seconds: float | None) -> None:
     if hasattr(select, "poll"):  # select takes no file beyond the 1024th
         waiting = select.poll()
         waiting.register(socket, select.POLLIN)
-        waiting.poll()
+        waiting.poll(None if seconds is None else math.ceil(seconds * 1000))
     else:
-        select.select([socket], [], [])
+        select.select([socket], [], [], seconds)
 
 
 def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[Any]]:

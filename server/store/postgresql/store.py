@@ -43,6 +43,7 @@ SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
 COPYING = TURN + 1  # the one that who copies into the database holds
 TURN_SECONDS = 20  # the longest that it is waited for
+COMMIT_SECONDS = 20  # the longest that is waited for the answer that a write is committed
 STEPS_A_MS = 20_000  # what SQLite does of its steps in a millisecond, for limits that are told in steps
 LOG = log.get("store")
 
@@ -235,9 +236,7 @@ class PostgresqlStore(Store):
         if connection.is_failed and connection.in_transaction:
             raise self.dropped()
         try:
-            connection.execute("COMMIT")
-        except psycopg.errors.ReadOnlySqlTransaction:
-            raise  # a read that writes is a bug; where a write meets it, the server has become a standby
+            connection.commit(COMMIT_SECONDS)
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
                 self._lose()

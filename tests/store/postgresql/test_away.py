@@ -1,15 +1,22 @@
 """A database that goes away: 503 with Retry-After meanwhile, nothing half written, and then on."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from server.store.schema import open_store
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
 from tests.clients import Clients, found
 from tests.postgresql import Cluster, folder_for
 from tests.service import Api, Server
+
+NOTE = Table("note", [Column("text", "TEXT")])
 
 
 @pytest.fixture
@@ -42,6 +49,35 @@ def until_it_answers(api: Api) -> list[Any]:
         assert reply.status == 503 and int(reply.headers["Retry-After"]) >= 1, reply
         refused.append(reply)
     return refused
+
+
+def test_whoever_says_nothing_within_its_turn_loses_it(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process that was stopped in the midst of a write, or whose machine is lost."""
+    monkeypatch.setattr("server.store.postgresql.store.IDLE_MS", 200)
+    with psycopg.connect(cluster.address("desk"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION citext")
+    stuck, other = (open_store(cluster.address("desk"), [NOTE], []) for _ in range(2))
+    began, go = threading.Event(), threading.Event()
+
+    def write(tx: Transaction) -> None:
+        tx.insert(NOTE, {"text": "of the one that was stuck"})
+        began.set()
+        assert go.wait(60)
+        tx.insert(NOTE, {"text": "later"})
+
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(stuck.write, write)
+            assert began.wait(60)
+            other.write(lambda tx: tx.insert(NOTE, {"text": "of the other"}))
+            assert [row[1] for row in other.read(lambda tx: tx.find(NOTE))] == ["of the other"]
+            go.set()
+            writing.result(60)  # done again, in a turn of its own
+        texts = [row[1] for row in other.read(lambda tx: tx.find(NOTE))]
+        assert texts == ["of the other", "of the one that was stuck", "later"]
+    finally:
+        stuck.close()
+        other.close()
 
 
 def test_connections_that_are_cut_are_made_again(cluster: Cluster, tmp_path: Path) -> None:

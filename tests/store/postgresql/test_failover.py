@@ -1,11 +1,15 @@
 """A primary that is lost, and its streaming replica in its place: 503 with Retry-After meanwhile, then on by itself."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from server.errors import Unavailable
+from server.store.schema import open_store
+from server.store.tables import Column, Table
 from tests.clients import Clients, found
 from tests.postgresql import USER, Cluster, folder_for
 from tests.service import Api
@@ -14,6 +18,7 @@ from tests.store.postgresql.test_away import until_it_answers
 
 CLIENTS, WRITES = 16, 120
 LOOKS = 20_000
+NOTE = Table("note", [Column("text", "TEXT")])
 SYNCED = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
 
 
@@ -84,6 +89,33 @@ def test_a_replica_that_is_promoted_under_load_takes_over(pair: Pair, tmp_path: 
     assert total == two.api(0).search("ticket", "messages.count:1").ok()["total"]  # nothing half written
     assert total == two.api(0).search("message", "").ok()["total"]
     two.stop()
+
+
+def test_a_write_that_the_lost_replica_would_have_to_have_is_refused_and_reads_go_on(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A primary does not answer a commit before its replica has it; nobody waits for that for ever."""
+    monkeypatch.setattr("server.store.postgresql.store.COMMIT_SECONDS", 0.5)
+    monkeypatch.setattr("server.store.postgresql.store.TURN_SECONDS", 0.5)
+    with psycopg.connect(pair.primary.address("desk"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION citext")
+    store = open_store(pair.address, [NOTE], [])
+    try:
+        store.write(lambda tx: tx.insert(NOTE, {"text": "on both"}))
+        pair.replica.stop()
+        for text in ("while it was lost", "behind that one"):
+            with pytest.raises(Unavailable):
+                store.write(lambda tx, text=text: tx.insert(NOTE, {"text": text}))
+        assert store.read(lambda tx: tx.find(NOTE))[0][1] == "on both"
+        pair.replica.start()
+        for _ in range(LOOKS):
+            with suppress(Unavailable):
+                store.write(lambda tx: tx.insert(NOTE, {"text": "on both again"}))
+                break
+        texts = [row[1] for row in store.read(lambda tx: tx.find(NOTE))]
+        assert texts in (["on both", "while it was lost", "on both again"], ["on both", "on both again"])
+    finally:
+        store.close()
 
 
 def _clients(two: Processes, name: str) -> list[Clients]:
