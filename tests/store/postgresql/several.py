@@ -1,11 +1,15 @@
 """Several processes that serve one PostgreSQL database."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
+from typing import TypeVar
 
 from tests import databases
-from tests.service import Api, Reply, Server
+from tests.service import Api, Server
+
+Answer = TypeVar("Answer")
 
 
 class Processes:
@@ -25,14 +29,14 @@ class Processes:
     def api(self, number: int, is_checked: bool = True) -> Api:
         return Api(self.servers[number].url, self.token, is_checked)
 
-    def at_once(self, *calls: object) -> list[Reply]:
-        """What these answer, begun together; calls: functions of an Api, one for each process."""
+    def at_once(self, *calls: Callable[[Api], Answer]) -> list[Answer]:
+        """What these answer, begun together, with an Api of each process in turn."""
         together = Barrier(len(calls))
 
-        def run(number: int, call: object) -> Reply:
-            api = self.api(number)
+        def run(number: int, call: Callable[[Api], Answer]) -> Answer:
+            api = self.api(number % len(self.servers))
             together.wait(60)
-            return call(api)  # type: ignore[operator, no-any-return]
+            return call(api)
 
         with ThreadPoolExecutor(len(calls)) as pool:
             return list(pool.map(run, range(len(calls)), calls))

@@ -1,7 +1,6 @@
 """A database that goes away: 503 with Retry-After meanwhile, nothing half written, and then on."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,24 +12,10 @@ from server.store.schema import open_store
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 from tests.clients import Clients, found
-from tests.postgresql import Cluster, folder_for
+from tests.postgresql import Cluster
 from tests.service import Api, Server
 
 NOTE = Table("note", [Column("text", "TEXT")])
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A server of the test's own, with an empty database."""
-    made = Cluster(folder_for("pgown"))
-    try:
-        made.make()
-        made.start()
-        with psycopg.connect(made.address("postgres"), autocommit=True) as connection:
-            connection.execute("CREATE DATABASE desk")
-        yield made
-    finally:
-        made.remove()
 
 
 def _served(cluster: Cluster, data: Path) -> Server:

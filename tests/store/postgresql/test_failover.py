@@ -120,8 +120,7 @@ def test_a_write_that_the_lost_replica_would_have_to_have_is_refused_and_reads_g
 
 def _clients(two: Processes, name: str) -> list[Clients]:
     return [
-        Clients(two.api(number, is_checked=False), f"{name}p{number}", WRITES // 2, CLIENTS // 2)
-        for number in range(2)
+        Clients(two.api(number, is_checked=False), f"{name}p{number}", WRITES // 2, CLIENTS // 2) for number in range(2)
     ]
 
 

@@ -1,5 +1,5 @@
-"""One of three processes is killed again and again under sixteen writing clients: nothing acknowledged is lost, each job
-is done, and the others go on."""
+"""One of three processes is killed again and again under sixteen writing clients: nothing acknowledged is lost, each
+job is done, and the others go on."""
 
 import os
 import random
@@ -126,8 +126,8 @@ def _every_ticket_has_its_message(api: Api) -> None:
 
 
 def _jobs_done_again(api: Api, data: Path, tasks: dict[int, str]) -> int:
-    """Once nothing is to be done: each job was done. Answers how many more than once, as those that a killed process had
-    begun may be."""
+    """Once nothing is to be done: each job was done. Answers how many more than once, as those that a killed process
+    had begun may be."""
     with databases.opened(data) as connection:
         for _ in range(LOOKS):
             assert api.session.get(f"{api.url}/health", timeout=60).status_code == 200
