@@ -126,7 +126,7 @@ def _drop_most(tx: Transaction, worker_id: int) -> None:
     table: Any = FORM_DRAFT.sql
     keys = tx.rows(
         lambda: table.select(table.key).where(table.worker_id == slot(0)).order_by(table.updated_at.desc(), table.key)
-        .limit(-1).offset(MAX_DRAFTS),
+        .offset(MAX_DRAFTS),
         (worker_id,),
     )  # fmt: skip
     tx.run_many(

@@ -21,7 +21,8 @@ class Processes:
         self._folder = folder
         self.servers = [self.started(0)]
         self.token = self.servers[0].set_up().token
-        self.servers += [self.started(number) for number in range(1, count)]
+        with ThreadPoolExecutor() as pool:
+            self.servers += pool.map(self.started, range(1, count))
 
     def started(self, number: int) -> Server:
         return Server(self._folder / f"data{number}", env=self._env)
