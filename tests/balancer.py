@@ -1,7 +1,7 @@
 """A load balancer: each request goes to the next process in turn, none of them sticks to one.
 
-As nginx does in resources/help/growing.md it asks the next one where one does not answer, a write only where the process
-has not got it."""
+As nginx does in resources/help/growing.md it asks the next one where one does not answer, a write only where the
+process has not got it."""
 
 import contextlib
 import itertools

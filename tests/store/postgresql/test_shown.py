@@ -18,7 +18,17 @@ from tests.service import Api, Server
 from tests.smtp_server import SmtpServer
 from tests.store.postgresql.several import Processes
 from tests.test_tour import (
-    CURLS, FIRST, MAIL_PORT, PEER_PORT, SECOND, SERVICE_PORT, Tour, checkout, environment, running, typed,
+    CURLS,
+    FIRST,
+    MAIL_PORT,
+    PEER_PORT,
+    SECOND,
+    SERVICE_PORT,
+    Tour,
+    checkout,
+    environment,
+    running,
+    typed,
 )  # fmt: skip
 
 # What the browser tells when the process ends that answers it: what is new on the page comes on such an answer, and
