@@ -347,6 +347,9 @@ async def _serve_until_asked(
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
+                for each in sockets:
+                    each.close()
+                await running.http.last_call()
             watch.cancel()
         finally:
             if turns.is_over:

@@ -166,10 +166,11 @@ class Exchange(HTTPMessageDelegate):
         self.is_answered = False  # before the body is read; what comes of it is thrown away
         self.is_closed = False
         self.is_waiting = True  # for the head of a request
+        self.is_arriving = False  # the head is there, the body not yet
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> None:
-        self.is_waiting = False
+        self.is_waiting, self.is_arriving = False, True
         context = getattr(self.connection, "context", None)
         peer = str(getattr(context, "remote_ip", "") or "")
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
@@ -219,7 +220,7 @@ class Exchange(HTTPMessageDelegate):
         asks_first = "Expect" in headers
         if asks_first:
             del headers["Expect"]  # the framework would ask for the body
-        self.is_answered = True
+        self.is_answered, self.is_arriving = True, False
         self._send(answer, close=asks_first or announced(headers) > self.body.most_discarded)
 
     def data_received(self, chunk: bytes) -> None:
@@ -239,6 +240,7 @@ class Exchange(HTTPMessageDelegate):
             self.connection.finish()
 
     def finish(self) -> None:
+        self.is_arriving = False
         if self.is_answered:
             self._end()
             return
@@ -265,7 +267,7 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def on_connection_close(self) -> None:
-        self.is_closed = True
+        self.is_closed, self.is_arriving = True, False
         if self.body.is_arriving:  # it never ends
             self.body.let_go()
 
