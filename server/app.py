@@ -105,7 +105,7 @@ class RunningService:
 
     service: Service
     front: Front
-    http: HTTPServer
+    http: Connections
     scheduler: Scheduler
     scripts: ThreadPoolExecutor
     mail: MailListener
