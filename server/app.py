@@ -111,7 +111,7 @@ class RunningService:
 
     service: Service
     front: Front
-    http: HTTPServer
+    http: Connections
     scheduler: Scheduler
     scripts: ThreadPoolExecutor
     mail: MailListener
@@ -364,6 +364,9 @@ async def _serve_until_asked(
             await turns.asked()
             if turns.is_over:
                 await _leave(running, turns)
+                for each in sockets:
+                    each.close()
+                await running.http.last_call()
             for task in beside:
                 task.cancel()
         finally:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,25 @@ class Cluster:
                 self.process.send_signal(how)
             self.process.wait(60)
             self.process = None
+
+    def kill(self) -> None:
+        """kill -9 of all its processes, as if its machine were lost."""
+        assert self.process is not None
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        self.process.kill()
+        for each in children:
+            with suppress(ProcessLookupError):
+                os.kill(int(each), signal.SIGKILL)
+        self.stop()
+
+    def copy(self, of: "Cluster") -> None:
+        """Make the files of a streaming replica of another one, which runs."""
+        self.run("pg_basebackup", "--pgdata", str(self.data), "--host", str(of.folder), "--username", USER,
+                 "--write-recovery-conf", "--checkpoint=fast", "--no-sync")  # fmt: skip
+
+    def promote(self) -> None:
+        """Let a replica take writes; it does when this returns."""
+        self.run("pg_ctl", "promote", "--pgdata", str(self.data))
 
     def remove(self) -> None:
         self.stop(signal.SIGQUIT)

@@ -2,9 +2,11 @@
 
 import resource
 import signal
+import socket
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -14,7 +16,7 @@ from tests.automation.test_http import ALLOW
 from tests.automation.test_webhooks import Hook
 from tests.clients import Clients, found
 from tests.console.visitor import Visitor
-from tests.outbound.peer import Asked, Peer, answer
+from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, command
 
 STOP_SECONDS = 10
@@ -88,6 +90,30 @@ def test_a_server_that_is_told_to_stop_sends_others_away_before_it_stops(data: P
     assert (made.status_code, made.headers["Connection"]) == (200, "close")
     assert server.process.poll() is None
     assert server.stop() == 0  # told once more
+
+
+def test_requests_of_connections_that_were_just_made_are_answered(data: Path) -> None:
+    """They wait before its door when it is told to stop: a balancer does not send them once more to others."""
+    server = Server(data)
+    nora = server.set_up()
+    form = b"fields[title]=late"
+    head = (
+        f"POST /rest/records/task/create.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {nora.token}\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(form)}\r\n\r\n"
+    )
+    server.process.send_signal(signal.SIGSTOP)
+    waiting = [socket.create_connection((HOST, urlsplit(server.url).port or 0), timeout=60) for _ in range(CLIENTS)]
+    for each in waiting:
+        each.sendall(head.encode() + form)
+    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(signal.SIGCONT)
+    answers = [each.makefile("rb").read() for each in waiting]
+    assert {each.partition(b"\r\n")[0] for each in answers} == {b"HTTP/1.1 200 OK"}
+    assert all(b"Connection: close" in each for each in answers)
+    for each in waiting:
+        each.close()
+    assert server.process.wait(STOP_SECONDS) == 0
+    server.stop()
 
 
 @pytest.mark.sqlite("the file of the database")

@@ -2,6 +2,7 @@
 
 Who may use an account is who may read it; its credentials go nowhere but into requests."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
+KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # that a new token is tried to be kept, within the turn to renew it
+AGAIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,22 @@ def _renewed(ctx: Context, reference: str, old: _SigningAccount, seconds: float)
         if is_old or not tokens.is_fresh(account.values, ctx.now):
             _require_turn(ctx, reference)
             fetched = tokens.fetched(account.values, bounds, ctx.now)
-            ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
+            _keep_surely(ctx, id, fetched)
             account = _read(ctx, reference)
         return account
+
+
+def _keep_surely(ctx: Context, id: int, fetched: dict[str, Any]) -> None:
+    """Try for a while where the database is away: the refresh token of before is used up, and nobody else has the new
+    one. Not inside a write."""
+    ends_at = time.monotonic() + KEEP_SECONDS
+    while True:
+        try:
+            return ctx.service.store.write(lambda tx: _keep(RecordWriter(ctx, tx), id, fetched))
+        except Unavailable:
+            if time.monotonic() >= ends_at:
+                raise
+        time.sleep(AGAIN_SECONDS)
 
 
 def _require_turn(ctx: Context, reference: str) -> None:

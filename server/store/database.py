@@ -108,6 +108,10 @@ class Store(ABC):
         """Commit it: what it did is on disk afterwards. The writer's part."""
 
     @abstractmethod
+    def undo(self, connection: Any) -> None:
+        """Roll it back. The writer's part."""
+
+    @abstractmethod
     def is_failed(self, connection: Any) -> bool:
         """Whether the transaction was dropped, or takes nothing more before it is rolled back."""
 

@@ -186,6 +186,9 @@ class SqliteStore(Store):
         connection.execute("COMMIT")
         self.files.require()
 
+    def undo(self, connection: apsw.Connection) -> None:
+        connection.execute("ROLLBACK")
+
     def is_failed(self, connection: apsw.Connection) -> bool:
         return not connection.in_transaction
 

@@ -167,7 +167,7 @@ class Writer:
     def _roll_back(self) -> None:
         """Undo the transaction that runs, if one does."""
         if self._connection is not None and self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            self._store.undo(self._connection)
 
     def _run_swiftly(self, pending: PendingWrite, outline: int) -> bool:
         """Run one write; False when what it did must be undone."""

@@ -4,7 +4,9 @@ A client that does not read its answer is not waited for longer than one that do
 
 Source: ours."""
 
+import asyncio
 import time
+from contextlib import suppress
 from typing import Any
 
 import tornado
@@ -26,6 +28,7 @@ MIN_TORNADO = (6, 6)
 WANTED_FILES = 10_240  # the most that every system grants; many begin with 256 or 1,024
 FILES_WITHOUT_LIMIT = 512  # where there is no limit to ask for: what one call of select() takes on Windows
 LOOK_SECONDS = 5.0  # between two looks for clients that neither send nor read; less where they get less time
+LAST_SECONDS, LAST_LOOK_SECONDS = 1.0, 0.02  # for requests that are on their way when it stops
 TOLD_SECONDS = 60  # between two lines of log about too many connections
 LOG = log.get("web")
 
@@ -75,6 +78,7 @@ class Connections(HTTPServer):
         self._looking.start()
         self._taken: dict[IOStream, tuple[int, float]] = {}  # bytes that were taken, and since when
         self._streams: dict[IOStream, Exchange | None] = {}  # those that have waited longest for a request come first
+        self._new: dict[IOStream, float] = {}  # those without a request yet, and since when
         self._told_at = -TOLD_SECONDS * 1.0
         front.streams.most = min(front.streams.most, most_connections() // 2)  # others have requests
         front.meter.gauges["connections"] = ("Connections of clients.", lambda: len(self._streams))
@@ -84,21 +88,46 @@ class Connections(HTTPServer):
         exchange = super().start_request(server_conn, request_conn)
         assert isinstance(exchange, Exchange)
         stream = request_conn.stream  # type: ignore[attr-defined]
-        self._streams.pop(stream, None)  # it goes behind those that wait already
+        if self._streams.pop(stream, None) is not None:  # it goes behind those that wait already
+            self._new.pop(stream, None)
         if not stream.closed():
             self._streams[stream] = exchange
         return exchange
 
     def on_close(self, server_conn: object) -> None:
-        self._streams.pop(server_conn.stream, None)  # type: ignore[attr-defined]
+        self._forget(server_conn.stream)  # type: ignore[attr-defined]
         super().on_close(server_conn)
+
+    def _forget(self, stream: IOStream) -> None:
+        self._streams.pop(stream, None)
+        self._new.pop(stream, None)
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         """A new connection."""
         super().handle_stream(stream, address)
-        self._streams[stream] = None
+        self._streams.setdefault(stream, None)
+        self._new[stream] = time.monotonic()
         if len(self._streams) > most_connections():
             self._make_room()
+
+    async def last_call(self) -> None:
+        """Take no more connections, and answer those that were made before: a request that is on its way on a new one
+        would be lost."""
+        for each in self._sockets.values():
+            with suppress(OSError):  # nobody waits there any more
+                while True:
+                    self._handle_connection(*each.accept())
+        self.stop()
+        began = time.monotonic()
+        while any(self._is_expected(*each, began) for each in self._streams.items()):
+            await asyncio.sleep(LAST_LOOK_SECONDS)
+
+    def _is_expected(self, stream: IOStream, exchange: Exchange | None, began: float) -> bool:
+        """Whether a request is still to come: the first one of a new connection, or the rest of one."""
+        now, new_since = time.monotonic(), self._new.get(stream)
+        if exchange is None or exchange.is_waiting:
+            return new_since is not None and now - new_since < LAST_SECONDS
+        return exchange.is_arriving and now - began < LAST_SECONDS
 
     async def close_all_connections(self) -> None:
         self._looking.stop()
@@ -133,7 +162,7 @@ class Connections(HTTPServer):
         """Close the connection that has waited longest for a request; the new one when all others have sent theirs."""
         for stream, exchange in self._streams.items():
             if exchange is None or exchange.is_waiting:
-                del self._streams[stream]
+                self._forget(stream)
                 stream.close()
                 break
         now = time.monotonic()

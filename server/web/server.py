@@ -170,6 +170,11 @@ class Exchange(HTTPMessageDelegate):
         self.is_known_host = False
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
+    @property
+    def is_arriving(self) -> bool:
+        """Whether the head is there, and the body is waited for."""
+        return self.is_reading and not (self.is_waiting or self.is_answered or self.is_closed)
+
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
         self.is_waiting = False
         self.since = time.monotonic()

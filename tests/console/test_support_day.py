@@ -1,7 +1,7 @@
 """A day's support in a browser, by keyboard alone: what somebody does who answers tickets. Source: ours."""
 
 import email
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from email.message import EmailMessage, Message
 from email.policy import default as policy
@@ -14,23 +14,25 @@ from playwright.sync_api import Locator, Page, expect
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
 from tests.records.desk import Desk
-from tests.service import PASSWORD, Server, people
+from tests.service import PASSWORD, Api, Server, people
 from tests.smtp_server import SmtpServer
 
 TICKETS, LAST_WEEK = 12, 7
 WEEK = 7 * 86400
 
 
+SETTINGS = {
+    "HELPDESK_UNDO_SEND_SECONDS": "0", "HELPDESK_NOTIFICATION_MAIL": "mentioned",
+    "HELPDESK_NOTIFICATION_MAIL_SECONDS": "0",
+}  # fmt: skip
+
+
 class DeskOfMilo:
     """A service that sends by a real mail server, with mail that has come in. Milo works there."""
 
-    def __init__(self, folder: Path, smtp: SmtpServer) -> None:
-        self.server = Server(folder / "data", env={
-            "HELPDESK_UNDO_SEND_SECONDS": "0", "HELPDESK_NOTIFICATION_MAIL": "mentioned",
-            "HELPDESK_NOTIFICATION_MAIL_SECONDS": "0",
-        })  # fmt: skip
-        self.smtp = smtp
-        self.nora = self.server.set_up()
+    def __init__(self, data: Path, url: str, nora: Api, smtp: SmtpServer) -> None:
+        """data: the folder of a service that was told SETTINGS. url: where it is reached. nora: administers it."""
+        self.data, self.url, self.nora, self.smtp = data, url, nora, smtp
         people(self.nora)
         self.nora.update("worker", self.nora.ids["milo"], password=PASSWORD).ok()
         params = {"host": smtp.host, "port": str(smtp.port), "encryption": "none"}
@@ -49,7 +51,7 @@ class DeskOfMilo:
 
     def _came(self, number: int) -> None:
         """Let a ticket have come a week ago."""
-        id, desk = self.ticket(self.masks[number])["id"], Desk(self.server.data)
+        id, desk = self.ticket(self.masks[number])["id"], Desk(self.data)
         try:
             for table, column in (("ticket", "id"), ("message", "ticket_id")):
                 change = f"UPDATE {table} SET created = created - {WEEK} WHERE {column} = {id}"
@@ -69,14 +71,14 @@ class DeskOfMilo:
 @pytest.fixture(scope="module")
 def milos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeskOfMilo]:
     with SmtpServer() as smtp:
-        made = DeskOfMilo(tmp_path_factory.mktemp("day"), smtp)
-        yield made
-        assert made.server.stop() == 0
+        server = Server(tmp_path_factory.mktemp("day") / "data", env=SETTINGS)
+        yield DeskOfMilo(server.data, server.url, server.set_up(), smtp)
+        assert server.stop() == 0
 
 
 @pytest.fixture(scope="module")
 def page(chromium: Browser, milos: DeskOfMilo) -> Iterator[Page]:
-    with chromium.page(milos.server.url) as opened:
+    with chromium.page(milos.url) as opened:
         sign_in(opened, "milo@desk.example")
         yield opened
 
@@ -139,21 +141,27 @@ def parts_of(mail: Message) -> dict[str, str]:
 
 def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
     """The whole of it, step by step. No key is pressed but by Hands, nothing is clicked, no address is typed."""
-    drawing = tmp_path / "drawing.txt"
+    with chromium.page(milos.url) as page:
+        a_day(page, milos, tmp_path)
+
+
+def a_day(page: Page, milos: DeskOfMilo, folder: Path, noon: Callable[[], object] = lambda: None) -> None:
+    """noon: what happens in the middle of it."""
+    drawing = folder / "drawing.txt"
     drawing.write_text("A drawing.")
-    with chromium.page(milos.server.url) as page:
-        hands = Hands(page)
-        _sign_in(page, hands)
-        _take_five_unassigned(page, hands, milos)
-        for number in (0, 1):
-            _answer(page, hands, milos, number, drawing)
-        _let_one_wait(page, hands, milos)
-        _merge_two(page, hands, milos)
-        _mention_a_colleague(page, hands, milos)
-        _write_to_a_new_customer_later(page, hands, milos)
-        _find_one_of_last_week(page, hands, milos)
-        _undo_a_mistaken_bulk_close(page, hands, milos)
-        _export_the_list(page, hands)
+    hands = Hands(page)
+    _sign_in(page, hands)
+    _take_five_unassigned(page, hands, milos)
+    for number in (0, 1):
+        _answer(page, hands, milos, number, drawing)
+    _let_one_wait(page, hands, milos)
+    _merge_two(page, hands, milos)
+    noon()
+    _mention_a_colleague(page, hands, milos)
+    _write_to_a_new_customer_later(page, hands, milos)
+    _find_one_of_last_week(page, hands, milos)
+    _undo_a_mistaken_bulk_close(page, hands, milos)
+    _export_the_list(page, hands)
 
 
 def _sign_in(page: Page, hands: Hands) -> None:
@@ -391,10 +399,10 @@ def test_two_people_on_one_ticket_see_each_other_and_keep_their_words(
     chromium: Browser, page: Page, milos: DeskOfMilo
 ) -> None:
     mask = milos.masks[8]
-    visitor = Visitor(milos.server.url)
+    visitor = Visitor(milos.url)
     visitor.sign_in()
     page.goto(f"/tickets/{mask}")
-    with chromium.page(milos.server.url, cookies=visitor.cookies) as other:
+    with chromium.page(milos.url, cookies=visitor.cookies) as other:
         other.goto(f"/tickets/{mask}")
         expect(page.locator("[data-present]")).to_contain_text("Nora")
         expect(other.locator("[data-present]")).to_contain_text("Milo")

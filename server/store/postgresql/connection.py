@@ -7,7 +7,9 @@ answers nothing (`later`): it is sent with the next statement, or with the commi
 So most of the round trips of a transaction are spared, and the server works while this process does."""
 
 import contextlib
+import math
 import select
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,10 +19,11 @@ from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
 
-READ, WRITE = "helpdesk reads", "helpdesk writes"  # as pg_stat_activity shows them
+READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 MAX_UNANSWERED = 100  # statements that nobody has waited for
+MAX_UNSENT_BYTES = 32 * 1024  # of their values: more is sent at once, and a server that waits for the rest is not idle
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,
 # for which the indexes are made: to plan a search for words takes longer than to run it, and guesses about values that
@@ -30,6 +33,9 @@ PLANS = {
     "max_parallel_workers_per_gather": "0", "random_page_cost": "1.1", "jit": "off",
 }  # fmt: skip
 UNDOING = "ROLLBACK"
+# A program that is stopped in the midst of a transaction, or whose machine is lost, holds the turn of all others: the
+# server ends its transaction after so many milliseconds without a word from it.
+IDLE_MS = 15_000
 DEFINING = ("CREATE", "ALTER", "DROP")
 # libpq gives up a server that does not answer: without these it waits for hours when a machine is lost.
 PATIENCE = {
@@ -60,17 +66,24 @@ class _FlagLoader(Loader):
 def connect(address: str, name: str, options: dict[str, str]) -> "Connection":
     """A new connection. options: settings of PostgreSQL for it. Raises psycopg.Error."""
     told = " ".join(f"-c {option}={value}" for option, value in {**PLANS, **options}.items())
-    given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    given = parameters(address, name)
     told = f"{told} {given.pop('options', '')}".strip()  # those of the address have the last word
 
     def opened() -> "psycopg.Connection[Any]":
-        wanted: dict[str, Any] = {**PATIENCE, "fallback_application_name": name, **given}
-        driver = psycopg.Connection.connect(autocommit=True, options=told, **wanted)
+        driver = psycopg.Connection.connect(autocommit=True, options=told, **given)
         driver.adapters.register_loader("numeric", _NumberLoader)
         driver.adapters.register_loader("bool", _FlagLoader)
         return driver
 
     return Connection(opened)
+
+
+def parameters(address: str, name: str) -> dict[str, Any]:
+    """How to connect; what the address says of it has the last word. Of several hosts the one that takes writes is
+    meant, whichever that is by now."""
+    given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    several = {"target_session_attrs": "read-write"} if "," in f"{given.get('host')}{given.get('hostaddr')}" else {}
+    return {**PATIENCE, **several, "fallback_application_name": name, **given}
 
 
 class Rows(list[Any]):
@@ -87,7 +100,8 @@ class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_unanswered", "_cursors", "versions", "next_ids")  # fmt: skip
+                 "_is_ending", "_unanswered", "_unsent", "_cursors", "versions", "next_ids",
+                 "may_have_committed")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
@@ -104,7 +118,9 @@ class Connection:
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._beginning: bytes | None = None  # what begins a transaction, sent with its first statement
         self._is_ending = False  # whether the end of a transaction was sent and not yet answered
+        self.may_have_committed = False  # whether the end of a transaction was sent, and nothing before it has failed
         self._unanswered = 0  # statements that were given to libpq and not answered yet
+        self._unsent = 0  # bytes of their values
         self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
         self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
@@ -170,9 +186,10 @@ class Connection:
         if not self._unanswered:
             self._pg.enter_pipeline_mode()
         self._unanswered += 1
+        self._unsent += sum(map(len, filter(None, bound)))
         self._pg.send_query_prepared(name, bound, formats)
         self._total += 1  # not known yet; too many rather than too few
-        if self._unanswered >= MAX_UNANSWERED:
+        if self._unanswered >= MAX_UNANSWERED or self._unsent > MAX_UNSENT_BYTES:
             self.settle()
 
     def settle(self) -> None:
@@ -201,11 +218,18 @@ class Connection:
             self.later(text)
         self.settle()
 
-    def commit(self) -> None:
+    def commit(self, seconds: float) -> None:
         """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
-        did not: nothing is committed then."""
+        did not: nothing is committed then. Where no answer comes in time the connection is of no use any more, and
+        whether it was committed is not known: a server whose synchronous replica is lost says nothing for as long as
+        that is so."""
+        self.may_have_committed = False
         self._note_ids()
-        self.execute("COMMIT")
+        name = self._prepared("COMMIT", ())
+        if not self._unanswered:
+            self._pg.enter_pipeline_mode()
+        self.may_have_committed = True
+        self._answered(self._behind(name, ends_at=time.monotonic() + seconds), "COMMIT")
 
     def _note_ids(self) -> None:
         """Tell the server of the ids that were counted here."""
@@ -282,10 +306,12 @@ class Connection:
             raise self._error(result)
         return result
 
-    def _behind(self, name: bytes = b"", bound: Sequence[Any] = (), formats: Sequence[Any] = ()) -> Any:
+    def _behind(
+        self, name: bytes = b"", bound: Sequence[Any] = (), formats: Sequence[Any] = (), ends_at: float | None = None
+    ) -> Any:
         """Run a statement behind those that were not answered yet, or none; answers its result. Raises the error of the
         first that failed of them."""
-        pg, number = self._pg, self._unanswered
+        pg, number, is_over = self._pg, self._unanswered, False
         if name:
             pg.send_query_prepared(name, bound, formats)
         failed = result = None
@@ -293,17 +319,22 @@ class Connection:
             pg.pipeline_sync()
             _send_all(pg)
             for _ in range(number):
-                result = _next(pg)
+                result = _next(pg, ends_at)
                 if failed is None and result.status not in _DONE:
                     failed = result
-            result = _next(pg) if name else None
-            _next(pg)  # the end of all
+            result = _next(pg, ends_at) if name else None
+            _next(pg, ends_at)  # the end of all
+            is_over = True
+        except psycopg.OperationalError:
+            if failed is None:
+                raise
         finally:
-            self._unanswered = 0
-            if not self.is_lost:
+            self._unanswered = self._unsent = 0
+            if is_over and not self.is_lost:
                 pg.exit_pipeline_mode()
         if failed is not None:
-            raise self._error(failed)
+            self.may_have_committed = False  # what stood behind it was not done
+            raise psycopg.errors.error_from_result(failed)
         return result
 
     def _prepared(self, sql: str, types: tuple[int, ...]) -> bytes:
@@ -340,20 +371,22 @@ class Connection:
         return psycopg.errors.error_from_result(result)
 
 
-def _next(pg: Any) -> Any:
-    """The next result of several; what follows each of them is nothing."""
-    while (result := _awaited(pg)) is None:
+def _next(pg: Any, ends_at: float | None = None) -> Any:
+    """The next result of several; what follows each of them is nothing. ends_at: as for _awaited."""
+    while (result := _awaited(pg, ends_at)) is None:
         if pg.status != pq.ConnStatus.OK:
             raise psycopg.OperationalError(pg.get_error_message())
     return result
 
 
-def _awaited(pg: Any) -> Any:
+def _awaited(pg: Any, ends_at: float | None = None) -> Any:
     """The next result, or None. get_result alone would hold the interpreter, and with it all other threads, until the
-    server has answered."""
+    server has answered. ends_at: when to give up, by the clock that nobody can set. Raises psycopg.OperationalError."""
     while pg.is_busy():
-        _wait(pg.socket)
+        _wait(pg.socket, None if ends_at is None else max(ends_at - time.monotonic(), 0))
         pg.consume_input()
+        if ends_at is not None and time.monotonic() >= ends_at and pg.is_busy():
+            raise psycopg.OperationalError("the server does not answer")
     return pg.get_result()
 
 
@@ -364,14 +397,14 @@ def _send_all(pg: Any) -> None:
         pg.consume_input()
 
 
-def _wait(socket: int, is_full: bool = False) -> None:
-    """Wait until there is something to read, or room to write where it is full."""
+def _wait(socket: int, seconds: float | None = None, is_full: bool = False) -> None:
+    """Wait until there is something to read, or room to write where it is full; at most so many seconds."""
     if hasattr(select, "poll"):  # select takes no file beyond the 1024th
         waiting = select.poll()
         waiting.register(socket, select.POLLIN | select.POLLOUT if is_full else select.POLLIN)
-        waiting.poll()
+        waiting.poll(None if seconds is None else math.ceil(seconds * 1000))
     else:
-        select.select([socket], [socket] if is_full else [], [])
+        select.select([socket], [socket] if is_full else [], [], seconds)
 
 
 def _adapted(values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any], list[Any]]:

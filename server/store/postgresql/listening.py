@@ -11,6 +11,7 @@ from collections.abc import Callable
 import psycopg
 
 from server import log
+from server.store.postgresql.connection import LISTEN, parameters
 
 CHANNEL = "helpdesk"
 EVERYTHING = ""  # the name that is told after announcements may have been missed
@@ -46,9 +47,7 @@ class AnnouncementListener:
         is_first = True
         while not self._closing.is_set():
             try:
-                with psycopg.Connection.connect(
-                    self._address, autocommit=True, fallback_application_name="helpdesk listens"
-                ) as connection:
+                with psycopg.Connection.connect(autocommit=True, **parameters(self._address, LISTEN)) as connection:
                     connection.execute(f"LISTEN {CHANNEL}")
                     if not is_first:
                         self._guarded(EVERYTHING)

@@ -21,7 +21,7 @@ from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
-from server.store.postgresql.connection import READ, SNAPSHOT, WRITE, Connection, connect
+from server.store.postgresql.connection import IDLE_MS, READ, SNAPSHOT, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.looking import state_of
@@ -43,6 +43,7 @@ ROOM_SECONDS = 5  # the longest that a read waits for one
 TURN = 0x53564348  # the advisory lock that the one who writes holds
 COPYING = TURN + 1  # the one that who copies into the database holds
 TURN_SECONDS = 20  # the longest that it is waited for
+COMMIT_SECONDS = 20  # the longest that is waited for the answer that a write is committed
 STEPS_A_MS = 2000  # of limits that are told in steps; SQLite does ten times as many, but asks nobody else
 LOG = log.get("store")
 
@@ -100,7 +101,8 @@ class PostgresqlStore(Store):
         options = {"statement_timeout": timeout, "client_encoding": "UTF8"}
         if name == WRITE:  # waiting for the turn has a limit of its own
             waits = {"statement_timeout": "0", "lock_timeout": str(self._milliseconds(TURN_SECONDS))}
-            options |= {"synchronous_commit": "on", **waits}
+            idle = {"idle_in_transaction_session_timeout": str(IDLE_MS)}
+            options |= {"synchronous_commit": "on", **waits, **idle}
         connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)
@@ -234,14 +236,15 @@ class PostgresqlStore(Store):
                 return connection
             except psycopg.Error as error:
                 if not is_lost(error):
-                    self._undo(connection)
+                    self.undo(connection)
                     raise
                 self._lose()
                 if is_last:
                     raise
         raise away()
 
-    def _undo(self, connection: Connection) -> None:
+    def undo(self, connection: Connection) -> None:
+        """With a connection that is lost the server has."""
         try:
             connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -260,13 +263,14 @@ class PostgresqlStore(Store):
         if connection.is_failed and connection.in_transaction:
             raise self.dropped()
         try:
-            connection.commit()
+            connection.commit(COMMIT_SECONDS)
         except psycopg.errors.ReadOnlySqlTransaction:
             raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
             if is_lost(error) or connection.is_lost:
                 self._lose()
-                raise Unsure from error
+                if connection.may_have_committed:
+                    raise Unsure from error
             raise
 
     def is_failed(self, connection: Connection) -> bool:

@@ -1,5 +1,26 @@
 """Tests of what only PostgreSQL has; those that need one run with --store=postgresql."""
 
-from tests import databases
+from collections.abc import Iterator
 
-collect_ignore = [] if databases.is_postgresql() else ["test_processes.py", "test_tables.py", "test_away.py"]
+import psycopg
+import pytest
+
+from tests import databases
+from tests.postgresql import Cluster, folder_for
+
+NEEDING = ["test_away.py", "test_failover.py", "test_kills.py", "test_processes.py", "test_renewal.py", "test_shown.py"]
+collect_ignore = [] if databases.is_postgresql() else NEEDING
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A server of the test's own, with an empty database."""
+    made = Cluster(folder_for("pgown"))
+    try:
+        made.make()
+        made.start()
+        with psycopg.connect(made.address("postgres"), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE desk")
+        yield made
+    finally:
+        made.remove()

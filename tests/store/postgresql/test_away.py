@@ -1,29 +1,21 @@
 """A database that goes away: 503 with Retry-After meanwhile, nothing half written, and then on."""
 
-from collections.abc import Iterator
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from server.store.schema import open_store
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
 from tests.clients import Clients, found
-from tests.postgresql import Cluster, folder_for
+from tests.postgresql import Cluster
 from tests.service import Api, Server
 
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """A server of the test's own, with an empty database."""
-    made = Cluster(folder_for("pgown"))
-    try:
-        made.make()
-        made.start()
-        with psycopg.connect(made.address("postgres"), autocommit=True) as connection:
-            connection.execute("CREATE DATABASE desk")
-        yield made
-    finally:
-        made.remove()
+NOTE = Table("note", [Column("text", "TEXT")])
 
 
 def _served(cluster: Cluster, data: Path) -> Server:
@@ -35,13 +27,42 @@ def _cut(cluster: Cluster) -> None:
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'desk'")
 
 
-def _until_it_answers(api: Api) -> list[Any]:
+def until_it_answers(api: Api) -> list[Any]:
     """Asks until it is well again; answers the refusals until then."""
     refused = []
     while (reply := api.search("task", "")).status != 200:
         assert reply.status == 503 and int(reply.headers["Retry-After"]) >= 1, reply
         refused.append(reply)
     return refused
+
+
+def test_whoever_says_nothing_within_its_turn_loses_it(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process that was stopped in the midst of a write, or whose machine is lost."""
+    monkeypatch.setattr("server.store.postgresql.store.IDLE_MS", 200)
+    with psycopg.connect(cluster.address("desk"), autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION citext")
+    stuck, other = (open_store(cluster.address("desk"), [NOTE], []) for _ in range(2))
+    began, go = threading.Event(), threading.Event()
+
+    def write(tx: Transaction) -> None:
+        tx.insert(NOTE, {"text": "of the one that was stuck"})
+        began.set()
+        assert go.wait(60)
+        tx.insert(NOTE, {"text": "later"})
+
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            writing = pool.submit(stuck.write, write)
+            assert began.wait(60)
+            other.write(lambda tx: tx.insert(NOTE, {"text": "of the other"}))
+            assert [row[1] for row in other.read(lambda tx: tx.find(NOTE))] == ["of the other"]
+            go.set()
+            writing.result(60)  # done again, in a turn of its own
+        texts = [row[1] for row in other.read(lambda tx: tx.find(NOTE))]
+        assert texts == ["of the other", "of the one that was stuck", "later"]
+    finally:
+        stuck.close()
+        other.close()
 
 
 def test_connections_that_are_cut_are_made_again(cluster: Cluster, tmp_path: Path) -> None:
@@ -51,7 +72,7 @@ def test_connections_that_are_cut_are_made_again(cluster: Cluster, tmp_path: Pat
         nora.create("task", title=f"before {number}").ok()
         _cut(cluster)
         assert nora.search("task", "").status in (200, 503)
-        _until_it_answers(nora)
+        until_it_answers(nora)
         nora.create("task", title=f"after {number}").ok()
     assert nora.search("task", "").ok()["total"] == 10
     assert server.stop() == 0
@@ -67,7 +88,7 @@ def test_connections_cut_under_load_lose_nothing_acknowledged(cluster: Cluster, 
         clients.stop()
         clients.join()
         assert set(clients.refused) <= {503}
-        _until_it_answers(nora)
+        until_it_answers(nora)
         for uri, names in clients.acknowledged.items():
             assert names.items() <= found(nora, uri, f"cut{number}x").items()
     assert server.stop() == 0
@@ -85,7 +106,7 @@ def test_a_database_that_is_restarted_under_load_is_told_and_found_again(cluster
     assert away.status == 503 and int(away.headers["Retry-After"]) >= 1
     assert nora.search("task", "").status == 503
     cluster.start()
-    _until_it_answers(nora)
+    until_it_answers(nora)
     for uri, names in clients.acknowledged.items():
         assert names.items() <= found(nora, uri, "restartx").items()
     total = nora.search("ticket", "").ok()["total"]

@@ -1,55 +1,19 @@
-"""Several processes on one database: nothing goes wrong between them, and what was acknowledged outlives each."""
+"""Several processes on one database: nothing goes wrong between them."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from threading import Barrier
 
 import pytest
 
-from tests import databases
-from tests.clients import Clients, found
-from tests.service import Api, Reply, Server
+from tests.service import Api, Reply
+from tests.store.postgresql.several import Processes
 
-CLIENTS, AFTER = 16, 200
 TRIES = 12
 
 
 def mail(sender: str, subject: str, **more: str) -> str:
     head = {"From": f"{sender}@larch.example", "To": "support@desk.example", "Subject": subject, **more}
     return "".join(f"{name}: {value}\r\n" for name, value in head.items()) + "\r\nThe pump leaks.\r\n"
-
-
-class Processes:
-    """Servers on one database, each with a data folder of its own. nora administers."""
-
-    def __init__(self, folder: Path, count: int) -> None:
-        self._env = {"HELPDESK_DATABASE": databases.address_of(folder)}
-        self._folder = folder
-        self.servers = [self._started(0)]
-        self.token = self.servers[0].set_up().token
-        self.servers += [self._started(number) for number in range(1, count)]
-
-    def _started(self, number: int) -> Server:
-        return Server(self._folder / f"data{number}", env=self._env)
-
-    def api(self, number: int, is_checked: bool = True) -> Api:
-        return Api(self.servers[number].url, self.token, is_checked)
-
-    def at_once(self, *calls: object) -> list[Reply]:
-        """What these answer, begun together; calls: functions of an Api, one for each process."""
-        together = Barrier(len(calls))
-
-        def run(number: int, call: object) -> Reply:
-            api = self.api(number)
-            together.wait(60)
-            return call(api)  # type: ignore[operator, no-any-return]
-
-        with ThreadPoolExecutor(len(calls)) as pool:
-            return list(pool.map(run, range(len(calls)), calls))
-
-    def stop(self) -> None:
-        assert [each.stop() for each in self.servers if each.process.poll() is None]
 
 
 @pytest.fixture(scope="module")
@@ -120,35 +84,3 @@ def test_a_counter_rises_by_each(two: Processes) -> None:
         list(pool.map(told, range(24)))
     for number in range(2):
         assert two.api(number).search("comment", f"on.task:(id:{id})").ok()["total"] == 24
-
-
-def test_nothing_acknowledged_is_lost_when_one_of_three_is_killed_again_and_again(tmp_path: Path) -> None:
-    three = Processes(tmp_path, 3)
-    acknowledged: dict[str, dict[int, str]] = {}
-    for kill in range(4):
-        apis = [three.api(number, is_checked=False) for number in range(3)]
-        clients = [
-            Clients(api, f"kill{kill}p{number}", AFTER // 3, CLIENTS // 3 + (number == 0))
-            for number, api in enumerate(apis)
-        ]
-        assert all(each.reached.wait(120) for each in clients)
-        gone = kill % 3
-        three.servers[gone].kill()
-        others = [number for number in range(3) if number != gone]
-        for number in others:  # they go on
-            three.api(number).create("task", title=f"after {kill}").ok()
-        for each in clients:
-            each.stop()
-        for each in clients:
-            each.join()
-        for number in others:
-            assert clients[number].refused == []
-        for each in clients:
-            for uri, names in each.acknowledged.items():
-                acknowledged.setdefault(uri, {}).update(names)
-        three.servers[gone] = three._started(gone)
-        for uri, names in acknowledged.items():
-            assert names.items() <= found(three.api(gone), uri, "kill").items()
-    total = three.api(0).search("ticket", "").ok()["total"]
-    assert three.api(1).search("ticket", "messages.count:1").ok()["total"] == total
-    three.stop()

@@ -1,0 +1,141 @@
+"""One of three processes is killed again and again under sixteen writing clients: nothing acknowledged is lost, each
+job is done, and the others go on."""
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.jobs.scheduler import SLOTS
+from tests import databases
+from tests.automation.test_http import ALLOW
+from tests.clients import Clients, found
+from tests.service import Api
+from tests.store.postgresql.several import Processes
+
+KILLS = int(os.environ.get("TEST_KILLS", "5"))
+MAX_PAUSE_MS = int(os.environ.get("TEST_PAUSE_MS", "0"))  # fails if others answer later than that after a kill
+CLIENTS, PROCESSES = 16, 3
+WRITES_BEFORE_A_KILL = (30, 240)
+LOOKS = 200_000  # of a loop that waits for others; each is a request
+POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
+MAKES = """
+start:
+  record.create:
+    output: made
+    inputs:
+      record_type: org
+      fields:
+        name: made for {{record_id}}
+"""
+BOUND = """
+automation/one:
+  uri: svc:automation:made
+  disabled@bool: {{record__type != 'task'}}
+"""
+
+
+class Pauses:
+    """How long the others took for what was asked of them right after a kill, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.reads: list[float] = []
+        self.writes: list[float] = []
+
+    def measure(self, api: Api, name: str) -> None:
+        began = time.monotonic()
+        api.search("task", "", limit=1).ok()
+        read = time.monotonic()
+        api.create("task", title=name).ok()
+        self.reads.append((read - began) * 1000)
+        self.writes.append((time.monotonic() - read) * 1000)
+
+    def told(self) -> str:
+        return "; ".join(
+            f"{name}: median {sorted(found)[len(found) // 2]:.0f} ms, longest {max(found):.0f} ms"
+            for name, found in (("read", self.reads), ("write", self.writes))
+        )
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[Processes]:
+    made = Processes(tmp_path, PROCESSES)
+    yield made
+    made.stop()
+
+
+def test_one_of_three_is_killed_again_and_again(three: Processes, tmp_path: Path) -> None:
+    chance, pauses = random.Random(16), Pauses()
+    _bind(three.api(0))
+    acknowledged: dict[str, dict[int, str]] = {"address": {}, "task": {}, "ticket": {}}
+    for kill in range(KILLS):
+        clients = _clients(three, kill, chance.randint(*WRITES_BEFORE_A_KILL))
+        gone = kill % PROCESSES
+        assert clients[gone].reached.wait(120)
+        three.servers[gone].kill()
+        others = [number for number in range(PROCESSES) if number != gone]
+        for number in others:
+            pauses.measure(three.api(number), f"others{kill}")
+        for each in clients:
+            each.stop()
+        for each in clients:
+            each.join()
+            for uri, names in each.acknowledged.items():
+                acknowledged[uri] |= names
+        assert [clients[number].refused for number in others] == [[], []]
+        three.servers[gone] = three.started(gone)
+        for each in clients:
+            for uri, names in each.acknowledged.items():
+                assert names.items() <= found(three.api(gone), uri, f"kill{kill}p").items()
+    for uri, names in acknowledged.items():
+        assert names.items() <= found(three.api(0), uri, "kill").items()
+    _every_ticket_has_its_message(three.api(1))
+    again = _jobs_done_again(three.api(2), tmp_path, acknowledged["task"])
+    print(f"{KILLS} kills, {sum(map(len, acknowledged.values()))} writes; jobs done again: {again}; {pauses.told()}")
+    assert again <= SLOTS * KILLS
+    assert not MAX_PAUSE_MS or max(pauses.reads + pauses.writes) <= MAX_PAUSE_MS
+
+
+def _bind(nora: Api) -> None:
+    """Let an automation make an organization for each task."""
+    nora.create("automation", name="made", extension_id="svc.trigger.record.changed", script=MAKES,
+                policy_kata=POLICY).ok()  # fmt: skip
+    [event] = nora.search("automation_event", "name:record.changed").ok()["results"]
+    nora.update("automation_event", event["id"], automations_kata=BOUND).ok()
+
+
+def _clients(three: Processes, kill: int, after: int) -> list[Clients]:
+    """Sixteen clients, of each process some."""
+    share, more = divmod(CLIENTS, PROCESSES)
+    return [
+        Clients(three.api(number, is_checked=False), f"kill{kill}p{number}", max(after // PROCESSES, 1),
+                share + (number < more))
+        for number in range(PROCESSES)
+    ]  # fmt: skip
+
+
+def _every_ticket_has_its_message(api: Api) -> None:
+    total = api.search("ticket", "").ok()["total"]
+    assert total > 0
+    assert api.search("ticket", "messages.count:1").ok()["total"] == total
+    assert api.search("message", "").ok()["total"] == total
+
+
+def _jobs_done_again(api: Api, data: Path, tasks: dict[int, str]) -> int:
+    """Once nothing is to be done: each job was done. Answers how many more than once, as those that a killed process
+    had begun may be."""
+    with databases.opened(data) as connection:
+        for _ in range(LOOKS):
+            assert api.session.get(f"{api.url}/health", timeout=60).status_code == 200
+            if connection.execute("SELECT count(*) FROM job WHERE kind = 'event'").fetchone() == (0,):
+                break
+        rows = connection.execute("SELECT name FROM org WHERE name LIKE 'made for %'").fetchall()
+        failed = connection.execute("SELECT error FROM job_run WHERE error <> ''").fetchall()
+    done = Counter(int(name.removeprefix("made for ")) for (name,) in rows)
+    assert set(done) >= set(tasks)
+    assert failed == []
+    return sum(count - 1 for count in done.values())
