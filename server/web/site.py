@@ -81,7 +81,7 @@ class Site(ABC):
     resolve(request): called first, once, when the head is there. inline(request): whether to try on the event loop.
     admit(request): asked before a body is read; raises the error, or has the answer, of a request whose body need not
     be. looks(request): whether it reads for that. hashes(request): whether a password may have to be hashed for it; it
-    waits in a queue of its own then. share: a name for what all of its bodies together are counted under, "" for nothing.
+    waits in a queue of its own then. share: a name for what all of its bodies together are counted under, "" for none.
     is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
     where nothing else does. pool: threads of its own, for answers that wait for others."""
 

@@ -171,6 +171,7 @@ class Connection:
             self._pg.enter_pipeline_mode()
         self._unanswered += 1
         self._pg.send_query_prepared(name, bound, formats)
+        self._pg.flush()  # so that the server begins; what it does not take now is sent with the next
         self._total += 1  # not known yet; too many rather than too few
         if self._unanswered >= MAX_UNANSWERED:
             self.settle()

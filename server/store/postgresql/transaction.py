@@ -64,7 +64,7 @@ class PostgresqlTransaction(Transaction):
         ids = self.connection.next_ids
         first = ids.get(table.name)
         if first is None:
-            first = self.next_ids(table, 1)[0]
+            first = self._next_id(table)
         ids[table.name] = first + number
         return range(first, first + number)
 
@@ -83,9 +83,12 @@ class PostgresqlTransaction(Transaction):
         if taken is not None:
             return range(taken, taken + number)
         self.statements += 1
-        found = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"').fetchone()
-        first = found[0] + 1 if found[1] else found[0]
+        first = self._next_id(table)
         return range(first, first + number)
+
+    def _next_id(self, table: Table) -> int:
+        last, is_used = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"')[0]
+        return int(last) + int(is_used)
 
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
