@@ -150,7 +150,7 @@ class Connection:
         if sql.startswith(UNDOING):
             self._forsake()
         elif self.next_ids and sql.startswith(DEFINING):
-            self._note_ids()
+            self._note_all_ids()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -205,14 +205,16 @@ class Connection:
     def commit(self) -> None:
         """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
         did not: nothing is committed then."""
-        self._note_ids()
+        self._note_all_ids()
         self.execute("COMMIT")
 
-    def _note_ids(self) -> None:
-        """Tell the server of the ids that were counted here."""
-        for table, next_id in self.next_ids.items():
-            self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', next_id))
-        self.next_ids.clear()
+    def note_ids(self, table: str) -> None:
+        """Tell the server how far the ids of a table were counted here."""
+        self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', self.next_ids.pop(table)))
+
+    def _note_all_ids(self) -> None:
+        for table in tuple(self.next_ids):
+            self.note_ids(table)
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""

@@ -12,7 +12,8 @@ from server.store.tables import Table, bumps_nothing, table_named
 from server.store.transaction import Row, Transaction, slots
 
 _VERSION = table_named("version")
-_CHANGED = re.compile(r'(?:INSERT INTO|UPDATE) "(\w+)"')
+_CHANGED = re.compile(r'(INSERT INTO|UPDATE) "(\w+)"')
+_HAS_ID = re.compile(r'INSERT INTO "\w+" \([^)]*"id"')
 
 
 class PostgresqlTransaction(Transaction):
@@ -30,7 +31,10 @@ class PostgresqlTransaction(Transaction):
 
     def _changing(self, build: Builder) -> Statement:
         statement = super()._changing(build)
-        if not _keeps_versions(statement.sql):
+        table, has_own_ids = _changed(statement.sql)
+        if not has_own_ids and table in self.connection.next_ids:
+            self.connection.note_ids(table)  # the server gives ids of its own to these rows
+        if not table or not bumps_nothing(table):
             self.connection.versions = None
         return statement
 
@@ -109,10 +113,13 @@ class PostgresqlTransaction(Transaction):
 
 
 @lru_cache(maxsize=4096)
-def _keeps_versions(sql: str) -> bool:
-    """Whether a statement changes rows of one table that bump nothing; what is deleted may take others along."""
+def _changed(sql: str) -> tuple[str, bool]:
+    """The one table whose rows a statement adds or changes, and whether they have their ids from here; "" for what is
+    deleted, since that may take others along, and for what cannot be told."""
     found = _CHANGED.match(sql)
-    return found is not None and bumps_nothing(found[1])
+    if found is None:
+        return "", False
+    return found[2], found[1] == "UPDATE" or _HAS_ID.match(sql) is not None
 
 
 def _replacing(table: Table, names: tuple[str, ...]) -> Any:
