@@ -210,7 +210,7 @@ class Connection:
 
     def note_ids(self, table: str) -> None:
         """Tell the server how far the ids of a table were counted here."""
-        self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', self.next_ids.pop(table)))
+        self.later("SELECT setval($1::regclass, $2)", (f'"{table}_id_seq"', self.next_ids.pop(table) - 1))
 
     def _note_all_ids(self) -> None:
         for table in tuple(self.next_ids):

@@ -2,4 +2,5 @@
 
 from tests import databases
 
-collect_ignore = [] if databases.is_postgresql() else ["test_processes.py", "test_tables.py", "test_away.py"]
+SERVED = ["test_processes.py", "test_tables.py", "test_away.py", "test_small_reads.py"]
+collect_ignore = [] if databases.is_postgresql() else SERVED
