@@ -122,6 +122,10 @@ class ChangePage:
 
 def now(tx: Transaction) -> int:
     """The cursor behind all changes so far."""
+    if tx.store.is_shared:  # there ids are counted outside of transactions: the last may be of one that is not done yet
+        last = tx.value(lambda: _LOG.select(peewee.fn.MAX(_LOG.id)))
+        if last is not None:
+            return int(last)
     return tx.next_ids(CHANGE, 1).start - 1
 
 

@@ -1,9 +1,14 @@
 """The change log without a server: what is cleared out, and what a cursor is worth then."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from server.desk import changes, records
+from server.desk.writing import RecordWriter
 from server.errors import Gone
+from server.store.transaction import Transaction
 from server.upkeep import restoring
 from tests.desk.conftest import Post
 
@@ -82,3 +87,25 @@ def test_no_cursor_of_before_is_good_after_a_backup_was_restored(desk: Post) -> 
     for old in (0, backed_up - 1, backed_up, *later):
         with pytest.raises(Gone):
             page(desk, old)
+
+
+def test_a_change_that_is_not_committed_yet_is_not_passed_over(desk: Post) -> None:
+    orgs(desk, 1)
+    written, go = threading.Event(), threading.Event()
+
+    def write(tx: Transaction) -> int:
+        writing = RecordWriter(desk.context(), tx)
+        id = writing.create("org", {"name": "Larch"})
+        writing.record("org", id)  # the database has done all of it
+        written.set()
+        assert go.wait(60)
+        return id
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(desk.service.store.write, write)
+        assert written.wait(20)
+        seen = desk.read(changes.now)
+        assert page(desk, seen) == changes.ChangePage([], seen, False)
+        go.set()
+        id = writing.result(60)
+    assert [each.id for each in page(desk, seen).changes] == [id]

@@ -166,7 +166,7 @@ class Connection:
         if sql.startswith(UNDOING):
             self._forsake()
         elif self.next_ids and sql.startswith(DEFINING):
-            self._note_ids()
+            self._note_all_ids()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -179,7 +179,10 @@ class Connection:
         return self._answered(result, sql)
 
     def later(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Run a statement that changes rows and answers nothing. Its error is raised by a later one, or by `settle`."""
+        """Run a statement that changes rows and answers nothing. Its error is raised by a later one, or by `settle`.
+
+        It stays here until then: a server that waits for the rest of what was sent is not idle, and would not end the
+        transaction of a process that says nothing any more."""
         assert self._beginning is None
         types, bound, formats = _adapted(values)
         name = self._prepared(sql, types)
@@ -224,18 +227,20 @@ class Connection:
         whether it was committed is not known: a server whose synchronous replica is lost says nothing for as long as
         that is so."""
         self.may_have_committed = False
-        self._note_ids()
+        self._note_all_ids()
         name = self._prepared("COMMIT", ())
         if not self._unanswered:
             self._pg.enter_pipeline_mode()
         self.may_have_committed = True
         self._answered(self._behind(name, ends_at=time.monotonic() + seconds), "COMMIT")
 
-    def _note_ids(self) -> None:
-        """Tell the server of the ids that were counted here."""
-        for table, next_id in self.next_ids.items():
-            self.later("SELECT setval($1::regclass, $2, false)", (f'"{table}_id_seq"', next_id))
-        self.next_ids.clear()
+    def note_ids(self, table: str) -> None:
+        """Tell the server how far the ids of a table were counted here."""
+        self.later("SELECT setval($1::regclass, $2)", (f'"{table}_id_seq"', self.next_ids.pop(table) - 1))
+
+    def _note_all_ids(self) -> None:
+        for table in tuple(self.next_ids):
+            self.note_ids(table)
 
     def executemany(self, sql: str, values: Iterable[Sequence[Any]]) -> None:
         """Run a statement that changes rows once for each of these values."""

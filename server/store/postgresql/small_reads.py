@@ -1,6 +1,6 @@
 """Small reads of requests, on two threads of the store: for each of them a thread would be woken and a snapshot begun,
-which costs more than what they ask. Those that wait meanwhile share the next snapshot of a thread, as writes that wait
-share a commit: it is taken after all of them have arrived.
+which costs more than what they ask. Those that wait share a snapshot, as writes that wait share a commit: whoever came
+before it was taken may use it.
 
 A statement that takes long is told so by OutOfSteps, and the read is begun again elsewhere; for a while its like are
 not tried here any more."""
@@ -42,7 +42,8 @@ class SmallReads:
 
     def __init__(self, store: "PostgresqlStore") -> None:
         self._store = store
-        self._queue: deque[PendingRead] = deque()
+        self._queue: deque[tuple[int, PendingRead]] = deque()
+        self.submitted = 0  # reads since the start
         self._wake = threading.Condition()
         self._closing = False
         self._threads: list[threading.Thread] = []
@@ -65,7 +66,8 @@ class SmallReads:
                 )
             if not self._threads:
                 self._begin()
-            self._queue.append(PendingRead(work, done))
+            self.submitted += 1
+            self._queue.append((self.submitted, PendingRead(work, done)))
             self._wake.notify()
 
     def close(self) -> None:
@@ -85,18 +87,22 @@ class SmallReads:
 
     def _run(self) -> None:
         snapshot = self._local.snapshot = SharedSnapshot(self._store, self)
-        while group := self._take():
-            try:
-                for pending in group:
-                    self._answer(pending)
-            finally:
-                snapshot.end()
+        while (pending := self._take(snapshot)) is not None:
+            self._answer(pending)
 
-    def _take(self) -> list[PendingRead]:
-        with self._wake:
-            while not self._queue and not self._closing:
-                self._wake.wait()
-            return [self._queue.popleft() for _ in range(min(len(self._queue), SHARED))]
+    def _take(self, snapshot: "SharedSnapshot") -> PendingRead | None:
+        """The next, once there is one; None at the end."""
+        try:
+            number, pending = self._queue.popleft()
+        except IndexError:
+            snapshot.end()
+            with self._wake:
+                while not self._queue and not self._closing:
+                    self._wake.wait()
+                return self._queue.popleft()[1] if self._queue else None
+        if not snapshot.is_for(number):
+            snapshot.end()
+        return pending
 
     def _answer(self, pending: PendingRead) -> None:
         try:
@@ -132,13 +138,20 @@ class SmallTransaction(PostgresqlTransaction):
 
 
 class SharedSnapshot:
-    """What one thread reads from, for all that were taken together; a new one after an error."""
+    """What one thread reads from; a new one for each that came later, and after an error."""
 
     def __init__(self, store: "PostgresqlStore", owner: SmallReads) -> None:
         self._store = store
         self._owner = owner
         self._connection: Connection | None = None
         self._is_begun = False
+        self._until = 0  # the last read that was submitted before it was taken
+        self._left = 0  # how many may still use it
+
+    def is_for(self, number: int) -> bool:
+        """Whether it shows what was there when a read was submitted."""
+        self._left -= 1
+        return number <= self._until and self._left > 0
 
     def read(self, work: Callable[[SmallTransaction], Result]) -> Result:
         store = self._store
@@ -146,6 +159,7 @@ class SharedSnapshot:
         if connection is None:
             connection = self._connection = store.connected(READ, STATEMENT_SECONDS)
         if not self._is_begun:
+            self._until, self._left = self._owner.submitted, SHARED
             connection.begin_later(SNAPSHOT)
             self._is_begun = True
         tx = SmallTransaction(self._store, connection, store.statements, False)
@@ -153,7 +167,8 @@ class SharedSnapshot:
         try:
             return work(tx)
         except psycopg.errors.QueryCanceled:
-            self._owner.note_slow(tx.asked)
+            if tx.asked:
+                self._owner.note_slow(tx.asked)
             raise OutOfSteps from None
         except psycopg.Error as error:
             if store.tell_lost(connection, error):

@@ -1,7 +1,9 @@
 """What SQLite and PostgreSQL do not have in common of transactions: each statement is a round trip, so that none is
 waited for without need."""
 
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from server.store.shapes import Builder
@@ -10,6 +12,7 @@ from server.store.tables import Table, table_named
 from server.store.transaction import Row, Transaction, inserting, slots
 
 _VERSION = table_named("version")
+_HAS_ID = re.compile(r'INSERT INTO "\w+" \([^)]*"id"')
 
 
 class PostgresqlTransaction(Transaction):
@@ -27,6 +30,8 @@ class PostgresqlTransaction(Transaction):
 
     def _changing(self, build: Builder) -> Statement:
         statement = super()._changing(build)
+        if statement.changes in self.connection.next_ids and not _has_own_ids(statement.sql):
+            self.connection.note_ids(statement.changes)  # the server gives ids of its own to these rows
         if statement.may_bump:
             self.connection.versions = None
         return statement
@@ -60,7 +65,7 @@ class PostgresqlTransaction(Transaction):
         ids = self.connection.next_ids
         first = ids.get(table.name)
         if first is None:
-            first = self.next_ids(table, 1)[0]
+            first = self._next_id(table)
         ids[table.name] = first + number
         return range(first, first + number)
 
@@ -79,9 +84,12 @@ class PostgresqlTransaction(Transaction):
         if taken is not None:
             return range(taken, taken + number)
         self.statements += 1
-        found = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"').fetchone()
-        first = found[0] + 1 if found[1] else found[0]
+        first = self._next_id(table)
         return range(first, first + number)
+
+    def _next_id(self, table: Table) -> int:
+        last, is_used = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"')[0]
+        return int(last) + int(is_used)
 
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
@@ -99,6 +107,12 @@ class PostgresqlTransaction(Transaction):
     def put_many(self, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         columns = tuple(names)
         self.run_many(lambda: _replacing(table, columns), rows)
+
+
+@lru_cache(maxsize=4096)
+def _has_own_ids(sql: str) -> bool:
+    """Whether the rows that a statement adds, if it does, have their ids from here."""
+    return not sql.startswith("INSERT") or _HAS_ID.match(sql) is not None
 
 
 def _replacing(table: Table, names: tuple[str, ...]) -> Any:

@@ -84,3 +84,28 @@ def test_a_counter_rises_by_each(two: Processes) -> None:
         list(pool.map(told, range(24)))
     for number in range(2):
         assert two.api(number).search("comment", f"on.task:(id:{id})").ok()["total"] == 24
+
+
+@pytest.mark.parametrize("ending", ["disabled", "admin no more"])
+def test_what_a_token_may_no_longer_is_refused_at_once_by_both(two: Processes, ending: str) -> None:
+    """A process expects of a token what it knew last, and asks in the turn of the write."""
+    first, second = two.api(0), two.api(1, is_checked=False)
+    made = first.create(
+        "worker",
+        first_name="Kim",
+        email=f"kim-{ending.replace(' ', '-')}@larch.example",
+        is_superuser=1,
+        language="en_US",
+        timezone="UTC",
+    ).ok()
+    token = first.post("/rest/oauth/tokens/create.json", worker_id=made["id"], expires="1 day").ok()["access_token"]
+    kim = Api(second.url, token, False)
+    for number in range(3):
+        assert kim.create("group", name=f"{ending} {number}").status == 200
+    if ending == "disabled":
+        first.update("worker", made["id"], is_disabled=1).ok()
+    else:
+        first.update("worker", made["id"], is_superuser=0).ok()
+    for number in range(3):
+        assert kim.create("group", name=f"{ending} late {number}").status == (401 if ending == "disabled" else 403)
+    assert first.search("group", f'name:"{ending} late*"').ok()["total"] == 0
