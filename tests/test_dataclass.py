@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, field
 from typing import Any, ClassVar
@@ -10,12 +11,24 @@ from typing import Any, ClassVar
 import pytest
 
 from server.dataclass import dataclass as ours
+from tests.service import ROOT
 
 FROZEN = {"frozen": True}
 SLOTS = {"frozen": True, "slots": True}
 BY_NAME = {"frozen": True, "slots": True, "kw_only": True}
 OPTIONS = ({}, FROZEN, SLOTS, BY_NAME, {"slots": True}, {"eq": False}, {"frozen": True, "eq": False})
 NAMES = {"path": "a", "count": 2}
+
+
+def test_all_dataclasses_are_made_by_it():
+    """One of the library that is made of one of ours, which it takes for one that can change, is refused by it."""
+    files = [file for folder in ("server", "console") for file in (ROOT / folder).rglob("*.py")]
+    others = [
+        str(file.relative_to(ROOT))
+        for file in files
+        if re.search(r"^from dataclasses import .*\bdataclass\b", file.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert others == [], "write: from server.dataclass import dataclass"
 
 
 def made(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:

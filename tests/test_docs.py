@@ -67,6 +67,7 @@ INTERNAL = {
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
         console.pages.explorer.MAX_KEPT
+        automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
         access.rules.MAX_KEPT web.rest.changes.MAX_KEPT

@@ -3,6 +3,7 @@ migration.
 
 A database of a newer version, or of another program, is refused and left as it is."""
 
+import gc
 import hashlib
 import os
 from collections.abc import Iterable
@@ -84,6 +85,7 @@ def synchronize(store: Store, tables: list[Table], texts: list[fulltext.TextInde
     store.refuse_newer()
     due, is_new = store.read(due_migrations)
     if due and not is_new:
+        gc.enable()  # which rests while a service starts (app.py): this one may take long
         store.before_migration()
     for name, module in due:
         store.write(partial(_migrate, name, None if is_new else module))
