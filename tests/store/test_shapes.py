@@ -27,7 +27,7 @@ MAY_STAND = re.compile(
 # Composed of objects that cannot be compared: filters that sort, dimensions that count, and a number of slots.
 KEYED = {
     "server/automation/uses.py",
-    "server/counting/counting.py",
+    "server/counting/combinations.py",
     "server/counting/points.py",
     "server/search/select.py",
 }
