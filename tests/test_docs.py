@@ -71,7 +71,8 @@ INTERNAL = {
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
         access.rules.MAX_KEPT web.rest.changes.MAX_KEPT
-        search.parser.MAX_CACHED_CHARS
+        search.parser.MAX_CACHED_CHARS kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
+        counting.bins.MAX_KEPT_DAYS counting.bins.MAX_KEPT_SCALES counting.bins.MAX_KEPT_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.texts.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS
@@ -82,6 +83,7 @@ INTERNAL = {
         notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
         tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
+        counting.combinations.MAX_QUICK_ROWS search.beginning.MAX_ASKED
         store.moving.MAX_ROWS store.postgresql.faults.MAX_REASON store.transaction.MAX_QUICK_VALUES
     """,
     "how much a page of the console shows at once; searching shows the rest": """

@@ -26,6 +26,7 @@ MAX_QUICK_ROWS = 300  # of them that the event loop may fold
 MOST_TORN = 0.5  # of all buckets: where more lie in two bins, all are counted by smaller ones
 
 Row = tuple[Raw, list[Any]]  # the raw values of a combination; its hits, and what else is added up
+Found = tuple[Any, ...]  # the same, as the database answers it
 
 
 @dataclass(frozen=True)
@@ -58,52 +59,54 @@ class Combinations:
         if len(torn) == 1 and self.most is None:
             whole = self._mended(found, *torn[0])
             if whole is None:
-                return found
+                return self._parted(found)
             found = whole
         elif torn:
-            return found
-        return self._merged(found, [place for place, _ in dates])
+            return self._parted(found)
+        return self._parted(self._merged(found, dates))
 
-    def _mended(self, rows: list[Row], place: int, date: DateDimension) -> list[Row] | None:
+    def _mended(self, found: list[Found], place: int, date: DateDimension) -> list[Found] | None:
         """With what lies in torn buckets counted by smaller ones, and these in turn; None where too many are torn."""
         at, kept = self._column(place), []
-        starts = self._starts(rows, place)
+        starts = self._starts(found, place)
         torn = set(date.torn(starts))
         if len(torn) > MOST_TORN * len(starts):
             return None
         while torn:
-            kept += [row for row in rows if row[0][at] not in torn]
+            kept += [row for row in found if row[at] not in torn]
             size = date.size
             date.finer()
-            rows = self._found(_Torn(tuple(sorted(torn)), place, size))
-            torn = set(date.torn(self._starts(rows, place)))
-        return kept + rows
+            found = self._found(_Torn(tuple(sorted(torn)), place, size))
+            torn = set(date.torn(self._starts(found, place)))
+        return kept + found
 
-    def _merged(self, rows: list[Row], dates: list[int]) -> list[Row]:
+    def _merged(self, found: list[Found], dates: list[tuple[int, DateDimension]]) -> list[Found]:
         """The buckets of one bin together: there are few bins, and each row takes its time from here on."""
-        if self.measured is not None or not dates or len(rows) <= MAX_QUICK_ROWS:
-            return rows
-        found: dict[Raw, int] = {raw: hits for raw, (hits,) in rows}
-        for place in dates:
-            date, at = self.dimensions[place], self._column(place)
-            assert isinstance(date, DateDimension)
-            alike = date.alike(raw[at] for raw in found)
-            folded: dict[Raw, int] = {}
-            for raw, hits in found.items():
-                key = (*raw[:at], alike[raw[at]], *raw[at + 1 :])
-                folded[key] = folded.get(key, 0) + hits
-            found = folded
-        return [(raw, [hits]) for raw, hits in found.items()]
+        if self.measured is not None or not dates or len(found) <= MAX_QUICK_ROWS:
+            return found
+        for place, date in dates:
+            at = self._column(place)
+            alike = date.alike(self._starts(found, place))
+            folded: dict[Found, int] = {}
+            for row in found:
+                key = (*row[:at], alike[row[at]], *row[at + 1 : -1])
+                folded[key] = folded.get(key, 0) + row[-1]
+            found = [(*key, hits) for key, hits in folded.items()]
+        return found
 
-    def _starts(self, rows: list[Row], place: int) -> set[int | None]:
+    def _parted(self, found: list[Found]) -> list[Row]:
+        split = self._column(len(self.dimensions))
+        return [(row[:split], list(row[split:])) for row in found]
+
+    def _starts(self, found: list[Found], place: int) -> set[int | None]:
         at = self._column(place)
-        return {raw[at] for raw, _ in rows}
+        return {row[at] for row in found}
 
     def _column(self, place: int) -> int:
         """Where the values of a dimension begin in a row."""
         return sum(each.width for each in self.dimensions[:place])
 
-    def _found(self, torn: _Torn | None) -> list[Row]:
+    def _found(self, torn: _Torn | None) -> list[Found]:
         """What the database groups. torn: only what lies in these buckets."""
         sources = list(self.dimensions) if self.measured is None else [*self.dimensions, self.measured]
         condition, measured, most, table = self.search.condition, self.measured, self.most, self.table
@@ -151,11 +154,9 @@ class Combinations:
         among = None if torn is None else torn.place
         keys = tuple(each.key for each in sources)
         shape = keyed(build, table, keys, measured is not None, origin, among, condition.key, most)
-        found = self._asked(shape, values, is_quick=counts is not None)
-        split = sum(each.width for each in self.dimensions)
-        return [(row[:split], list(row[split:])) for row in found]
+        return self._asked(shape, values, is_quick=counts is not None)
 
-    def _asked(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[Any]:
+    def _asked(self, shape: KeyedBuilder, values: list[Any], *, is_quick: bool) -> list[Found]:
         tx = self.search.scope.tx
         if not is_quick:
             tx.store.require_thread()  # it looks at every record

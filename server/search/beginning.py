@@ -4,15 +4,16 @@ A filter such as `messages:(...)` is a list of the ids of all that it finds, mad
 Where the other filters find fewer records than it has hits, each of these is asked whether it has one. A database that
 keeps statistics decides that itself."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import peewee
 
 from server.errors import TimedOut
-from server.search.conditions import At, Condition, all_of, slots_from
-from server.store.shapes import keyed
+from server.search.conditions import Condition, all_of, slots_from
+from server.store.shapes import Builder
+from server.store.statements import slot
+from server.store.tables import Table
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -38,38 +39,43 @@ def begun_by_fewer(record_type: "RecordType", condition: Condition, scope: "Sear
 
 def _are_fewer(record_type: "RecordType", others: Condition, listed: Condition, scope: "SearchScope") -> bool:
     """Whether `others` find fewer records than the list has hits."""
-    assert listed.turned is not None
-    if not _reaches(listed.key, listed.turned.others, listed.values, FEW, scope):
+    if _hits(listed, FEW, scope) != FEW:
         return False
     scope.tx.store.require_thread()
-    table = record_type.table.sql
-
-    def found(at: At) -> Any:
-        return table.select(table.id).where(others.build(at))
-
-    records = _counted(others.key, found, others.values, MAX_ASKED, scope)
+    records = _records(record_type.table, others, scope)
     if records is None or records >= MAX_ASKED:
         return False
-    return _reaches(listed.key, listed.turned.others, listed.values, int(records * HITS_A_RECORD) + 1, scope)
+    enough = int(records * HITS_A_RECORD) + 1
+    return _hits(listed, enough, scope) == enough
 
 
-def _reaches(key: Any, found: Callable[[At], Any], values: tuple[Any, ...], bound: int, scope: "SearchScope") -> bool:
-    """Whether a select finds so many; False as well when it takes too long to find out."""
-    return _counted(key, found, values, bound, scope) == bound
+def _hits(listed: Condition, bound: int, scope: "SearchScope") -> int | None:
+    """How many hits a list has, `bound` at most; None when it takes too long to find out."""
+    return _counted(lambda: _count(_others(listed).limit(slot(0))), (bound, *listed.values), scope)
 
 
-def _counted(
-    key: Any, found: Callable[[At], Any], values: tuple[Any, ...], bound: int, scope: "SearchScope"
-) -> int | None:
-    """How many a select finds, `bound` at most; None when it takes too long to find out."""
+def _others(listed: Condition) -> Any:
+    assert listed.turned is not None
+    return listed.turned.others(slots_from(1))
+
+
+def _records(table: Table, others: Condition, scope: "SearchScope") -> int | None:
+    """How many records a condition finds, MAX_ASKED at most; None when it takes too long to find out."""
+    return _counted(
+        lambda: _count(table.sql.select(table.sql.id).where(others.build(slots_from(1))).limit(slot(0))),
+        (MAX_ASKED, *others.values),
+        scope,
+    )
+
+
+def _count(rows: Any) -> Any:
+    return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
+
+
+def _counted(build: Builder, values: tuple[Any, ...], scope: "SearchScope") -> int | None:
     tx = scope.tx
-
-    def build() -> Any:
-        rows = found(slots_from(0)).limit(slots_from(len(values))(0))
-        return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
-
     try:
-        return int(tx.store.bounded(STEPS, lambda: tx.value(keyed(build, "counted", key), (*values, bound))))
+        return int(tx.store.bounded(STEPS, lambda: tx.value(build, values)))
     except TimedOut:
         tx.store.require_time()
         return None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class DeepFilter(Filter):
     """way: how the target's records lead here. A plain word is a bare word of the target type's search.
 
-    is_read_along: who may read the record may read all that the way leads to, because that is the rule of the target,
-    which is not asked again then."""
+    is_read_along: who may read the record may read all that the way leads to, by the rule of the target, which is not
+    asked again then."""
 
     type = "deep"
 
