@@ -56,7 +56,8 @@ def main() -> int:
     for tickets in asked.tickets:
         folder = keeping.copy_of(tickets, fresh=asked.fresh)
         token = make_token(program, folder)
-        first_answer_ms = median(first_answer(program, folder, token) for _ in range(STARTS))
+        starts = [first_answer(program, folder, token) for _ in range(STARTS)]
+        first_answer_ms, first_answer_cpu_ms = (median(each[place] for each in starts) for place in (0, 1))
         with serve(program, folder, is_watched=not asked.exe) as server:
             desk = Desk(server.port, token, tickets)
             desk.answer(desk.get("/rest/workers/me.json"))
@@ -69,8 +70,8 @@ def main() -> int:
                 soaks.append(soaked(desk, server, asked.soak))
             processes.append(
                 report.Process(
-                    tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server), size_mib(folder),
-                    report.of_all(seen),
+                    tickets, first_answer_ms, first_answer_cpu_ms, idle_mib, loaded_mib, longest_write_ms(server),
+                    size_mib(folder), report.of_all(seen),
                 )
             )  # fmt: skip
         shutil.rmtree(folder)
@@ -133,12 +134,12 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
     return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
 
 
-def first_answer(program: list[str], folder: Path, token: str) -> float:
-    """Milliseconds from the start of the process to its first answer from the database."""
+def first_answer(program: list[str], folder: Path, token: str) -> tuple[float, float]:
+    """Milliseconds from the start of the process to its first answer from the database, and of processor time."""
     with serve(program, folder) as server:
         desk = Desk(server.port, token, 0)
         desk.answer(desk.get("/rest/workers/me.json"))
-        return (time.perf_counter() - server.started_at) * 1000
+        return (time.perf_counter() - server.started_at) * 1000, server.cpu_seconds() * 1000
 
 
 def size_mib(folder: Path) -> float:
