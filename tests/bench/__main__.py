@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +48,7 @@ class Unanswered(Exception):
 
 def main() -> int:
     """Measure what was asked for, print the tables, and write them as JSON. Answers the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))  # so that it stops what it started
     asked = arguments()
     earlier = runs.read(asked.against) if asked.against else None
     program = [asked.exe] if asked.exe else [sys.executable, "-m", "server"]
