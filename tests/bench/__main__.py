@@ -96,7 +96,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
     parser.add_argument("--exe", help="measure this executable instead of the source")
-    parser.add_argument("--fresh", action="store_true", help="load the tickets again, after a change of the schema")
+    parser.add_argument("--fresh", action="store_true", help="load the tickets again")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the run there; .work/bench/TIME-COMMIT.json")
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the JSON file of an earlier run")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES", help="mixed load for so long, at the end")
