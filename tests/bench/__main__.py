@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +48,7 @@ class Unanswered(Exception):
 
 def main() -> int:
     """Measure what was asked for, print the tables, and write them as JSON. Answers the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(FAILED))  # so that it stops what it started
     asked = arguments()
     earlier = runs.read(asked.against) if asked.against else None
     program = [asked.exe] if asked.exe else [sys.executable, "-m", "server"]
@@ -56,7 +58,8 @@ def main() -> int:
     for tickets in asked.tickets:
         folder = keeping.copy_of(tickets, fresh=asked.fresh)
         token = make_token(program, folder)
-        first_answer_ms = median(first_answer(program, folder, token) for _ in range(STARTS))
+        starts = [first_answer(program, folder, token) for _ in range(STARTS)]
+        first_answer_ms, first_answer_cpu_ms = (median(each[place] for each in starts) for place in (0, 1))
         with serve(program, folder, is_watched=not asked.exe) as server:
             desk = Desk(server.port, token, tickets)
             desk.answer(desk.get("/rest/workers/me.json"))
@@ -69,8 +72,8 @@ def main() -> int:
                 soaks.append(soaked(desk, server, asked.soak))
             processes.append(
                 report.Process(
-                    tickets, first_answer_ms, idle_mib, loaded_mib, longest_write_ms(server), size_mib(folder),
-                    report.of_all(seen),
+                    tickets, first_answer_ms, first_answer_cpu_ms, idle_mib, loaded_mib, longest_write_ms(server),
+                    size_mib(folder), report.of_all(seen),
                 )
             )  # fmt: skip
         shutil.rmtree(folder)
@@ -93,7 +96,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.0, help="length of each half of a round; 2")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each line; 3")
     parser.add_argument("--exe", help="measure this executable instead of the source")
-    parser.add_argument("--fresh", action="store_true", help="load the tickets again, after a change of the schema")
+    parser.add_argument("--fresh", action="store_true", help="load the tickets again")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the run there; .work/bench/TIME-COMMIT.json")
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare with the JSON file of an earlier run")
     parser.add_argument("--soak", type=float, default=0, metavar="MINUTES", help="mixed load for so long, at the end")
@@ -133,12 +136,12 @@ def serve(program: list[str], folder: Path, is_watched: bool = False) -> Server:
     return Server(command, keeping.FOLDER / "serve.log", is_watched, **more)
 
 
-def first_answer(program: list[str], folder: Path, token: str) -> float:
-    """Milliseconds from the start of the process to its first answer from the database."""
+def first_answer(program: list[str], folder: Path, token: str) -> tuple[float, float]:
+    """Milliseconds from the start of the process to its first answer from the database, and of processor time."""
     with serve(program, folder) as server:
         desk = Desk(server.port, token, 0)
         desk.answer(desk.get("/rest/workers/me.json"))
-        return (time.perf_counter() - server.started_at) * 1000
+        return (time.perf_counter() - server.started_at) * 1000, server.cpu_seconds() * 1000
 
 
 def size_mib(folder: Path) -> float:

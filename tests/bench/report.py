@@ -54,6 +54,7 @@ class Process:
 
     tickets: int
     first_answer_ms: float
+    first_answer_cpu_ms: float
     idle_mib: float
     loaded_mib: float
     longest_write_ms: float  # that one write held all others
@@ -124,7 +125,8 @@ def process_line(seen: Process) -> str:
     size = f"; the file has {seen.file_mib:,.0f} MiB" if seen.file_mib else ""
     return (
         f"{seen.tickets:>8} tickets: first answer after {seen.first_answer_ms:.0f} ms (at most {most_ms}) "
-        f"{_verdict(seen.first_answer_ms <= most_ms)}; resident memory {seen.idle_mib:.0f} MiB after the start, "
+        f"{_verdict(seen.first_answer_ms <= most_ms)}, {seen.first_answer_cpu_ms:.0f} ms of it on the processor; "
+        f"resident memory {seen.idle_mib:.0f} MiB after the start, "
         f"{seen.loaded_mib:.0f} MiB after the load (at most {most_mib}) {_verdict(seen.loaded_mib <= most_mib)}{size}"
     )
 
