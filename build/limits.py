@@ -64,6 +64,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("search.controls.MAX_LIMIT", "records", "`limit:` inside a search query"),
         ("search.controls.MAX_PAGE", "", "`page:` inside a search query"),
         ("store.fulltext.MAX_INDEXED_CHARS", "characters", "beginning of a text that a search for words sees"),
+        ("store.postgresql.texts.MAX_BYTES", "bytes", "different words of a record that a search sees with PostgreSQL"),
         ("store.fulltext.MAX_WORD", "characters", "word that a search for words finds; longer ones are passed over"),
         ("times.limits.MAX_TEXT", "characters", "time in words"),
     ),

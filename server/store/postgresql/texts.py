@@ -14,6 +14,7 @@ from server.store.fulltext import MAX_WORD
 
 WEIGHTS = "ABC"
 MAX_PLACE = 16383  # what a tsvector can tell; later words are found, but not as parts of phrases
+MAX_BYTES = 1_000_000  # of a tsvector, some less than PostgreSQL takes; words of texts that are larger are not found
 GAP = 8  # places between two parts, so that no phrase goes from one to the next
 PARTED = "_"  # between the number of a part and a word; no word has it
 _WORD = re.compile(r"[^\W_]+")
@@ -42,14 +43,17 @@ def as_tsvector(parts: Iterable[str]) -> str:
     "'leak':12B 'pump':2A 'the':1A,3A"
     """
     places: dict[str, list[str]] = {}
-    begin = 0
+    begin = size = 0
     for number, text in enumerate(parts):
         weight, before = (WEIGHTS[number], "") if number < len(WEIGHTS) else ("", f"{number}{PARTED}")
         place = begin
         for place, word in enumerate(words_of(text), begin + 1):
             if len(word) > MAX_WORD:
                 continue
-            places.setdefault(f"{before}{word}", []).append(f"{min(place, MAX_PLACE)}{weight}")
+            kept = f"{before}{word}"
+            size += 2 if kept in places else (len(kept) if kept.isascii() else 4 * len(kept)) + 8
+            if size <= MAX_BYTES:
+                places.setdefault(kept, []).append(f"{min(place, MAX_PLACE)}{weight}")
         begin = place + GAP
     return " ".join(f"'{word}':{','.join(places[word])}" for word in sorted(places))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from server.store.fulltext import MAX_WORD
-from server.store.postgresql.texts import MAX_PLACE, as_tsquery, as_tsvector, words_of
+from server.store.postgresql.texts import MAX_BYTES, MAX_PLACE, as_tsquery, as_tsvector, words_of
 
 COLUMNS = ("subject", "content", "notes", "sender", "files")
 
@@ -48,6 +48,14 @@ def test_a_word_that_is_too_long_to_be_kept_is_looked_for_and_not_found() -> Non
     kept, longer = "x" * MAX_WORD, "x" * 5000
     assert as_tsvector([f"{kept} {longer}"]) == f"'{kept}':1A"
     assert as_tsquery(f'"{kept}" "pump {longer}"*', ["name"]) == f"'{kept}' & ('pump' <-> '{longer[: MAX_WORD + 1]}':*)"
+
+
+def test_a_text_of_endless_words_is_kept_as_far_as_postgresql_takes_it() -> None:
+    """Of headers that somebody fills with letters of four bytes, each word another one."""
+    parts = [" ".join(chr(0x20000 + part * 25_000 + number) for number in range(25_000)) for part in range(6)]
+    vector = as_tsvector(["pump", *parts])
+    size = sum(len(each.partition("':")[0].encode()) + 7 for each in vector.split(" '"))
+    assert "'pump':1A" in vector and MAX_BYTES // 2 < size <= MAX_BYTES
 
 
 def test_words_behind_the_last_place_are_kept() -> None:
