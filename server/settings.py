@@ -149,7 +149,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "inline_steps",
         20000,
-        "Steps of SQLite that a read may take on the event loop before it is moved to a thread; 0: always on a thread.",
+        "Steps of SQLite that a read may take on the event loop before it is moved to a thread; 0: always on a thread. "
+        "With PostgreSQL 0 means that long reads hold up short ones.",
         "steps",
     ),
     Setting(

@@ -31,7 +31,8 @@ LOG = log.get("store")
 
 
 class OutOfSteps(Exception):
-    """A read on the event loop needs longer than its step budget; it is started again on a thread."""
+    """A read on the event loop, or on a thread for quick ones, needs longer than its budget; it is started again on a
+    thread that may take its time."""
 
 
 class NotOnWriter(Exception):
@@ -71,8 +72,8 @@ class Store(ABC):
     ) -> Result:
         """Run `work` on this thread inside one snapshot.
 
-        steps: a budget of SQLite's virtual machine steps; OutOfSteps is raised when it is used up, and nothing was
-        changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`.
+        steps: a budget of SQLite's virtual machine steps, or that the read must be quick where a server reads;
+        OutOfSteps is raised when it is used up, and nothing was changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`.
         Inside a write it sees what that write has done so far."""
 
     @abstractmethod

@@ -45,6 +45,7 @@ LOG = log.get("web")
 MAX_TARGET_CHARS = 16 * 1024
 MAX_HEAD_CHARS = 64 * 1024
 CUT_HEAD_BYTES = 2 * MAX_HEAD_CHARS  # a head longer than this is not read: its connection is closed without an answer
+QUICK_THREADS = 8
 HASHING_THREADS = passwords.AT_ONCE + passwords.WAITING + 8  # more than wait: those that find no place are told so
 MEMORY_SECONDS = 2.0  # after large bodies until the system gets its memory back: others may follow
 BUSY_RETRY_SECONDS = 1
@@ -62,6 +63,10 @@ class Front(HTTPServerConnectionDelegate):
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.hashing = Pool(HASHING_THREADS, settings.request_queue, "password")
+        # Where a server reads for us the event loop does not wait for it, but one of these does, and hands on to the
+        # others what turns out to take long.
+        self.quick = Pool(QUICK_THREADS, settings.request_queue, "quick")
+        self.waits = service.store.is_shared
         self.in_flight = 0
         self.bodies = BodyMeter(self._give_back_soon)
         self._gives_back: asyncio.TimerHandle | None = None
@@ -91,10 +96,14 @@ class Front(HTTPServerConnectionDelegate):
         """Whether a connection ends with its answer."""
         return self.is_stopping or self.is_leaving
 
+    def _pools(self) -> list[Pool]:
+        own = [site.pool for _, site in self.sites if site.pool is not None]
+        return [self.pool, self.quick, self.hashing, *own]
+
     def _show_gauges(self) -> None:
         self.meter.gauges["body_bytes"] = ("Bytes of bodies in memory.", lambda: self.bodies.held)
         self.meter.gauges["requests_in_flight"] = ("Requests that are being answered.", lambda: self.in_flight)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites if site.pool is not None)):
+        for pool in self._pools():
             about = f"Requests on the {pool.name} threads, or waiting for one."
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
@@ -126,9 +135,8 @@ class Front(HTTPServerConnectionDelegate):
         end = time.monotonic() + seconds
         while (self.in_flight or self.streams.is_busy) and time.monotonic() < end:
             await asyncio.sleep(0.02)
-        for pool in (self.pool, self.hashing, *(site.pool for _, site in self.sites)):
-            if pool is not None:
-                pool.threads.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools():
+            pool.threads.shutdown(wait=False, cancel_futures=True)
 
 
 class WriteReturns:
@@ -250,7 +258,11 @@ class Exchange(HTTPMessageDelegate):
             if self.refusal is not None:
                 raise self.refusal
             site = self._require_site()
-            if front.steps and site.inline(request):
+            is_inline = bool(front.steps) and site.inline(request)
+            if is_inline and front.waits:
+                self._on_thread(site, front.quick, front.steps)
+                return
+            if is_inline:
                 try:
                     self._send(self._counted(site, front.steps))
                     return
@@ -298,17 +310,19 @@ class Exchange(HTTPMessageDelegate):
             self._send(self._bug(error))
 
     def _again_on_thread(self) -> None:
-        """What ran on the writer needs longer than others may wait for; nothing of it was kept."""
+        """What ran on the writer, or among quick reads, needs longer than others may wait for; nothing was kept."""
         assert self.site is not None
         try:
-            self._on_thread(self.site)
+            self._on_thread(self.site, is_new=False)
         except HelpdeskError as error:
             self._send(self._failure(error))
 
-    def _on_thread(self, site: Site) -> None:
+    def _on_thread(self, site: Site, pool: Pool | None = None, steps: int | None = None, is_new: bool = True) -> None:
+        """is_new: whether a service that stops may refuse it."""
         front = self.front
-        pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
-        if front.is_stopping:
+        if pool is None:
+            pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
+        if is_new and front.is_stopping:
             raise stopping()
         if pool.waiting >= pool.max_waiting:
             raise Unavailable("too many requests are waiting; try again", retry_after=BUSY_RETRY_SECONDS)
@@ -317,15 +331,17 @@ class Exchange(HTTPMessageDelegate):
         loop = asyncio.get_running_loop()
 
         def work() -> None:
-            answer = self._answer(site)
+            answer = self._answer(site, steps)
             loop.call_soon_threadsafe(self._finished, answer, pool)
 
         pool.threads.submit(work)
 
-    def _answer(self, site: Site) -> Answer:
-        """On a worker thread: never raises."""
+    def _answer(self, site: Site, steps: int | None) -> Answer | None:
+        """On a worker thread: never raises. None when it needs longer than the steps."""
         try:
-            return self._counted(site, None)
+            return self._counted(site, steps)
+        except OutOfSteps:
+            return None
         except HelpdeskError as error:
             return self._failure(error)
         except Exception as error:
@@ -340,10 +356,13 @@ class Exchange(HTTPMessageDelegate):
         finally:
             self.request.queries += store.take_queries()
 
-    def _finished(self, answer: Answer, pool: Pool) -> None:
+    def _finished(self, answer: Answer | None, pool: Pool) -> None:
         pool.waiting -= 1
         self.front.in_flight -= 1
-        self._send(answer)
+        if answer is None:
+            self._again_on_thread()
+        else:
+            self._send(answer)
 
     def _failure(self, error: HelpdeskError) -> Answer:
         status, _ = errors.status_and_code(error)

@@ -94,9 +94,9 @@ ENDLESS: dict[str, tuple[Ask, int, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sqlite("what runs on the event loop")
 def test_others_are_answered_before_an_endless_query_ends(crowded: Api) -> None:
-    """All of them at once, more than there are threads: whoever asks for little is answered by the event loop."""
+    """All of them at once, more than there are threads: whoever asks for little is answered by the event loop, or by
+    threads that keep nobody long."""
     clients = [Api(crowded.url, crowded.token) for _ in ENDLESS]
     with ThreadPoolExecutor(len(ENDLESS)) as threads:
         begun: dict[str, Future[Reply]] = {

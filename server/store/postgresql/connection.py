@@ -16,7 +16,8 @@ from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
 
-READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
+READ, QUICK = "helpdesk reads", "helpdesk reads quickly"
+WRITE, LISTEN = "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,

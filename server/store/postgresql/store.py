@@ -21,7 +21,7 @@ from server.store.faults import MOMENT_SECONDS, stopping
 from server.store.fulltext import TextIndex
 from server.store.postgresql import schema, texts
 from server.store.postgresql.composing import COMPOSER
-from server.store.postgresql.connection import IDLE_MS, READ, WRITE, Connection, connect
+from server.store.postgresql.connection import IDLE_MS, QUICK, READ, WRITE, Connection, connect
 from server.store.postgresql.faults import as_helpdesk_error, away, is_lost, reason, refusal
 from server.store.postgresql.listening import AnnouncementListener
 from server.store.postgresql.looking import state_of
@@ -37,7 +37,9 @@ Result = TypeVar("Result")
 
 MIN_VERSION = 150000  # as PostgreSQL numbers itself
 MAX_FREE = 16  # connections that are kept for the next read
-MAX_READING = 40  # that read at once: the server has some 100 for all processes
+MAX_READING = 32  # that read at once: the server has some 100 for all processes
+MAX_QUICK = 8  # beside them, for reads that must be quick: those that take long cannot hold them up
+QUICK_MS = 100  # what one statement of those may take
 ROOM_SECONDS = 5  # the longest that a read waits for one
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 TURN = 0x53564348  # the advisory lock that the one who writes holds
@@ -61,9 +63,11 @@ class PostgresqlStore(Store):
         super().__init__(StatementCache(COMPOSER.statement), read_seconds)
         self.address = address
         self._free: list[Connection] = []  # the last one given back is taken first
+        self._quick_free: list[Connection] = []  # those for quick reads
         self._all: set[Connection] = set()
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MAX_READING)
+        self._quick_room = threading.BoundedSemaphore(MAX_QUICK)
         self._writing: Connection | None = None
         try:
             first = self._opened(READ)
@@ -95,6 +99,8 @@ class PostgresqlStore(Store):
                 "synchronous_commit": "on", "lock_timeout": str(self._milliseconds(TURN_SECONDS)),
                 "idle_in_transaction_session_timeout": str(IDLE_MS),
             }  # fmt: skip
+        elif name == QUICK:
+            options["statement_timeout"] = str(QUICK_MS)
         connection = connect(self.address, name, options)
         with self._lock:
             self._all.add(connection)
@@ -104,20 +110,21 @@ class PostgresqlStore(Store):
     def _milliseconds(seconds: float) -> int:
         return max(int(seconds * 1000), 1)
 
-    def _borrow(self) -> Connection:
+    def _borrow(self, name: str) -> Connection:
         if self._closed:
             raise stopping()
         try:
-            return self._free.pop()
+            return (self._quick_free if name == QUICK else self._free).pop()
         except IndexError:
-            return self._connected(READ)
+            return self._connected(name)
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: Connection, name: str) -> None:
         """End the snapshot of a read. A connection that will not, or that is one too many, is closed."""
+        free = self._quick_free if name == QUICK else self._free
         try:
             connection.end_later()
-            if not connection.is_lost and len(self._free) < MAX_FREE and not self._closed:
-                self._free.append(connection)
+            if not connection.is_lost and len(free) < MAX_FREE and not self._closed:
+                free.append(connection)
                 return
         except psycopg.Error:
             pass  # it is lost, and told by whoever met that
@@ -130,9 +137,10 @@ class PostgresqlStore(Store):
 
     def _drop_free(self) -> None:
         """The others are as old as one that was lost."""
-        while self._free:
-            with contextlib.suppress(IndexError):
-                self._drop(self._free.pop())
+        for free in (self._free, self._quick_free):
+            while free:
+                with contextlib.suppress(IndexError):
+                    self._drop(free.pop())
 
     # -- the two ways in --------------------------------------------------------------------------------------------
 
@@ -142,24 +150,26 @@ class PostgresqlStore(Store):
         outer = self._writer.transaction_here()
         if outer is not None:
             return work(outer)
-        if steps is not None:  # the event loop waits for no other program
-            raise OutOfSteps
         local = self._local
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
+        local.steps_left = steps
         try:
-            return self._read(work, seconds)
+            return self._read(work, seconds, READ if steps is None else QUICK)
         finally:
-            local.deadline = None
+            local.deadline = local.steps_left = None
 
-    def _read(self, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
-        if not self._room.acquire(timeout=ROOM_SECONDS):
+    def _read(self, work: Callable[[Transaction], Result], seconds: float | None, name: str) -> Result:
+        room = self._quick_room if name == QUICK else self._room
+        if not room.acquire(timeout=ROOM_SECONDS):
             raise Unavailable("too many reads at once; try again in a moment", retry_after=MOMENT_SECONDS)
         try:
-            return self._read_on(self._borrow(), work, seconds)
+            return self._read_on(self._borrow(name), work, seconds, name)
         finally:
-            self._room.release()
+            room.release()
 
-    def _read_on(self, connection: Connection, work: Callable[[Transaction], Result], seconds: float | None) -> Result:
+    def _read_on(
+        self, connection: Connection, work: Callable[[Transaction], Result], seconds: float | None, name: str
+    ) -> Result:
         connection.begin_later(SNAPSHOT)
         tx = PostgresqlTransaction(self, connection, self.statements, False)
         try:
@@ -169,12 +179,14 @@ class PostgresqlStore(Store):
         except psycopg.errors.ReadOnlySqlTransaction:
             raise  # a read that writes is a bug; where a write meets it, the server has become a standby
         except psycopg.Error as error:
+            if name == QUICK and isinstance(error, psycopg.errors.QueryCanceled):
+                raise OutOfSteps from error
             if is_lost(error) or connection.is_lost:
                 LOG.warning("database.away", reason=reason(error))
                 self._drop_free()
             raise as_helpdesk_error(error) from error
         finally:
-            self._give_back(connection)
+            self._give_back(connection, name)
             self.count_queries(tx.statements)
 
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
@@ -305,6 +317,7 @@ class PostgresqlStore(Store):
             everything = list(self._all)
             self._all.clear()
             self._free.clear()
+            self._quick_free.clear()
         for connection in everything:
             connection.close()
 
