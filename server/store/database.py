@@ -72,9 +72,9 @@ class Store(ABC):
     ) -> Result:
         """Run `work` on this thread inside one snapshot.
 
-        steps: a budget of SQLite's virtual machine steps, or that the read must be quick where a server reads;
-        OutOfSteps is raised when it is used up, and nothing was changed, so the caller may start again without it. Raises TimedOut after `seconds`, or else `read_seconds`.
-        Inside a write it sees what that write has done so far."""
+        steps: a budget of SQLite's virtual machine steps; where a server reads, that the read must be quick. OutOfSteps
+        is raised when it is used up, and nothing was changed, so the caller may start again without it. Raises TimedOut
+        after `seconds`, or else `read_seconds`. Inside a write it sees what that write has done so far."""
 
     @abstractmethod
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:

@@ -8,7 +8,15 @@ import pytest
 from tests import databases
 from tests.postgresql import Cluster, folder_for
 
-NEEDING = ["test_away.py", "test_failover.py", "test_kills.py", "test_processes.py", "test_renewal.py", "test_shown.py"]
+NEEDING = [
+    "test_away.py",
+    "test_failover.py",
+    "test_kills.py",
+    "test_processes.py",
+    "test_quick.py",
+    "test_renewal.py",
+    "test_shown.py",
+]
 collect_ignore = [] if databases.is_postgresql() else NEEDING
 
 
