@@ -345,14 +345,15 @@ class Exchange(HTTPMessageDelegate):
         """What ran on a thread of the store needs longer than others may wait for; nothing of it was kept."""
         assert self.site is not None
         try:
-            self._on_thread(self.site)
+            self._on_thread(self.site, is_new=False)
         except HelpdeskError as error:
             self._send(self._failure(error))
 
-    def _on_thread(self, site: Site) -> None:
+    def _on_thread(self, site: Site, is_new: bool = True) -> None:
+        """is_new: whether a service that stops may refuse it."""
         front = self.front
         pool = front.hashing if site.hashes(self.request) else site.pool or front.pool
-        if front.is_stopping:
+        if is_new and front.is_stopping:
             raise stopping()
         pool.require_room()
         pool.waiting += 1
