@@ -23,6 +23,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("desk.records.UPSERT_STEPS", "steps of SQLite", "the search of an upsert; one that takes more is refused"),
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),
         ("counting.subtotals.MAX_COUNTED", "", "stored values that these are chosen from, those with most hits"),
+        ("store.postgresql.small_reads.MAX_WAITING", "", "small reads that wait on PostgreSQL; more are answered 503"),
         ("desk.changes.MAX_KEPT", "", "changes of the change log; the oldest go first"),
         (
             "web.streams.MAX_PENDING_BYTES", "bytes",
