@@ -21,6 +21,7 @@ from server.store.postgresql.connection import READ, SNAPSHOT, Connection
 from server.store.postgresql.transaction import PostgresqlTransaction
 from server.store.shapes import Builder
 from server.store.statements import Statement
+from server.store.transaction import Row
 
 if TYPE_CHECKING:
     from server.store.postgresql.store import PostgresqlStore
@@ -127,6 +128,14 @@ class SmallTransaction(PostgresqlTransaction):
     __slots__ = ("slow", "asked")
     slow: dict[str, float]
     asked: str
+
+    def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
+        statement = self._asked(build, values)
+        return self.connection.execute(statement.sql, statement.bind(values)).fetchall()
+
+    def row(self, build: Builder, values: Sequence[Any] = ()) -> Row | None:
+        statement = self._asked(build, values)
+        return self.connection.execute(statement.sql, statement.bind(values)).fetchone()
 
     def _asked(self, build: Builder, values: Sequence[Any]) -> Statement:
         statement = super()._asked(build, values)
