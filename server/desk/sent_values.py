@@ -52,9 +52,10 @@ def _is_dependent(field: Field) -> bool:
 
 def stamp(change: Change, now: int) -> None:
     """Set the times that a write sets by itself."""
-    for name, field in change.type.fields.items():
-        if name not in change.new and (field.auto_update == "now" or (change.is_create and field.auto == "now")):
-            change.new[name] = now
+    new, is_create = change.new, change.is_create
+    for name, is_always in change.type.stamped:
+        if name not in new and (is_always or is_create):
+            new[name] = now
 
 
 def _field(record_type: RecordType, name: str) -> Field:
@@ -111,12 +112,8 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
 
 def require_finished(change: Change) -> None:
     """After `prepare`, every required column must hold something, whoever creates the record."""
-    for name, field in change.type.fields.items():
-        if not field.required or not field.stored or getattr(field, "blank_ok", False):
-            continue
-        if _is_dependent(field):
-            continue  # what it points to may be the app, whose id is 0
-        value = change.value(name)
+    for name in change.type.never_empty:
+        value, field = change.value(name), change.type.fields[name]
         is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
         if value in ("", None) or is_no_id:
             raise Required(f"{name} is required", field=name)

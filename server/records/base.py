@@ -129,6 +129,12 @@ class RecordType:
         self.table = self._table()
         self.initial: Record = {column.name: column.initial for column in self.table.columns} | {"id": 0}
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
+        # Asked for with every write, and of sixty fields few are either.
+        self.stamped = tuple(
+            (name, each.auto_update == "now") for name, each in declared.items()
+            if "now" in (each.auto, each.auto_update)
+        )  # fmt: skip
+        self.never_empty = tuple(name for name, each in declared.items() if _is_never_empty(each))
         self.nested = self._all_nested()
         listed = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))
         self.filter_by_name: dict[str, Filter] = {}
@@ -318,6 +324,12 @@ class RecordType:
 def _place(filter: Filter) -> tuple[bool, str]:
     """Where a filter stands: the one for bare words first, then by name."""
     return not filter.default, filter.name
+
+
+def _is_never_empty(field: Field) -> bool:
+    """Whether every record must hold a value. What it depends on may let it be 0, as the id of the app is."""
+    is_required = field.required and field.stored and not getattr(field, "blank_ok", False)
+    return is_required and not getattr(field, "target_from", "")
 
 
 def _acts(record_type: RecordType) -> frozenset[str]:

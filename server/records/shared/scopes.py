@@ -36,7 +36,7 @@ class EndpointPattern:
 
     def matches(self, path: str) -> bool:
         """Whether the whole path fits, whatever the case."""
-        return fits(path.lower(), self.pattern.lower())
+        return self.pattern == "*" or fits(path.lower(), self.pattern.lower())
 
 
 @dataclass(frozen=True, slots=True)
