@@ -23,7 +23,10 @@ UNWANTED = {
     "code", "codeop", "commands", "ctypes", "dill", "imp", "jinja2", "marshal", "pickle", "pty", "runpy", "shelve",
     "sqlite3", "subprocess", "telnetlib", "tarfile",
 }  # fmt: skip
-WANTED = {"server/memory.py": ["ctypes"]}  # one wish, always the same, to the library that hands out memory
+WANTED = {
+    "server/dataclass.py": ["exec"],  # as the standard library makes __init__, of the names of our fields alone
+    "server/memory.py": ["ctypes"],  # one wish, always the same, to the library that hands out memory
+}
 # What makes code of text, or a program of words.
 CALLS = {"eval", "exec", "compile", "__import__", "execfile", "input", "breakpoint"}
 ATTRIBUTES = {
@@ -37,7 +40,6 @@ DRAW_LOTS = {
     "server/first_start/demo/files.py",
     "server/first_start/demo/plan.py",
     "server/first_start/demo/words.py",
-    "server/mailroom/incoming.py",
     "server/queries/samples.py",
 }
 # Patterns with a repetition inside another one in which only one way of reading leads anywhere.

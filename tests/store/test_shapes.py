@@ -30,7 +30,6 @@ KEYED = {
     "server/automation/uses.py",
     "server/counting/combinations.py",
     "server/counting/points.py",
-    "server/search/beginning.py",
     "server/search/select.py",
 }
 

@@ -13,7 +13,7 @@ _INDEXED = {
 }  # fmt: skip
 # Most blocks, such as those that we write, are of lines that need no second look.
 PLAIN_CHARS = 8 * 1024
-_PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]+: ?(?:[!-~][ -~]*)?(?:\n|\Z))*")
+_PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]++: ?+(?:[!-~][ -~]*+)?+(?:\n|\Z))*+")
 _INDEXED_FIELD = re.compile(rf"^({'|'.join(_INDEXED)}): ?(.*)$", re.IGNORECASE | re.MULTILINE)
 _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to", "x-envelope-to")
 
@@ -59,7 +59,7 @@ def emails(fields: headers.Head, name: str) -> list[str]:
 def index_texts(block: str) -> dict[str, str]:
     """The parts of the full-text index that are made of headers.
 
-    >>> index_texts("Subject: A\n  B\nTo: a@x\nDelivered-To: b@x\nEnvelope-To: c@x\nX: d\n")
+    >>> index_texts("Subject: A\\n  B\\nTo: a@x\\nDelivered-To: b@x\\nEnvelope-To: c@x\\nX: d\\n")
     {'header_subject': 'A B', 'header_to': 'a@x', 'header_delivered_to': 'b@x c@x'}
     """
     is_plain = len(block) <= PLAIN_CHARS and _PLAIN_BLOCK.fullmatch(block) is not None
