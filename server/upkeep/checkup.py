@@ -173,6 +173,11 @@ def of_server(service: Service) -> Iterator[Finding]:
     state = service.store.server_state()
     if state is None:
         return
+    if not state.is_durable:
+        yield Finding(
+            "database", "warning", "its fsync is off: a crash of its machine loses what was acknowledged",
+            "set fsync = on in postgresql.conf, unless it is one for tests",
+        )  # fmt: skip
     wrong = list(_wrong_of_server(state))
     yield from wrong
     if not wrong:
@@ -192,11 +197,6 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
         yield Finding(
             "database", "problem", "it is a standby, which takes no writes",
             "set database to the primary; with several hosts in it add target_session_attrs=read-write",
-        )  # fmt: skip
-    if not state.is_durable:
-        yield Finding(
-            "database", "warning", "its fsync is off: a crash of its machine loses what was acknowledged",
-            "set fsync = on in postgresql.conf, unless it is one for tests",
         )  # fmt: skip
     if state.seconds > FAR_SECONDS:
         yield Finding(
