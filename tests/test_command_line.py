@@ -364,25 +364,26 @@ def test_every_setting_is_listed_with_its_default_and_meaning(run) -> None:
         assert f"{setting.name} = " in out and setting.help in out
 
 
+def changed_copy(folder: Path, data: Path, sql: str) -> Path:
+    """A data folder with the same database, in which somebody ran a statement by hand."""
+    data.mkdir()
+    (data / "helpdesk.db").write_bytes((folder / "helpdesk.db").read_bytes())
+    connection = apsw.Connection(str(data / "helpdesk.db"))
+    connection.execute(sql)
+    connection.close()
+    return data
+
+
 def test_check_tells_of_damage(folder: Path, tmp_path: Path, run) -> None:
     assert run("check") == (DONE, "the database is sound\n", "")
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "helpdesk.db").write_bytes((folder / "helpdesk.db").read_bytes())
-    connection = apsw.Connection(str(broken / "helpdesk.db"))
-    connection.execute("DROP TABLE task")
-    connection.close()
+    broken = changed_copy(folder, tmp_path / "broken", "DROP TABLE task")
     code, out, _ = run("check", data=broken)
     assert code == FAILED and "table task is missing" in out
 
 
 def test_check_counts_anew_what_is_wrong(folder: Path, tmp_path: Path, run) -> None:
-    data = tmp_path / "counted"
-    data.mkdir()
-    (data / "helpdesk.db").write_bytes((folder / "helpdesk.db").read_bytes())
-    connection = apsw.Connection(str(data / "helpdesk.db"))
-    connection.execute("INSERT INTO ticket_days (created, status_id, group_id, n) VALUES (86400, 1, 1, 7)")
-    connection.close()
+    wrong = "INSERT INTO ticket_days (created, status_id, group_id, n) VALUES (86400, 1, 1, 7)"
+    data = changed_copy(folder, tmp_path / "counted", wrong)
     told = "ticket_days did not match the rows of ticket; counted anew\n"
     assert run("check", data=data) == (FAILED, told, "")
     assert run("check", data=data) == (DONE, "the database is sound\n", "")

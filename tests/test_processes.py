@@ -12,24 +12,14 @@ import psycopg
 import pytest
 import requests
 
-from tests.automation.test_http import ALLOW
 from tests.console.visitor import Visitor
 from tests.following import Following
+from tests.making import LOOKS, POLICY, script_that_makes
 from tests.outbound.peer import Asked, Peer, answer
 from tests.postgresql import Guarded
 from tests.service import PASSWORD, Api, Server
 
-LOOKS = 200_000  # of a loop that waits for others; each is a request
-POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
-MAKES = """
-start:
-  record.create:
-    output: made
-    inputs:
-      record_type: task
-      fields:
-        title: made for {{record_id}}
-"""
+MAKES = script_that_makes("task", "title")
 ASKS = """
 start:
   http.request:
@@ -239,4 +229,6 @@ def test_two_processes_begin_on_a_new_database_at_the_same_time(postgresql: str,
     assert len(names) == len(set(names))
     for server in servers:
         server.process.send_signal(signal.SIGTERM)
+    for server in servers:
+        server.process.wait(60)  # or it would be told once more, maybe when it has all but ended
     assert [server.stop() for server in servers] == [0, 0]

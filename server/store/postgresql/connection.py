@@ -4,7 +4,7 @@ psycopg connects, adapts and tells errors; statements go through its layer aroun
 would be spent in its cursors: 17 microseconds in place of 47 for a row by its key. Statements are prepared when first
 met. A transaction begins together with its first statement and nobody waits for the end of a read; nor for what
 answers nothing (`later`): it is sent with the next statement, or with the commit, whose answer then tells its error.
-So most of the round trips of a transaction are spared, and the server works while this process does."""
+So most of the round trips of a transaction are spared."""
 
 import contextlib
 import math

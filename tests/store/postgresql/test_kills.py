@@ -12,8 +12,8 @@ import pytest
 
 from server.jobs.scheduler import SLOTS
 from tests import databases
-from tests.automation.test_http import ALLOW
 from tests.clients import Clients, found
+from tests.making import LOOKS, POLICY, script_that_makes
 from tests.service import Api
 from tests.store.postgresql.several import Processes
 
@@ -21,17 +21,7 @@ KILLS = int(os.environ.get("TEST_KILLS", "5"))
 MAX_PAUSE_MS = int(os.environ.get("TEST_PAUSE_MS", "0"))  # fails if others answer later than that after a kill
 CLIENTS, PROCESSES = 16, 3
 WRITES_BEFORE_A_KILL = (30, 240)
-LOOKS = 200_000  # of a loop that waits for others; each is a request
-POLICY = f"{ALLOW}  record.create:\n    allow@bool: yes\n"
-MAKES = """
-start:
-  record.create:
-    output: made
-    inputs:
-      record_type: org
-      fields:
-        name: made for {{record_id}}
-"""
+MAKES = script_that_makes("org", "name")
 BOUND = """
 automation/one:
   uri: svc:automation:made
