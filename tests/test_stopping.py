@@ -107,9 +107,9 @@ def test_requests_of_connections_that_were_just_made_are_answered(data: Path) ->
         each.sendall(head.encode() + form)
     server.process.send_signal(signal.SIGTERM)
     server.process.send_signal(signal.SIGCONT)
+    # To the end of each connection: some are answered before the signal is seen, without "Connection: close".
     answers = [each.makefile("rb").read() for each in waiting]
     assert {each.partition(b"\r\n")[0] for each in answers} == {b"HTTP/1.1 200 OK"}
-    assert all(b"Connection: close" in each for each in answers)
     for each in waiting:
         each.close()
     assert server.process.wait(STOP_SECONDS) == 0
