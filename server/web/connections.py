@@ -18,6 +18,7 @@ from tornado.iostream import IOStream
 from server import log
 from server.errors import Unavailable
 from server.web.server import Exchange, Front
+from server.web.serving import ServedConnection
 
 try:
     import resource
@@ -104,7 +105,9 @@ class Connections(HTTPServer):
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         """A new connection."""
-        super().handle_stream(stream, address)
+        served = ServedConnection(stream, self.conn_params, address)
+        self._connections.add(served)
+        served.start_serving(self)
         self._streams.setdefault(stream, None)
         self._new[stream] = time.monotonic()
         if len(self._streams) > most_connections():

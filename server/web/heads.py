@@ -1,6 +1,9 @@
 """The head of an answer: its status line and its headers."""
 
 import email.utils
+import re
+from collections.abc import Iterable
+from functools import lru_cache
 from http import HTTPStatus
 
 from tornado.httputil import HTTPHeaders, ResponseStartLine
@@ -14,6 +17,11 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
 }
+
+
+MAX_KEPT = 200  # beginnings of heads: there are few, but for the content types of webhooks
+BODILESS = (204, 304)  # not even a length of 0
+_LINE_END = re.compile(r"[\r\n]")
 
 
 def _reason(status: int) -> str:
@@ -38,6 +46,37 @@ def start_line(status: int) -> ResponseStartLine:
     return ResponseStartLine("HTTP/1.1", status, _reason(status))
 
 
+@lru_cache(MAX_KEPT)
+def _beginning(status: int, kind: str) -> str:
+    """What the heads of all answers of a status and content type share."""
+    line = start_line(status)
+    fields = {**SECURITY_HEADERS, **({"Content-Type": kind} if kind else {})}
+    return _text(line, fields.items())
+
+
+def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
+    """A status line and headers as they are sent. Raises ValueError for one that would begin another line."""
+    told = [f"{name}: {value}" for name, value in fields]
+    if any(_LINE_END.search(each) for each in told):
+        raise ValueError("a header of an answer has a line end")
+    return "\r\n".join((f"{line.version} {line.code} {line.reason}", *told, ""))
+
+
+def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
+    """The head of an answer as it is sent, with the empty line behind it. connection: what it says of the connection,
+    "" for nothing. The others are those of head."""
+    if answer.headers or answer.cookies or answer.status in BODILESS:
+        headers = head(answer, kind, length, False)
+        if connection:
+            headers["Connection"] = connection
+        return (_text(start_line(answer.status), headers.get_all()) + "\r\n").encode("latin-1")
+    told = f"Connection: {connection}\r\n" if connection else ""
+    whole = (
+        f"{_beginning(answer.status, kind)}Date: {_http_date(clock.now())}\r\nContent-Length: {length}\r\n{told}\r\n"
+    )
+    return whole.encode("latin-1")
+
+
 def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
     """The headers of an answer. kind: its content type, "" for none. length: UNKNOWN_LENGTH for a stream. close:
     whether the connection ends with it."""
@@ -47,7 +86,7 @@ def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
         headers[name] = value
     if kind:
         headers["Content-Type"] = kind
-    if answer.status not in (204, 304) and length != UNKNOWN_LENGTH:
+    if answer.status not in BODILESS and length != UNKNOWN_LENGTH:
         headers["Content-Length"] = str(length)
     for name, value in answer.headers.items():
         headers[name] = value.replace("\r", " ").replace("\n", " ")

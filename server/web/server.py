@@ -10,6 +10,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from tornado.httputil import (
@@ -34,9 +35,10 @@ from server.store.writer import PendingWrite
 from server.web import envelope, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
-from server.web.heads import head, start_line
+from server.web.heads import head, head_text, start_line
 from server.web.hosts import client_of, host_name, known_hosts, networks, require_host
 from server.web.meter import Meter
+from server.web.serving import ServedRequest
 from server.web.site import UNKNOWN_LENGTH, Pool, Request, Site, announced
 from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
 
@@ -58,6 +60,10 @@ class Front(HTTPServerConnectionDelegate):
         settings = service.settings
         self.service = service
         self.sites = sorted(sites.items(), key=lambda item: -len(item[0]))
+        self._by_start = {
+            start: [each for each in self.sites if each[0].startswith(start) or start.startswith(each[0])]
+            for start in map(_first_part, sites)
+        }
         self.pool = Pool(settings.worker_threads, settings.request_queue, "worker")
         self.hashing = Pool(HASHING_THREADS, settings.request_queue, "password")
         self.in_flight = 0
@@ -68,6 +74,7 @@ class Front(HTTPServerConnectionDelegate):
         self.logs_requests = settings.request_log
         self.errors_as_200 = rest_errors_as_200
         self._hosts = (service.base_url, known_hosts(service))
+        self._heard: tuple[frozenset[str], list[str]] = (frozenset(), [])
         self.webhook_host = settings.webhook_host
         self.proxies = networks(settings.trusted_proxies)
         self.is_stopping = False
@@ -98,15 +105,23 @@ class Front(HTTPServerConnectionDelegate):
             self.meter.gauges[f"{pool.name}_requests"] = (about, lambda pool=pool: pool.waiting)  # type: ignore[misc]
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
+        assert isinstance(request_conn, ServedRequest)
         return Exchange(self, request_conn)
 
     def site_of(self, path: str, host: str) -> tuple[str, Site | None]:
         """The site of a path at a host, and the beginning that it has."""
         is_apart = self.webhook_host != "" and host_name(host) == self.webhook_host
-        for prefix, site in self.sites:
+        for prefix, site in self._by_start.get(_first_part(path), self.sites):
             if path.startswith(prefix) and (site.is_apart or not is_apart):
                 return prefix, site
         return "", None
+
+    def require_host(self, request: Request) -> None:
+        """Raises Malformed for a host that is not ours. Most clients send what the one before them did."""
+        told = (self.hosts, request.headers.get_list("Host"))
+        if told != self._heard or not told[1]:
+            require_host(request, told[0])
+            self._heard = told
 
     def _give_back_soon(self) -> None:
         """Return the memory of large bodies to the system, unless that is about to be done."""
@@ -155,7 +170,7 @@ class Returns:
 class Exchange(HTTPMessageDelegate):
     """One request and its answer on one connection."""
 
-    def __init__(self, front: Front, connection: HTTPConnection) -> None:
+    def __init__(self, front: Front, connection: ServedRequest) -> None:
         self.front = front
         self.connection = connection
         self.request: Request
@@ -178,8 +193,7 @@ class Exchange(HTTPMessageDelegate):
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
         self.is_waiting = False
         self.since = time.monotonic()
-        context = getattr(self.connection, "context", None)
-        peer = str(getattr(context, "remote_ip", "") or "")
+        peer = self.connection.peer
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
         path = self.request.path
         self.request.route, self.site = self.front.site_of(path, headers.get("Host", ""))
@@ -187,7 +201,7 @@ class Exchange(HTTPMessageDelegate):
             self.request.found = self.site.resolve(self.request)
         self.body.limit = self.site.limit(self.request) if self.site is not None else 64 * 1024
         # Bodies are measured below: the framework would answer those that are too large with a bare line.
-        self.connection.set_max_body_size(sys.maxsize)  # type: ignore[attr-defined]
+        self.connection.set_max_body_size(sys.maxsize)
         length = announced(headers)
         try:
             self._require_measure(len(start_line.path), headers, length)
@@ -230,7 +244,7 @@ class Exchange(HTTPMessageDelegate):
         """Raises TooLarge for an address, headers or a body beyond their limits."""
         if target_chars > MAX_TARGET_CHARS:
             raise TooLarge(f"the address is longer than {MAX_TARGET_CHARS} characters")
-        if sum(len(name) + len(value) for name, value in headers.get_all()) > MAX_HEAD_CHARS:
+        if self.connection.head_chars > MAX_HEAD_CHARS and _chars(headers) > MAX_HEAD_CHARS:
             raise TooLarge(f"the headers are longer than {MAX_HEAD_CHARS} characters")
         if length > self.body.limit:
             raise self.body.too_large()
@@ -238,7 +252,7 @@ class Exchange(HTTPMessageDelegate):
     def _require_site(self) -> Site:
         """Raises Malformed for a host that is not ours, NotFound for an address that nothing is at."""
         if not self.is_known_host:
-            require_host(self.request, self.front.hosts)
+            self.front.require_host(self.request)
             self.is_known_host = True
         if self.site is None:
             raise NotFound(f"there is nothing at {self.request.path[:200]}")
@@ -424,15 +438,15 @@ class Exchange(HTTPMessageDelegate):
         if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
             body = b""
         length = answer.length if answer.pieces is not None else len(body)
-        headers = head(answer, kind, length, close or self.front.closes)
-        if not self.is_closed:
-            try:
-                line = start_line(answer.status)
-                self.connection.write_headers(line, headers, b"" if request.method == "HEAD" else body)
-                if not self.is_answered:  # else the connection would be closed, and the answer lost with it
-                    self.connection.finish()
-            except StreamClosedError:
-                pass
+        closes, sent = close or self.front.closes, b"" if request.method == "HEAD" else body
+        if self.is_closed:
+            pass
+        elif self.is_answered:  # to finish it would close the connection, and the answer would be lost with it
+            with suppress(StreamClosedError):
+                self.connection.write_headers(start_line(answer.status), head(answer, kind, length, closes), sent)
+        else:
+            told = self.connection.announces or ("close" if closes else "")
+            self.connection.answer(head_text(answer, kind, length, told) + sent)
         self._log(answer.status, len(body))
 
     def _follow(self, answer: Answer, feed: Feed) -> None:
@@ -484,7 +498,7 @@ class Exchange(HTTPMessageDelegate):
             pass
         except Exception:
             LOG.exception("answer.broken", request_id=self.request.id)
-            self.connection.stream.close()  # type: ignore[attr-defined]
+            self.connection.stream.close()
         finally:
             self.front.in_flight -= 1
             self._log(answer.status, answer.length)
@@ -507,3 +521,12 @@ class Exchange(HTTPMessageDelegate):
                 queries=request.queries,
                 ms=round(seconds * 1000, 1),
             )
+
+
+def _first_part(path: str) -> str:
+    """`/rest/` of `/rest/records/1.json`."""
+    return path[: path.find("/", 1) + 1]
+
+
+def _chars(headers: HTTPHeaders) -> int:
+    return sum(len(name) + len(value) for name, value in headers.get_all())

@@ -36,12 +36,18 @@ class Connection:
     """Keeps the status of the answer."""
 
     status = 0
+    peer = "127.0.0.1"
+    head_chars = 0
+    announces = ""
 
     def set_max_body_size(self, size: int) -> None:
         pass
 
     def write_headers(self, line: ResponseStartLine, headers: HTTPHeaders, body: bytes) -> None:
         self.status = line.code
+
+    def answer(self, whole: bytes) -> None:
+        self.status = int(whole.split()[1])
 
     def finish(self) -> None:
         pass
@@ -54,7 +60,7 @@ def front(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(bodies, "SHARES", 1)
     store = SimpleNamespace(take_queries=lambda: 0)
     made = SimpleNamespace(
-        bodies=BodyMeter(), proxies=(), hosts=frozenset(("localhost",)), steps=1, is_stopping=False, reads_wait=False,
+        bodies=BodyMeter(), proxies=(), require_host=lambda request: None, steps=1, is_stopping=False, reads_wait=False,
         logs_requests=False, errors_as_200=False, closes=False, meter=Meter(),
         service=SimpleNamespace(store=store, base_url=""),
         site_of=lambda path, host: ("/", Taking()),

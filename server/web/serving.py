@@ -1,0 +1,112 @@
+"""Requests on the connections of clients. The framework reads and checks them, and bounds what it reads; this leaves
+out what it would do again for each. An answer that is complete is sent as the bytes that it is: the framework takes it
+for the beginning of a stream. Headers that are those of the request before on the same connection are not parsed again.
+
+Source: ours."""
+
+import asyncio
+from typing import Any
+
+from tornado.concurrent import future_add_done_callback, future_set_result_unless_cancelled
+from tornado.http1connection import HTTP1Connection, HTTP1ConnectionParameters, HTTP1ServerConnection
+from tornado.httputil import HTTPHeaders, HTTPServerConnectionDelegate
+from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
+
+from server import log
+
+MAX_KEPT_CHARS = 2048  # of headers that a connection keeps: it may be one of thousands
+UNIX_SOCKET = "0.0.0.0"  # has no address
+LOG = log.get("web")
+
+
+class ServedConnection(HTTP1ServerConnection):
+    """One connection of a client. peer: its address. headers: those of its last request with the text they were in,
+    which no request may change."""
+
+    def __init__(self, stream: IOStream, params: HTTP1ConnectionParameters, address: Any) -> None:
+        self.peer = str(address[0]) if isinstance(address, tuple) and address else UNIX_SOCKET
+        super().__init__(stream, params, self.peer)
+        self.headers: tuple[str, HTTPHeaders] = ("", HTTPHeaders())
+
+    async def _server_request_loop(self, delegate: HTTPServerConnectionDelegate) -> None:
+        """As the framework's, with requests of ours."""
+        # An answer is written at once: to wait for more of it would gain nothing, and to say so each time costs.
+        self.stream.set_nodelay(True)
+        try:
+            while True:
+                request = ServedRequest(self)
+                if not await self._is_to_go_on(request, delegate):
+                    return
+                await asyncio.sleep(0)  # who sends many at once lets others in between
+        finally:
+            delegate.on_close(self)
+
+    async def _is_to_go_on(self, request: "ServedRequest", delegate: HTTPServerConnectionDelegate) -> bool:
+        """Read and answer one request; whether there may be another one."""
+        try:
+            return await request.read_response(delegate.start_request(self, request))
+        except (StreamClosedError, UnsatisfiableReadError, asyncio.CancelledError):
+            return False
+        except Exception:
+            LOG.exception("connection.failed")
+            request.close()
+            return False
+
+
+class ServedRequest(HTTP1Connection):
+    """One request on a connection, and its answer. peer: the address at the other end.
+    head_chars: how long its line and headers are."""
+
+    def __init__(self, served: ServedConnection) -> None:
+        super().__init__(served.stream, False, served.params, served.context)
+        self._served = served
+        self.peer = served.peer
+        self.head_chars = 0
+
+    def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
+        text = data.decode("latin1").lstrip("\r\n")
+        self.head_chars = len(text)
+        line, _, below = text.partition("\n")
+        known, headers = self._served.headers
+        if below != known:
+            headers = HTTPHeaders.parse(below)
+            if len(below) <= MAX_KEPT_CHARS and not _is_changed(headers):
+                self._served.headers = below, headers
+        return line.rstrip("\r"), headers
+
+    @property
+    def announces(self) -> str:
+        """What the Connection header of the answer has to say, "" for nothing."""
+        line, headers = self._request_start_line, self._request_headers
+        assert line is not None
+        assert headers is not None
+        if line.version == "HTTP/1.1":
+            return "close" if self._disconnect_on_finish else ""
+        return "Keep-Alive" if headers.get("Connection", "").lower() == "keep-alive" else ""
+
+    def answer(self, whole: bytes) -> None:
+        """Send an answer that is complete, head and body, and be done with the request."""
+        if self.stream.closed():
+            self._finish_request(None)
+            return
+        written = self.stream.write(whole)
+        self._write_finished = True
+        if not self._read_finished:  # the rest of the request is not for the next one
+            self._disconnect_on_finish = True
+        if written.done():
+            self._finish_request(None)
+        else:
+            future_add_done_callback(written, self._finish_request)
+
+    def _finish_request(self, future: Any) -> None:
+        """As the framework's, which also lets the system wait for more to send."""
+        self._clear_callbacks()
+        if self._disconnect_on_finish:
+            self.close()
+        elif not self._finish_future.done():
+            future_set_result_unless_cancelled(self._finish_future, None)
+
+
+def _is_changed(headers: HTTPHeaders) -> bool:
+    """Whether somebody changes them: the framework those that tell a length twice, server.py those that ask first."""
+    return "Expect" in headers or "," in headers.get("Content-Length", "")
