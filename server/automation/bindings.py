@@ -94,6 +94,8 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
 
     def render(source: str) -> str:
+        if "{" not in source:
+            return source
         return template.compile(source).render(dictionary, budget, around)
 
     evaluator = Generic(Environment(values=dictionary, render=render))

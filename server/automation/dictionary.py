@@ -26,7 +26,7 @@ class Dictionary(dict[str, Any]):
         self.load = load
         self._asked: set[str] = set()
         for key, value in values.items():
-            self[key] = lazy(value, load)
+            self[key] = lazy(value, load) if isinstance(value, dict) else value
 
     def __missing__(self, key: str) -> Any:
         if not self.expand(key):

@@ -206,8 +206,11 @@ class Run:
             if self._trace is None or self._trace.is_full:
                 self._do(node)
             else:
-                with self._trace.around(node.path, self.values):
+                self._trace.begin(node.path, self.values)
+                try:
                     self._do(node)
+                finally:
+                    self._trace.end(self.values)
             if now() > self.ends_at:
                 return False
         return True
@@ -358,16 +361,25 @@ class Run:
         else:
             self.budget.made(parts)
 
+    def plain_leaf(self, key: str, text: str) -> tuple[str, Any] | None:
+        """Name and value of a plain text, or of the name of a variable, which most are; None for others."""
+        if "{" in text:
+            return None
+        name, listed = parts(key)
+        if not listed:
+            return name, text
+        if listed != _KEY:
+            return None
+        self.budget.made(1)
+        return name, entry_at(self.values, text)
+
     def parameter(self, key: str, value: "str | Tree", path: str, *, is_below: bool = False) -> tuple[str, Any] | None:
         """Name and value of a parameter; None for one that is left out. path: of its command. is_below: what goes wrong
         is told of the key below it."""
+        plain = self.plain_leaf(key, value) if isinstance(value, str) else None
+        if plain is not None:
+            return plain
         name, listed = parts(key)
-        if isinstance(value, str) and "{" not in value:  # most are plain texts or names of variables
-            if not listed:
-                return name, value
-            if listed == _KEY:
-                self.budget.made(1)
-                return name, entry_at(self.values, value)
         at = f"{path}:{name}" if is_below else path
         evaluator = _CommandParameters(self, at, name)
         if isinstance(value, str):
@@ -385,6 +397,10 @@ class _CommandParameters(Parameters):
         self.run = run
         self.path = path
         self.key = key
+
+    def leaf(self, key: str, text: str, path: str) -> tuple[str, Any] | None:
+        plain = self.run.plain_leaf(key, text)
+        return super().leaf(key, text, path) if plain is None else plain
 
     def failed(self, error: TemplateFailed, path: str) -> Any:
         self.run.template_failed(error, self.path, path, self.key)

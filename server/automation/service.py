@@ -33,8 +33,8 @@ class ServiceHost:
 
     def __init__(self, ctx: Context, *, dry: bool = False, is_caller: bool = False) -> None:
         self.dry = dry or ctx.is_dry
-        acting = replace(ctx, steps=None) if is_caller else as_service(ctx)
-        self.ctx: Context = replace(acting, is_dry=self.dry, depth=max(ctx.depth, 1))
+        actor = ctx.actor if is_caller else system(ctx.actor.timezone or "UTC")
+        self.ctx: Context = replace(ctx, actor=actor, steps=None, is_dry=self.dry, depth=max(ctx.depth, 1))
         self.caller = ctx.actor
         self.depth = ctx.depth
         self.zone = ctx.actor.timezone or "UTC"

@@ -1,8 +1,6 @@
 """What a run did, command by command, for whoever looks at it."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import field
 from typing import Any
 
@@ -34,30 +32,34 @@ class Trace:
         self._most = min(most, MAX_TRACED)
         self._state_at = state_at
         self._step: TraceStep | None = None  # of the command that is run; None beyond what is listed
+        self._before: dict[str, Any] = {}  # the values when it began
+        self._began = 0.0
 
     @property
     def is_full(self) -> bool:
         return len(self.steps) > self._most
 
-    @contextmanager
-    def around(self, path: str, values: dict[str, Any]) -> Iterator[None]:
-        """While a command is run that changes these values."""
+    def begin(self, path: str, values: dict[str, Any]) -> None:
+        """A command begins that changes these values; `end` must follow."""
         if len(self.steps) == self._most:
             self._step = None
             self.steps.append(TraceStep("", error=f"only the first {self._most:,} commands of the run are listed"))
-            yield
             return
-        step = self._step = TraceStep(path)
-        self.steps.append(step)
-        place, before, began = len(self.steps), dict(values), time.perf_counter()
-        try:
-            yield
-        finally:
-            step.ms = round((time.perf_counter() - began) * 1000, 3)
-            step.changed = [key for key, value in values.items() if before.get(key, _ABSENT) is not value]
-            if place == self._state_at:
-                require_bounded(values)
-                self.at_step = visible_values(values)
+        self._step = TraceStep(path)
+        self.steps.append(self._step)
+        self._before, self._began = dict(values), time.perf_counter()
+
+    def end(self, values: dict[str, Any]) -> None:
+        """It is over, well or not."""
+        step, before = self._step, self._before
+        if step is None:
+            return
+        step.ms = round((time.perf_counter() - self._began) * 1000, 3)
+        step.changed = [key for key, value in values.items() if before.get(key, _ABSENT) is not value]
+        self._before = {}
+        if len(self.steps) == self._state_at:
+            require_bounded(values)
+            self.at_step = visible_values(values)
 
     def rule(self, name: str) -> None:
         """Note the rule of the policy that decided about the command."""

@@ -52,6 +52,17 @@ class NotOnWriter(Exception):
     on the writer itself is started again on a thread; anywhere else this is a bug."""
 
 
+class OfThread(threading.local):
+    """What a store knows of each thread. deadline: when its read must end. steps_left: of the budget of the event loop.
+    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join."""
+
+    deadline: float | None = None
+    steps_left: int | None = None
+    bound_left: int | None = None
+    queries = 0
+    shared: Transaction | None = None
+
+
 class Store(ABC):
     """Reads on the calling thread through a connection that is free, writes through the writer.
 
@@ -74,7 +85,7 @@ class Store(ABC):
         self.locals: dict[Any, Any] = {}  # by their StoreLocal
         self.after_commit: Callable[[Callable[[], None]], None] = lambda callback: callback()
         self.on_announced: Callable[[str], None] = lambda name: None
-        self._local = threading.local()  # of each thread: when its read must end, and how many statements it ran
+        self._local = OfThread()
         self._closed = False
         self._writer: Writer
 
@@ -230,7 +241,7 @@ class Store(ABC):
     def require_thread(self) -> None:
         """Called inside a read before work that takes long without SQLite. Raises OutOfSteps on the event loop, so that
         the read is started again on a thread."""
-        if getattr(self._local, "steps_left", None) is not None:
+        if self._local.steps_left is not None:
             raise OutOfSteps
 
     def require_off_writer(self) -> None:
@@ -240,7 +251,7 @@ class Store(ABC):
 
     def require_time(self) -> None:
         """Called inside a read between two pieces of work. Raises TimedOut when its time is over."""
-        deadline = getattr(self._local, "deadline", None)
+        deadline = self._local.deadline
         if deadline is not None and time.monotonic() > deadline:
             raise timed_out()
 
@@ -250,6 +261,10 @@ class Store(ABC):
 
     def stop_clock(self) -> None:
         self._local.deadline = None
+
+    def read_together(self, work: Callable[[], Result], steps: int | None) -> Result:
+        """Run small work all of whose reads may see one snapshot, within one budget."""
+        return work()
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` on the writer and answer once it is on disk; inside a write it is a part of that one.
@@ -270,11 +285,11 @@ class Store(ABC):
 
     def count_queries(self, number: int) -> None:
         """Add statements to what was run for the calling thread."""
-        self._local.queries = getattr(self._local, "queries", 0) + number
+        self._local.queries = self._local.queries + number
 
     def take_queries(self) -> int:
         """How many statements the calling thread's reads and writes ran since it last asked."""
-        number = getattr(self._local, "queries", 0)
+        number = self._local.queries
         self._local.queries = 0
         return number
 

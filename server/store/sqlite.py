@@ -14,7 +14,7 @@ from server import clock, log
 from server.errors import Conflict, Damaged
 from server.store import sqlite_schema, sqlite_texts
 from server.store.copying import PART, copy_database
-from server.store.database import OutOfSteps, Store
+from server.store.database import OfThread, OutOfSteps, Store
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
@@ -146,17 +146,17 @@ class SqliteStore(Store):
     def _on_progress(self) -> bool:
         """True interrupts the statement: the time, or on the event loop the steps, are used up."""
         local = self._local
-        bound = getattr(local, "bound_left", None)
+        bound = local.bound_left
         if bound is not None:
             local.bound_left = bound - PROGRESS_STEPS
             if local.bound_left <= 0:
                 return True
-        steps = getattr(local, "steps_left", None)
+        steps = local.steps_left
         if steps is not None:
             local.steps_left = steps - PROGRESS_STEPS
             if local.steps_left <= 0:
                 return True
-        deadline = getattr(local, "deadline", None)
+        deadline = local.deadline
         return deadline is not None and time.monotonic() > deadline
 
     def bounded(self, steps: int, work: Callable[[], Result]) -> Result:
@@ -205,7 +205,7 @@ class SqliteStore(Store):
     def read(
         self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
     ) -> Result:
-        outer = self._writer.transaction_here()
+        outer = self._writer.transaction_here() or self._local.shared
         if outer is not None:
             return work(outer)
         self.files.require_lately()
@@ -218,7 +218,7 @@ class SqliteStore(Store):
             connection.execute("BEGIN")
             return work(tx)
         except apsw.InterruptError as error:
-            if steps is not None and local.steps_left <= 0:
+            if local.steps_left is not None and local.steps_left <= 0:
                 raise OutOfSteps from None
             raise as_helpdesk_error(error) from error
         except apsw.Error as error:
@@ -227,6 +227,16 @@ class SqliteStore(Store):
             local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
             self._give_back(connection)
             self.count_queries(tx.statements)
+
+    def read_together(self, work: Callable[[], Result], steps: int | None) -> Result:
+        def shared(tx: Transaction) -> Result:
+            self._local.shared = tx
+            try:
+                return work()
+            finally:
+                self._local.shared = None
+
+        return self.read(shared, steps)
 
     # -- whole file -------------------------------------------------------------------------------------------------
 
@@ -282,7 +292,7 @@ class SqliteStore(Store):
                 connection.close(True)
             self._connections.clear()
             self._free.clear()
-        self._local = threading.local()
+        self._local = OfThread()
 
     # -- what it holds ----------------------------------------------------------------------------------------------
 

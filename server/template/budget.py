@@ -3,8 +3,6 @@ it is done: one piece of work cannot be interrupted, so it must be small."""
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from server.errors import BudgetSpent
 
@@ -35,18 +33,9 @@ class Budget:
         self._look = STEPS_A_LOOK
         self._part: Budget | None = None
 
-    @contextmanager
-    def part(self) -> Iterator["Budget"]:
-        """The budget of one rendering out of this one: no more than any rendering has, and than there is left."""
-        steps, memory = min(self.steps, MAX_STEPS), min(self.memory, MAX_MEMORY)
-        part = Budget(steps, memory, min(self.ends_at, time.monotonic() + MAX_TEMPLATE_SECONDS))
-        part.latest, outer, self._part = self.latest, self._part, part
-        try:
-            yield part
-        finally:
-            self._part = outer
-            self.steps -= steps - part.steps
-            self.memory -= memory - part.memory
+    def part(self) -> "PartOfBudget":
+        """The budget of one rendering out of this one, for `with`."""
+        return PartOfBudget(self)
 
     def end(self) -> None:
         """There is no time left. From another thread."""
@@ -98,6 +87,29 @@ class Budget:
         if number > MAX_ELEMENTS:
             raise BudgetSpent(f"a list of {number:,} elements is too long; scripts make {MAX_ELEMENTS:,} at most")
         self.made(number)
+
+
+class PartOfBudget:
+    """No more than any rendering has, and than there is left of the whole; what was used up of it is taken off that."""
+
+    __slots__ = ("_whole", "_outer", "_part", "_steps", "_memory")
+
+    def __init__(self, whole: Budget) -> None:
+        self._whole = whole
+
+    def __enter__(self) -> Budget:
+        whole = self._whole
+        self._steps, self._memory = min(whole.steps, MAX_STEPS), min(whole.memory, MAX_MEMORY)
+        ends_at = min(whole.ends_at, time.monotonic() + MAX_TEMPLATE_SECONDS)
+        part = self._part = Budget(self._steps, self._memory, ends_at)
+        part.latest, self._outer, whole._part = whole.latest, whole._part, part
+        return part
+
+    def __exit__(self, *error: object) -> None:
+        whole, part = self._whole, self._part
+        whole._part = self._outer
+        whole.steps -= self._steps - part.steps
+        whole.memory -= self._memory - part.memory
 
 
 def _width(text: str) -> int:

@@ -9,6 +9,7 @@ from server.dataclass import dataclass
 from server.digits import id_in
 from server.errors import NotFound
 from server.records.shared.scopes import Scope
+from server.store.writer import Write
 from server.web.params import Params
 
 SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one anyway, it runs nothing
@@ -60,7 +61,8 @@ class Feed:
 @dataclass
 class Answer:
     """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
-    `length` is how many there are. feed: goes on as a stream of events. cookies: the values of Set-Cookie headers."""
+    `length` is how many there are. feed: goes on as a stream of events. cookies: the values of Set-Cookie headers.
+    write: what is written, and on disk, before it is sent; of an answer that is made on a thread."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -71,6 +73,7 @@ class Answer:
     length: int = 0
     feed: Feed | None = None
     cookies: tuple[str, ...] = ()
+    write: Write | None = None
 
 
 def id_of(text: str) -> int:

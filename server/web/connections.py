@@ -5,6 +5,7 @@ A client that does not read its answer is not waited for longer than one that do
 Source: ours."""
 
 import asyncio
+import socket
 import time
 from contextlib import suppress
 from typing import Any
@@ -18,7 +19,7 @@ from tornado.iostream import IOStream
 from server import log
 from server.errors import Unavailable
 from server.web.server import Exchange, Front
-from server.web.serving import ServedConnection
+from server.web.serving import ListeningStream, ServedConnection
 
 try:
     import resource
@@ -102,6 +103,16 @@ class Connections(HTTPServer):
     def _forget(self, stream: IOStream) -> None:
         self._streams.pop(stream, None)
         self._new.pop(stream, None)
+
+    def _handle_connection(self, connection: socket.socket, address: Any) -> None:
+        """As the framework's, with streams of ours."""
+        try:
+            stream = ListeningStream(
+                connection, max_buffer_size=self.max_buffer_size, read_chunk_size=self.read_chunk_size
+            )
+            self.handle_stream(stream, address)
+        except Exception:
+            LOG.exception("connection.failed")
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         """A new connection."""

@@ -21,6 +21,8 @@ SECURITY_HEADERS = {
 
 MAX_KEPT = 200  # beginnings of heads: there are few, but for the content types of webhooks
 BODILESS = (204, 304)  # not even a length of 0
+_USUAL = frozenset(("date", "content-type", "content-length", "connection", *map(str.lower, SECURITY_HEADERS)))
+_TWO_LINES = "a header of an answer has a line end"
 _LINE_END = re.compile(r"[\r\n]")
 
 
@@ -58,23 +60,30 @@ def _text(line: ResponseStartLine, fields: Iterable[tuple[str, str]]) -> str:
     """A status line and headers as they are sent. Raises ValueError for one that would begin another line."""
     told = [f"{name}: {value}" for name, value in fields]
     if any(_LINE_END.search(each) for each in told):
-        raise ValueError("a header of an answer has a line end")
+        raise ValueError(_TWO_LINES)
     return "\r\n".join((f"{line.version} {line.code} {line.reason}", *told, ""))
 
 
 def head_text(answer: Answer, kind: str, length: int, connection: str) -> bytes:
     """The head of an answer as it is sent, with the empty line behind it. connection: what it says of the connection,
     "" for nothing. The others are those of head."""
-    if answer.headers or answer.cookies or answer.status in BODILESS:
+    own = {name.lower() for name in answer.headers}
+    if own & _USUAL or len(own) < len(answer.headers) or answer.cookies or answer.status in BODILESS:
         headers = head(answer, kind, length, False)
         if connection:
             headers["Connection"] = connection
         return (_text(start_line(answer.status), headers.get_all()) + "\r\n").encode("latin-1")
-    told = f"Connection: {connection}\r\n" if connection else ""
-    whole = (
-        f"{_beginning(answer.status, kind)}Date: {_http_date(clock.now())}\r\nContent-Length: {length}\r\n{told}\r\n"
-    )
-    return whole.encode("latin-1")
+    told = [f"Date: {_http_date(clock.now())}", f"Content-Length: {length}"]
+    told += [f"{name}: {_on_one_line(value)}" for name, value in answer.headers.items()]
+    if connection:
+        told.append(f"Connection: {connection}")
+    if _LINE_END.search("".join(told)):
+        raise ValueError(_TWO_LINES)
+    return (_beginning(answer.status, kind) + "\r\n".join((*told, "", ""))).encode("latin-1")
+
+
+def _on_one_line(value: str) -> str:
+    return value.replace("\r", " ").replace("\n", " ")
 
 
 def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
@@ -89,7 +98,7 @@ def head(answer: Answer, kind: str, length: int, close: bool) -> HTTPHeaders:
     if answer.status not in BODILESS and length != UNKNOWN_LENGTH:
         headers["Content-Length"] = str(length)
     for name, value in answer.headers.items():
-        headers[name] = value.replace("\r", " ").replace("\n", " ")
+        headers[name] = _on_one_line(value)
     for cookie in answer.cookies:
         headers.add("Set-Cookie", cookie)
     if close:

@@ -99,7 +99,10 @@ class RestSite(Site):
         return each.mode == "read" and len(request.body) < BIG_BODY_BYTES and not _BIG_ANSWER.search(request.query)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
-        return self._run(*self._call(request, steps))
+        if steps is None:
+            return self._run(*self._call(request, None))
+        # On the event loop: one snapshot for who calls and what they read.
+        return self.service.store.read_together(lambda: self._run(*self._call(request, steps)), steps)
 
     def writing(self, request: Request) -> Callable[[], Answer] | None:
         """A small write: who calls and what was sent is found out here, the endpoint itself, or what it leaves for it,

@@ -31,7 +31,7 @@ from server.errors import (
 )
 from server.store.database import NotOnWriter, OutOfSteps, PendingRead
 from server.store.transaction import Transaction
-from server.store.writer import PendingWrite
+from server.store.writer import PendingWrite, Write
 from server.web import envelope, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
@@ -145,17 +145,20 @@ class Front(HTTPServerConnectionDelegate):
                 pool.threads.shutdown(wait=False, cancel_futures=True)
 
 
+Finished = PendingRead | PendingWrite | Answer
+
+
 class Returns:
-    """Brings what threads of the store have finished back to the event loop, all that there is at a time."""
+    """Brings what threads have finished back to the event loop, all that there is at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._finished: deque[tuple[Exchange, PendingRead | PendingWrite]] = deque()
+        self._finished: deque[tuple[Exchange, Finished]] = deque()
         self._is_called = False
 
-    def put(self, exchange: "Exchange", pending: PendingRead | PendingWrite) -> None:
-        """On a thread of the store."""
-        self._finished.append((exchange, pending))
+    def put(self, exchange: "Exchange", finished: Finished) -> None:
+        """On any thread."""
+        self._finished.append((exchange, finished))
         if not self._is_called:
             self._is_called = True
             self._loop.call_soon_threadsafe(self._take)
@@ -163,8 +166,8 @@ class Returns:
     def _take(self) -> None:
         self._is_called = False  # first: what is put from here on calls again
         while self._finished:
-            exchange, pending = self._finished.popleft()
-            exchange._returned(pending)
+            exchange, finished = self._finished.popleft()
+            exchange._returned(finished)
 
 
 class Exchange(HTTPMessageDelegate):
@@ -183,6 +186,7 @@ class Exchange(HTTPMessageDelegate):
         self.is_reading = True  # the head, or the body
         self.since = time.monotonic()  # it waits for the head, and then for the body
         self.is_known_host = False
+        self.pool: Pool | None = None  # of the thread that works on it
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     @property
@@ -343,12 +347,16 @@ class Exchange(HTTPMessageDelegate):
         front.service.store.submit(write, lambda pending: front.returns.put(self, pending))
         front.in_flight += 1
 
-    def _returned(self, pending: PendingRead | PendingWrite) -> None:
+    def _returned(self, finished: Finished) -> None:
         self.front.in_flight -= 1
-        error = pending.error
-        if error is None:
-            self._send(pending.result)
-        elif isinstance(error, (NotOnWriter, OutOfSteps)):
+        pool, self.pool = self.pool, None
+        if pool is not None:
+            pool.waiting -= 1
+        if isinstance(finished, Answer):
+            self._send(finished)
+        elif (error := finished.error) is None:
+            self._send(finished.result)
+        elif isinstance(error, (NotOnWriter, OutOfSteps)) and pool is None:
             self._again_on_thread()
         elif isinstance(error, HelpdeskError):
             self._send(self._failure(error))
@@ -372,13 +380,33 @@ class Exchange(HTTPMessageDelegate):
         pool.require_room()
         pool.waiting += 1
         front.in_flight += 1
-        loop = asyncio.get_running_loop()
+        self.pool = pool
 
         def work() -> None:
             answer = self._answer(site)
-            loop.call_soon_threadsafe(self._finished, answer, pool)
+            if answer.write is None:
+                front.returns.put(self, answer)
+            else:
+                self._write_before(answer, answer.write)
 
         pool.threads.submit(work)
+
+    def _write_before(self, answer: Answer, write: Write) -> None:
+        """Let the writer pass the answer on: this thread has others to answer meanwhile."""
+        returns, request = self.front.returns, self.request
+
+        def written(tx: Transaction) -> Answer:
+            write(tx)
+            return answer
+
+        def done(pending: PendingWrite) -> None:
+            request.queries += pending.statements
+            returns.put(self, pending)
+
+        try:
+            self.front.service.store.submit(written, done)
+        except HelpdeskError as error:
+            returns.put(self, self._failure(error))
 
     def _answer(self, site: Site) -> Answer:
         """On a worker thread: never raises."""
@@ -397,11 +425,6 @@ class Exchange(HTTPMessageDelegate):
             return site.answer(self.request, steps)
         finally:
             self.request.queries += store.take_queries()
-
-    def _finished(self, answer: Answer, pool: Pool) -> None:
-        pool.waiting -= 1
-        self.front.in_flight -= 1
-        self._send(answer)
 
     def _failure(self, error: HelpdeskError) -> Answer:
         status, _ = errors.status_and_code(error)

@@ -16,7 +16,27 @@ from server import log
 
 MAX_KEPT_CHARS = 2048  # of headers that a connection keeps: it may be one of thousands
 UNIX_SOCKET = "0.0.0.0"  # has no address
+MAX_AHEAD_BYTES = 32 * 1024  # that came and nobody asked for yet, until which a connection is listened to
 LOG = log.get("web")
+
+
+class ListeningStream(IOStream):
+    """The bytes of a client. The loop listens to it also while what came is worked on: the framework would tell the
+    system to stop, and to go on for the next request."""
+
+    _is_filling = False
+
+    def reading(self) -> bool:
+        """Whether to listen. While it takes in what came it is what the framework means: whether somebody waits for all
+        that there is, or for no more than one piece."""
+        return super().reading() or (not self._is_filling and self._read_buffer_size < MAX_AHEAD_BYTES)
+
+    def _handle_read(self) -> None:
+        self._is_filling = True
+        try:
+            super()._handle_read()
+        finally:
+            self._is_filling = False
 
 
 class ServedConnection(HTTP1ServerConnection):

@@ -20,6 +20,7 @@ from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError
+from server.store.writer import Write
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
 from server.web.hosts import host_name
@@ -47,6 +48,7 @@ class WebhookSite(Site):
         self.service = service
         settings = service.settings
         self.pool = Pool(settings.webhook_threads, settings.request_queue, "webhook")
+        self._host = settings.webhook_host
 
     def limit(self, request: Request) -> int:
         return self.service.settings.max_webhook_bytes
@@ -72,9 +74,12 @@ class WebhookSite(Site):
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         target = _target(request)
-        return _answer(target.refusal or self._response(request, target), target.place)
+        if target.refusal is not None:
+            return _answer(target.refusal, target.place)
+        response, write = self._response(request, target)
+        return _answer(response, target.place, write)
 
-    def _response(self, request: Request, target: "WebhookTarget") -> WebhookResponse:
+    def _response(self, request: Request, target: "WebhookTarget") -> tuple[WebhookResponse, Write | None]:
         headers = list(request.headers.get_all())
         received = received_of(
             request.method, target.path, request.query, headers, request.body, request.client, place=target.place
@@ -84,9 +89,8 @@ class WebhookSite(Site):
         return responding.respond(ctx, target.token, received, target.found if is_fresh else None)
 
     def _place(self, request: Request, token: str) -> WebhookLocation:
-        settings = self.service.settings
-        is_apart = bool(settings.webhook_host) and host_name(request.headers.get("Host", "")) == settings.webhook_host
-        base = settings.webhook_base_url if is_apart else self.service.base_url
+        is_apart = self._host != "" and host_name(request.headers.get("Host", "")) == self._host
+        base = self.service.settings.webhook_base_url if is_apart else self.service.base_url
         return WebhookLocation.of(f"{base}{PREFIX}{token}", is_apart)
 
 
@@ -116,10 +120,10 @@ def _refusal(request: Request, token: str, place: WebhookLocation) -> WebhookRes
     return None
 
 
-def _answer(response: WebhookResponse, place: WebhookLocation) -> Answer:
+def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Answer:
     return Answer(
         status=response.status, headers=as_sent(response.headers, place), body=response.body,
-        content_type=response.content_type, cookies=response.cookies,
+        content_type=response.content_type, cookies=response.cookies, write=write,
     )  # fmt: skip
 
 
@@ -160,7 +164,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     headers, query, body = withheld(store).of(delivery_id) or (kept, old["query"], old["body"] or b"")
     received = received_of(old["method"], "", query, headers, body, old["client"], old["id"])
     tokens.log_call(ctx, listener["id"])
-    return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
+    return responding.deliver(ctx, listener, received.at_path(old["path"]))
 
 
 def script_names(tree: Tree) -> dict[str, Any]:

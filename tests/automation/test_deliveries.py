@@ -39,7 +39,7 @@ def add(desk: Desk, count: int, at: int = NOW, body: bytes = b"", status: int = 
         made = [WebhookDelivery.of(hook, received, at) for _ in range(count)]
         for each in made:
             each.status = status
-        return [keep(tx, each) for each in made]
+        return [keep(tx, each, each.values()) for each in made]
 
     return desk.store.write(write)
 

@@ -98,10 +98,29 @@ class WebhookDelivery:
         self.kept_answer = redacted(body[:MAX_BODY_BYTES], _type_of(headers.items()))
         self.trace = [vars(step) for step in found.trace]
 
+    def values(self) -> dict[str, Any]:
+        """What is stored of it, without the secrets of request and answer."""
+        received = self.received
+        answer_headers = {name: hidden(name, value) for name, value in self.headers.items()}
+        return {
+            "listener_id": self.listener_id, "at": self.at, "method": received.method, "path": received.path,
+            "query": hidden_query(received.query), "headers": json.dumps(hidden_headers(received.headers)),
+            "body": self.kept_body,
+            "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
+            "automation": self.automation, "state": self.state, "message": self.message, "status": self.status,
+            "answer_headers": json.dumps(answer_headers), "answer": self.kept_answer,
+            "answer_size": len(self.body), "trace": json.dumps(self.trace), "ms": self.ms,
+        }  # fmt: skip
 
-def keep(tx: Transaction, each: WebhookDelivery) -> int:
-    """Write a delivery, without the secrets of request and answer; its id, 0 when its webhook was removed meanwhile."""
-    received = each.received
+    def holds_back(self, values: dict[str, Any]) -> bool:
+        """Whether the stored values lack something that came: a secret, or the end of a long body."""
+        received = self.received
+        came = (json.dumps(received.headers), received.query, received.body)
+        return came != (values["headers"], values["query"], values["body"])
+
+
+def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
+    """Write a delivery; its id, 0 when its webhook was removed meanwhile. values: as it has them."""
     if tx.value(
         lambda: _LISTENER.select(_LISTENER.c.id).where(_LISTENER.c.id == slot(0)),
         (each.listener_id,),
@@ -109,16 +128,7 @@ def keep(tx: Transaction, each: WebhookDelivery) -> int:
         return 0
     if each.former_token_id:
         note_use(tx, each.former_token_id, each.at)
-    answer_headers = {name: hidden(name, value) for name, value in each.headers.items()}
-    return tx.insert(DELIVERY, {
-        "listener_id": each.listener_id, "at": each.at, "method": received.method, "path": received.path,
-        "query": hidden_query(received.query), "headers": json.dumps(hidden_headers(received.headers)),
-        "body": each.kept_body,
-        "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
-        "automation": each.automation, "state": each.state, "message": each.message, "status": each.status,
-        "answer_headers": json.dumps(answer_headers), "answer": each.kept_answer,
-        "answer_size": len(each.body), "trace": json.dumps(each.trace), "ms": each.ms,
-    })  # fmt: skip
+    return tx.insert(DELIVERY, values)
 
 
 def note_run(tx: Transaction, id: int, run_id: int) -> None:

@@ -28,6 +28,7 @@ from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
 from server.records.base import Record
 from server.store.transaction import Transaction
+from server.store.writer import Write
 from server.template.shared.texts import bytes_of, text_of_bytes
 from server.template.values import printed, whole
 
@@ -86,40 +87,49 @@ def listener(ctx: Context, token: str) -> FoundListener | None:
     return ctx.service.store.read(lambda tx: listener_of(ctx, tx, token))
 
 
-def respond(ctx: Context, token: str, received: WebhookRequest, known: FoundListener | None = None) -> WebhookResponse:
-    """The answer to a request under a token. 404 for an unknown one, one that is switched off and where no automation
-    is bound, 500 when the automation failed; all without a body. known: the webhook, where it was looked for just now.
-    Source: Webhook; the switch, the deliveries: ours."""
+def respond(
+    ctx: Context, token: str, received: WebhookRequest, known: FoundListener | None = None
+) -> tuple[WebhookResponse, Write | None]:
+    """The answer to a request under a token, and what is to be written before it is sent. 404 for an unknown one, one
+    that is switched off and where no automation is bound, 500 when the automation failed; all without a body. known:
+    the webhook, where it was looked for just now. Source: Webhook; the switch, the deliveries: ours."""
     found = known or listener(ctx, token)
     if found is None:
-        return WebhookResponse(404)
-    return deliver(ctx, found[0], received, found[1])[0]
+        return WebhookResponse(404), None
+    return _delivered(ctx, found[0], received, found[1])
 
 
-def deliver(
+def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> int:
+    """Let a listener's automation answer to nobody; the id of the delivery that was kept, 0 when the listener was
+    removed meanwhile."""
+    kept: int = ctx.service.store.write(_delivered(ctx, listener, received)[1])
+    return kept
+
+
+def _delivered(
     ctx: Context, listener: Record, received: WebhookRequest, former_id: int = 0
-) -> tuple[WebhookResponse, int]:
-    """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
-    removed meanwhile. former_id: of the old address that the request came to."""
+) -> tuple[WebhookResponse, Write]:
+    """The answer of a listener's automation, and the write of all that is kept of it, which answers the delivery's id.
+    former_id: of the old address that the request came to."""
     id, client = listener["id"], received.client
     metrics.record(ctx.service, WEBHOOK_INVOCATIONS, 1, {"webhook_id": id, "client_ip": client}, ctx.now)
     received = replace(received, headers=for_script(received.headers, id))
     delivery, host = WebhookDelivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
     response, log, version = _answered(ctx, host, listener, delivery)
+    values, secrets = delivery.values(), withheld(ctx.service.store)  # here, since the writer has no time for it
+    is_withheld = delivery.holds_back(values)
 
     def write(tx: Transaction) -> int:
-        kept = keep(tx, delivery)
+        kept = keep(tx, delivery, values)
         ctx.service.tell_after(tx, CHANNEL)
-        run_id = host.log(tx, delivery.automation, log, version)
+        run_id = host.log(tx, delivery.automation, log, version) if log else 0
         if kept and run_id:
             note_run(tx, kept, run_id)
+        if kept and is_withheld:
+            tx.at_commit(lambda: secrets.remember(kept, received.headers, received.query, received.body))
         return kept
 
-    kept = ctx.service.store.write(write)
-    if kept:
-        secrets = withheld(ctx.service.store)
-        secrets.remember(kept, received.headers, received.query, received.body, delivery.kept_body)
-    return response, kept
+    return response, write
 
 
 def webhook_candidates(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:

@@ -55,7 +55,7 @@ class UsageBuffer:
 
     def sample(self, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
         """A value of a metric at an instant. Dimensions beyond the limits are cut or left out."""
-        listed = sorted((str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items())
+        listed = sorted([(str(key), str(each)[:MAX_VALUE_CHARS]) for key, each in dimensions.items()])
         key = (name, now - now % BIN_SECONDS, tuple(listed[:MAX_DIMENSIONS]))
         with self.lock:
             totals = self.samples.get(key)

@@ -11,6 +11,7 @@ from server.template.shared.texts import TextBuffer, chunks, read
 from server.template.values import Moment, keyed, printed, read_number
 
 SHORT_CHARS = 1024  # a text that is quoted in one piece
+SHORT_AT_ONCE = 50  # short entries of a map that are charged together
 VALUE_BYTES = 128  # of one that is read, with what it is read into on the way
 MAX_DEPTH = 128  # lists and maps inside each other
 FORCE_OBJECT, UNESCAPED_SLASHES, PRETTY, UNESCAPED_UNICODE = 16, 64, 128, 256
@@ -74,18 +75,28 @@ class _Writer:
         line = "\n" + "    " * (depth + 1) if pretty else ""
         colon = ": " if pretty else ":"
         lead = opening
+        short: list[str] = []  # entries of which many are charged at once
         for key, each in value.items() if isinstance(value, dict) else enumerate(value):
             if is_list:
                 self.out.add(lead + line)
                 self.write(each, depth + 1)
-            elif type(each) is str and len(each) <= SHORT_CHARS:  # most entries, in one piece
+            elif type(each) is str and len(each) <= SHORT_CHARS and len(name := str(key)) <= SHORT_CHARS:
                 self._step(1)
-                self._text(str(key), lead + line, f"{colon}{self._quoted(each)}")
+                short.append(f"{lead}{line}{self._quoted(name)}{colon}{self._quoted(each)}")
+                if len(short) == SHORT_AT_ONCE:
+                    self._add(short)
             else:
+                self._add(short)
                 self._text(str(key), lead + line, colon)
                 self.write(each, depth + 1)
             lead = ","
+        self._add(short)
         self.out.add(("\n" + "    " * depth if pretty else "") + closing)
+
+    def _add(self, short: list[str]) -> None:
+        if short:
+            self.out.add("".join(short))
+            short.clear()
 
 
 def _is_list(value: list[Any] | dict[str, Any]) -> bool:
