@@ -248,6 +248,7 @@ class _Shape:
         self.constants: dict[str, Any] = {"_context": record_type.context, "_type": record_type.uri}
         self.plain: list[tuple[str, str]] = [("id", "id")]
         self.computed: list[tuple[str, Any]] = []
+        self.again: list[tuple[str, str]] = []
         for field in record_type.fields.values():
             if field.shown:
                 self.plain.append((field.key, field.name))
@@ -267,10 +268,18 @@ class _Shape:
         for key in record_type.keys:
             if key.column and not key.on_expand:
                 self.plain.append((key.name, key.column))
+            elif key.again:
+                self.again.append((key.name, key.again))
             elif key.value is not None and not key.on_expand:
                 self.computed.append((key.name, key.value))
         self.keys = [key for key, _ in self.plain]
-        self.all_keys = {*self.constants, *self.keys, *(key for key, _ in self.computed), "_label", "record_url"}
+        self.all_keys = {
+            *self.constants,
+            *self.keys,
+            *(key for key, _ in [*self.computed, *self.again]),
+            "_label",
+            "record_url",
+        }
         self.all_keys |= {record_type.label_key} if record_type.label_key else set()
         columns = [column for _, column in self.plain]
         self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
@@ -282,6 +291,8 @@ class _Shape:
             dictionary["record_url"] = shown.url(self.record_type, record)
         for key, value in self.computed:
             dictionary[key] = value(record, shown)
+        for key, shown_as in self.again:
+            dictionary[key] = dictionary[shown_as]
         return dictionary
 
 

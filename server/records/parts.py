@@ -25,13 +25,14 @@ class Key:
     """One name of the dictionary that has no field of the same name.
 
     value: computes it from the record; None: `load` of an Expand of the same name does. column: shows this column.
-    on_expand: only there when asked for."""
+    again: shows this key of the dictionary once more. on_expand: only there when asked for."""
 
     name: str
     type: str
     note: str
     value: Callable[[Record, "DictionaryContext"], Any] | None = None
     column: str = ""
+    again: str = ""
     on_expand: bool = False
     target: str = ""
     origin: str = ""

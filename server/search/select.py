@@ -41,7 +41,7 @@ class CompiledSearch:
             rows = self.rows(limit, offset)
             is_last = len(rows) < limit and (rows or offset == 0)
             return rows, offset + len(rows) if is_last else self.total()
-        ids, total = self._ids_and_total() if self.condition.makes_list else self._ids_then_total()
+        ids, total = self._ids_and_total(offset + limit) if self.condition.makes_list else self._ids_then_total()
         wanted = ids[offset : offset + limit]
         by_id = {row[0]: row for row in self.scope.tx.get_many(self.record_type.table, wanted)}
         return [by_id[id] for id in wanted], total
@@ -50,8 +50,8 @@ class CompiledSearch:
         ids = self.ids(MANY + 1)
         return ids, len(ids) if len(ids) <= MANY else self.total()
 
-    def _ids_and_total(self) -> tuple[list[int], int]:
-        """The ids of the first ones, MANY at most, and how many there are in all."""
+    def _ids_and_total(self, limit: int) -> tuple[list[int], int]:
+        """The ids of the first ones, and how many there are in all."""
         table, condition, count = self.record_type.table.sql, self.condition, len(self.condition.values)
 
         def build() -> Any:
@@ -60,7 +60,7 @@ class CompiledSearch:
             return query.order_by(*self._order_expressions()).limit(slots_from(count)(0))
 
         shape = keyed(build, self.record_type.table, condition.key, self._order_key())
-        found = self.scope.tx.rows(shape, (*condition.values, MANY))
+        found = self.scope.tx.rows(shape, (*condition.values, max(limit, 1)))
         return [row[0] for row in found], found[0][1] if found else 0
 
     def rows(self, limit: int, offset: int = 0) -> list[tuple[Any, ...]]:

@@ -16,7 +16,6 @@ from server.mail.mask import new_mask
 from server.records.base import (
     Access,
     Change,
-    DictionaryContext,
     Event,
     Key,
     NestedRecord,
@@ -266,7 +265,7 @@ class Ticket(RecordType):
             "status", "text", "open, waiting, closed or deleted.",
             lambda record, shown: status.WORDS[record["status_id"]],
         ),
-        Key("url", "url", "Web address of the ticket, by mask.", lambda record, shown: _url(record, shown)),
+        Key("url", "url", "Web address of the ticket, by mask.", again="record_url"),
     )  # fmt: skip
     expands = EXPANDS
     filters = (
@@ -444,10 +443,6 @@ def _forget_merged(tx: Transaction, id: int) -> None:
         ),
         (id,),
     )
-
-
-def _url(record: Record, shown: DictionaryContext) -> str:
-    return shown.url(shown.type("ticket"), record)
 
 
 def _draw_mask(writing: Writing) -> str:
