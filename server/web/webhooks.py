@@ -164,7 +164,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     headers, query, body = withheld(store).of(delivery_id) or (kept, old["query"], old["body"] or b"")
     received = received_of(old["method"], "", query, headers, body, old["client"], old["id"])
     tokens.log_call(ctx, listener["id"])
-    return responding.deliver(ctx, listener, received.at_path(old["path"]))
+    return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
 
 
 def script_names(tree: Tree) -> dict[str, Any]:

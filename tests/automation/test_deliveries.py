@@ -13,6 +13,7 @@ from server.automation.webhooks.deliveries import (
     DELIVERY,
     KEPT_DAYS,
     KEPT_FAILURES,
+    MAX_BODY_BYTES,
     WebhookDelivery,
     forget_old,
     keep,
@@ -80,7 +81,7 @@ def test_secrets_of_a_request_are_not_written(desk: Desk) -> None:
     received = WebhookRequest("POST", "", "token=dear&a=1", headers, {}, b"body", "127.0.0.1")
     made = WebhookDelivery.of(1, received, NOW)
     made.headers = {"Set-Cookie": "sid=dear", "X-Kite": "up"}
-    id = desk.store.write(lambda tx: keep(tx, made))
+    id = desk.store.write(lambda tx: keep(tx, made, made.values()))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
     assert "dear" not in str(row) and str(row).count("hidden") == 7 and "text/html" in row["headers"]
     assert "X-Kite" in row["answer_headers"] and "a=1" in row["query"]
@@ -90,12 +91,25 @@ def test_secrets_are_remembered_of_the_last_requests(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(secret_requests, "MAX_REMEMBERED", 2)
     memory, secret = secret_requests.WithheldRequests(), [("Authorization", "dear")]
     for id in (1, 2, 3):
-        memory.remember(id, secret, "", b"", b"")
-    memory.remember(4, [("Accept", "x")], "a=1", b"", b"")
-    memory.remember(5, secret, "a=" + "x" * secret_requests.MAX_SECRET_CHARS, b"", b"")
-    assert [id for id in range(1, 6) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "", b"")
-    memory.remember(6, [], "token=x", b"", b"")
-    assert memory.of(6) == ([], "token=x", b"") and memory.of(2) is None
+        memory.remember(id, secret, "", b"")
+    memory.remember(4, secret, "a=" + "x" * secret_requests.MAX_SECRET_CHARS, b"")
+    assert [id for id in range(1, 5) if memory.of(id)] == [2, 3] and memory.of(3) == (secret, "", b"")
+    memory.remember(5, [], "token=x", b"")
+    assert memory.of(5) == ([], "token=x", b"") and memory.of(2) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "body", "is_held_back"),
+    [
+        ([("Accept", "x")], "a=1&b=%41+c", b'{"a": 1}', False), ([("X-Token", "x")], "", b"", True),
+        ([], "token=x", b"", True), ([], "", b'{"token": "x"}', True), ([], "", b"x" * (MAX_BODY_BYTES + 1), True),
+    ],
+)  # fmt: skip
+def test_what_a_row_must_not_hold_is_held_back(
+    headers: list[tuple[str, str]], query: str, body: bytes, is_held_back: bool
+) -> None:
+    made = WebhookDelivery.of(1, WebhookRequest("POST", "", query, headers, {}, body, "127.0.0.1"), NOW)
+    assert made.holds_back(made.values()) == is_held_back
 
 
 def test_a_webhook_that_is_removed_while_it_answers_answers(desk: Desk) -> None:
@@ -184,7 +198,7 @@ def test_bodies_are_kept_without_their_secrets(kind: str, body: bytes, expected:
     made = WebhookDelivery.of(1, received, NOW)
     assert made.kept_body == expected
     assert redacted(expected, kind) == expected  # once more changes nothing
-    id = desk.store.write(lambda tx: keep(tx, made))
+    id = desk.store.write(lambda tx: keep(tx, made, made.values()))
     row = desk.read(lambda tx: deliveries.row_of(tx, id))
     assert row["body"] == expected and row["size"] == len(body)
     assert deliveries.redacted_delivery(row)["request"]["body"] == expected.decode("utf-8", "replace")

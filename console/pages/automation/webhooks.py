@@ -245,7 +245,7 @@ def try_it(visit: Visit) -> PageResponse:
         return _ask(visit, form)
     if pressed == "call":
         tokens.log_call(visit.ctx, each["id"])
-        id = responding.deliver(visit.ctx, each, received)
+        _, id = responding.deliver(visit.ctx, each, received)
         return see(f"{BASE}/deliveries/{id}")
     simulated = responding.simulate(visit.ctx, each, received) if pressed == "simulate" else None
     return _webhook(visit, fields, simulated)

@@ -99,11 +99,11 @@ def respond(
     return _delivered(ctx, found[0], received, found[1])
 
 
-def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> int:
-    """Let a listener's automation answer to nobody; the id of the delivery that was kept, 0 when the listener was
+def deliver(ctx: Context, listener: Record, received: WebhookRequest) -> tuple[WebhookResponse, int]:
+    """Let a listener's automation answer; the answer, and the id of the delivery that was kept, 0 when the listener was
     removed meanwhile."""
-    kept: int = ctx.service.store.write(_delivered(ctx, listener, received)[1])
-    return kept
+    response, write = _delivered(ctx, listener, received)
+    return response, ctx.service.store.write(write)
 
 
 def _delivered(

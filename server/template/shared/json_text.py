@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
@@ -73,14 +74,22 @@ class _Writer:
             return
         pretty = bool(self._flags & PRETTY)
         line = "\n" + "    " * (depth + 1) if pretty else ""
-        colon = ": " if pretty else ":"
-        lead = opening
-        short: list[str] = []  # entries of which many are charged at once
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if is_list:
+        if is_list:
+            lead = opening
+            for each in value.values() if isinstance(value, dict) else value:
                 self.out.add(lead + line)
                 self.write(each, depth + 1)
-            elif type(each) is str and len(each) <= SHORT_CHARS and len(name := str(key)) <= SHORT_CHARS:
+                lead = ","
+        else:
+            entries = value.items() if isinstance(value, dict) else enumerate(value)
+            self._entries(entries, opening, line, ": " if pretty else ":", depth)
+        self.out.add(("\n" + "    " * depth if pretty else "") + closing)
+
+    def _entries(self, entries: Iterable[tuple[Any, Any]], lead: str, line: str, colon: str, depth: int) -> None:
+        """The entries of a map, the first one behind `lead`; of short texts, which most are, many are charged at once."""
+        short: list[str] = []
+        for key, each in entries:
+            if type(each) is str and len(each) <= SHORT_CHARS and len(name := str(key)) <= SHORT_CHARS:
                 self._step(1)
                 short.append(f"{lead}{line}{self._quoted(name)}{colon}{self._quoted(each)}")
                 if len(short) == SHORT_AT_ONCE:
@@ -91,7 +100,6 @@ class _Writer:
                 self.write(each, depth + 1)
             lead = ","
         self._add(short)
-        self.out.add(("\n" + "    " * depth if pretty else "") + closing)
 
     def _add(self, short: list[str]) -> None:
         if short:
