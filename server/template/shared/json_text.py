@@ -86,7 +86,7 @@ class _Writer:
         self.out.add(("\n" + "    " * depth if pretty else "") + closing)
 
     def _entries(self, entries: Iterable[tuple[Any, Any]], lead: str, line: str, colon: str, depth: int) -> None:
-        """The entries of a map, the first one behind `lead`; of short texts, which most are, many are charged at once."""
+        """The entries of a map, the first one behind `lead`. Most are short texts; many of these are charged as one."""
         short: list[str] = []
         for key, each in entries:
             if type(each) is str and len(each) <= SHORT_CHARS and len(name := str(key)) <= SHORT_CHARS:
