@@ -5,6 +5,7 @@ for the beginning of a stream. Headers that are those of the request before on t
 Source: ours."""
 
 import asyncio
+import sys
 from typing import Any
 
 from tornado.concurrent import future_add_done_callback, future_set_result_unless_cancelled
@@ -14,7 +15,7 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 
 from server import log
 
-MAX_KEPT_CHARS = 2048  # of headers that a connection keeps: it may be one of thousands
+MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # of headers that a connection keeps: it may be one of thousands
 UNIX_SOCKET = "0.0.0.0"  # has no address
 MAX_AHEAD_BYTES = 32 * 1024  # that came and nobody asked for yet, until which a connection is listened to
 LOG = log.get("web")
@@ -50,9 +51,9 @@ class ServedConnection(HTTP1ServerConnection):
 
     async def _server_request_loop(self, delegate: HTTPServerConnectionDelegate) -> None:
         """As the framework's, with requests of ours."""
-        # An answer is written at once: to wait for more of it would gain nothing, and to say so each time costs.
-        self.stream.set_nodelay(True)
         try:
+            # An answer is written at once: to wait for more of it would gain nothing, and to say so each time costs.
+            self.stream.set_nodelay(True)
             while True:
                 request = ServedRequest(self)
                 if not await self._is_to_go_on(request, delegate):
@@ -81,7 +82,7 @@ class ServedRequest(HTTP1Connection):
         super().__init__(served.stream, False, served.params, served.context)
         self._served = served
         self.peer = served.peer
-        self.head_chars = 0
+        self.head_chars = sys.maxsize  # until it is known
 
     def _parse_headers(self, data: bytes) -> tuple[str, HTTPHeaders]:
         text = data.decode("latin1").lstrip("\r\n")
@@ -90,7 +91,8 @@ class ServedRequest(HTTP1Connection):
         known, headers = self._served.headers
         if below != known:
             headers = HTTPHeaders.parse(below)
-            if len(below) <= MAX_KEPT_CHARS and not _is_changed(headers):
+            is_short = len(below) <= MAX_KEPT_CHARS and below.count("\n") <= MAX_KEPT_LINES
+            if is_short and not _is_changed(headers):
                 self._served.headers = below, headers
         return line.rstrip("\r"), headers
 
