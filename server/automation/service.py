@@ -67,11 +67,6 @@ class ServiceHost:
         return run_id
 
 
-def as_service(ctx: Context) -> Context:
-    """The same operation by the service itself, in the caller's zone, with no budget for reads."""
-    return replace(ctx, actor=system(ctx.actor.timezone or "UTC"), steps=None)
-
-
 def find(ctx: Context, tx: Transaction, name: str) -> Script | None:
     """The automation of a name, as this transaction sees it."""
     record_type = ctx.service.registry.type("automation")

@@ -273,13 +273,8 @@ class _Shape:
             elif key.value is not None and not key.on_expand:
                 self.computed.append((key.name, key.value))
         self.keys = [key for key, _ in self.plain]
-        self.all_keys = {
-            *self.constants,
-            *self.keys,
-            *(key for key, _ in [*self.computed, *self.again]),
-            "_label",
-            "record_url",
-        }
+        others = {key for key, _ in [*self.computed, *self.again]}
+        self.all_keys = {*self.constants, *self.keys, *others, "_label", "record_url"}
         self.all_keys |= {record_type.label_key} if record_type.label_key else set()
         columns = [column for _, column in self.plain]
         self.values = itemgetter(*columns) if len(columns) > 1 else lambda record: (record["id"],)
