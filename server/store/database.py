@@ -225,6 +225,23 @@ class Store(ABC):
     def index_text(self, tx: Transaction, text: "TextIndex", id: int, parts: Iterable[str]) -> None:
         """Put a record's texts, in the order of the index's parts, in place of what was there."""
 
+    def complete_text(self, tx: Transaction, text: "TextIndex") -> None:  # noqa: B027, in PostgreSQL nothing is beside
+        """Add what belongs beside a full-text index that is there."""
+
+    def unwait_text(self, tx: Transaction, text: "TextIndex", id: int) -> None:  # noqa: B027, in PostgreSQL none wait
+        """Forget a record's texts that are not in the index yet."""
+
+    def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Called before words are looked for in the indexes of these names: what was committed is to be found."""
+
+    @property
+    def quiet_seconds(self) -> float | None:
+        """After so long without a write there is something to `tidy`."""
+        return None
+
+    def tidy(self, tx: Transaction) -> None:  # noqa: B027, as above
+        """What is left for a moment in which nobody writes; the writer's part."""
+
     # -- what they share --------------------------------------------------------------------------------------------
 
     def require_thread(self) -> None:
