@@ -6,7 +6,8 @@ whoever opens a store hands their declarations to schema.synchronize."""
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -32,6 +33,14 @@ LOG = log.get("store")
 
 class OutOfSteps(Exception):
     """A read on the event loop needs longer than its step budget; it is started again on a thread."""
+
+
+class TextsWait(OutOfSteps):
+    """A read looks for words in these indexes, and texts that were committed before it began are not in them yet."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
 
 
 class PendingRead:
@@ -232,7 +241,21 @@ class Store(ABC):
         """Forget a record's texts that are not in the index yet."""
 
     def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
-        """Called before words are looked for in the indexes of these names: what was committed is to be found."""
+        """Called before words are looked for in the indexes of these names: what was committed is to be found. Raises
+        TextsWait in a read on the event loop; elsewhere the store sees to it."""
+
+    def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Put the texts that wait for these indexes into them."""
+
+    @contextmanager
+    def as_indexed(self) -> Iterator[None]:
+        """Inside, reads of this thread find what is in the full-text indexes, whatever waits: the rest was put in just
+        now, or cannot be."""
+        self._local.is_as_indexed = True
+        try:
+            yield
+        finally:
+            self._local.is_as_indexed = False
 
     @property
     def quiet_seconds(self) -> float | None:

@@ -14,14 +14,14 @@ from server import clock, log
 from server.errors import Conflict, Damaged, HelpdeskError
 from server.store import sqlite_schema, sqlite_texts
 from server.store.copying import PART, copy_database
-from server.store.database import OutOfSteps, Store
+from server.store.database import OutOfSteps, Store, TextsWait
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
 from server.store.fulltext import TextIndex
 from server.store.lock import try_lock
 from server.store.sqlite_schema import APPLICATION_ID
-from server.store.sqlite_texts import Texts, TextsWait
+from server.store.sqlite_texts import Texts
 from server.store.statements import SQLITE, SQLITE_COMPOSER, StatementCache
 from server.store.tables import Table
 from server.store.transaction import Transaction
@@ -205,11 +205,7 @@ class SqliteStore(Store):
         return as_helpdesk_error(error)
 
     def read(
-        self,
-        work: Callable[[Transaction], Result],
-        steps: int | None = None,
-        seconds: float | None = None,
-        as_indexed: bool = False,
+        self, work: Callable[[Transaction], Result], steps: int | None = None, seconds: float | None = None
     ) -> Result:
         outer = self._writer.transaction_here()
         if outer is not None:
@@ -220,13 +216,13 @@ class SqliteStore(Store):
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
         local.steps_left = steps
         tx = Transaction(self, connection, self.statements, False)
-        tx.as_indexed = as_indexed
+        tx.as_indexed = getattr(local, "is_as_indexed", False)
         try:
             connection.execute("BEGIN")
             return work(tx)
         except TextsWait as error:
             if steps is not None:
-                raise OutOfSteps from None  # to wait for the writer is nothing for the event loop
+                raise  # to wait for the writer is nothing for the event loop
             names = error.names
         except apsw.InterruptError as error:
             if steps is not None and local.steps_left <= 0:
@@ -241,8 +237,9 @@ class SqliteStore(Store):
         if not self._writer.is_current:
             # Where nothing can be written, such as on a full disk, what is in the index is all that can be found.
             with contextlib.suppress(HelpdeskError):
-                self.write(lambda tx: self._texts.put_in(tx, names))
-        return self.read(work, None, seconds, as_indexed=True)
+                self.write(lambda tx: self.index_waiting(tx, names))
+        with self.as_indexed():
+            return self.read(work, None, seconds)
 
     # -- whole file -------------------------------------------------------------------------------------------------
 
@@ -365,6 +362,10 @@ class SqliteStore(Store):
         if not tx.can_write:
             raise TextsWait(names)
         self._texts.put_in(tx, names)
+
+    def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:
+        if self._texts.has_waiting(tx, names):
+            self._texts.put_in(tx, names)
 
     @property
     def quiet_seconds(self) -> float | None:

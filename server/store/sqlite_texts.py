@@ -17,14 +17,6 @@ FEW = 8  # texts since the last search for words: while people search, they woul
 QUIET_SECONDS = 2.0  # without a write, after which the writer puts in what waits
 
 
-class TextsWait(Exception):
-    """A read looks for words, and texts that were committed before it began wait for these indexes."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(names)
-        self.names = names
-
-
 class Texts:
     """Puts texts into the indexes of one file. What is known here of those that wait is a guess, since transactions
     are undone and programs killed: the tables tell."""
