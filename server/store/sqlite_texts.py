@@ -12,7 +12,7 @@ from server.store.transaction import Transaction
 
 TEXT_WEIGHT = 2000  # of a text besides its characters
 LONG_WEIGHT = 16_000  # of a text that is indexed at once, since its words are most of the work
-MAX_WEIGHT = 160_000  # of those that wait for one index: a few milliseconds of work for whoever puts them in
+ENOUGH_WEIGHT = 160_000  # of those that wait for one index: a few milliseconds of work for whoever puts them in
 FEW = 8  # texts since the last search for words: while people search, they would wait for what waits
 QUIET_SECONDS = 2.0  # without a write, after which the writer puts in what waits
 
@@ -43,7 +43,7 @@ class Texts:
             return
         tx.connection.execute(_insert(_waiting(text.name), "id", text.columns), values)
         self._weights[text.name] = self._weights.get(text.name, 0) + weight
-        if self._weights[text.name] >= MAX_WEIGHT:
+        if self._weights[text.name] >= ENOUGH_WEIGHT:
             self.put_in(tx, (text.name,))
 
     def has_waiting(self, tx: Transaction, names: tuple[str, ...]) -> bool:

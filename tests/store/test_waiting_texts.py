@@ -124,7 +124,7 @@ def test_only_so_many_texts_wait(store: Store) -> None:
     for id in range(1, 301):
         store.write(index(id, "garden", "valve " * 40))
         most = max(most, len(waiting(store)))
-    assert 10 < most <= sqlite_texts.MAX_WEIGHT // sqlite_texts.TEXT_WEIGHT
+    assert 10 < most <= sqlite_texts.ENOUGH_WEIGHT // sqlite_texts.TEXT_WEIGHT
     assert found(store, "garden") == list(range(1, 301))
 
 
