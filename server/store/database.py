@@ -259,7 +259,7 @@ class Store(ABC):
 
     @property
     def quiet_seconds(self) -> float | None:
-        """After so long without a write there is something to `tidy`."""
+        """After so long without a write, and at the end, there is something to `tidy`; None for nothing."""
         return None
 
     def tidy(self, tx: Transaction) -> None:  # noqa: B027, as above

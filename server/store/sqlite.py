@@ -236,7 +236,7 @@ class SqliteStore(Store):
             local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
             self._give_back(connection)
             self.count_queries(tx.statements)
-        if not self._writer.is_current:
+        if not self._writer.is_current:  # which would wait for itself
             # Where nothing can be written, such as on a full disk, what is in the index is all that can be found.
             with contextlib.suppress(HelpdeskError):
                 self.write(lambda tx: self.index_waiting(tx, names))

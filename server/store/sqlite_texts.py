@@ -2,8 +2,8 @@
 
 A text that goes into the index by itself makes a segment of its own, which is merged with others later: ten times the
 work of one that goes in together with many. So a text is first kept as it is, in the transaction of its record, and
-goes into the index with others: when there are enough of them, when the writer has nothing to do, or before somebody
-looks for words. A search sees by its own snapshot whether texts wait there (Texts.has_waiting)."""
+goes into the index with others: when there are enough of them, when the writer has nothing to do, at the stop, or
+before somebody looks for words. A search sees by its own snapshot whether texts wait there (Texts.has_waiting)."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from server.store.transaction import Transaction
 TEXT_WEIGHT = 2000  # of a text besides its characters
 LONG_WEIGHT = 16_000  # of a text that is indexed at once, since its words are most of the work
 ENOUGH_WEIGHT = 160_000  # of those that wait for one index: a few milliseconds of work for whoever puts them in
-FEW = 8  # texts since the last search for words: while people search, they would wait for what waits
+FEW = 8  # texts since the last search for words go in at once: the next search would have to wait for them
 QUIET_SECONDS = 2.0  # without a write, after which the writer puts in what waits
 
 
@@ -34,8 +34,8 @@ class Texts:
 
     def index(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
         """Have a record's texts found, in place of those that were there."""
-        values = (id, *parts)
-        weight = TEXT_WEIGHT + sum(map(len, values[1:]))  # type: ignore[arg-type]
+        parts = tuple(parts)
+        values, weight = (id, *parts), TEXT_WEIGHT + sum(map(len, parts))
         self._unsearched += 1
         if weight > LONG_WEIGHT or self._unsearched <= FEW:
             unwait(tx, text, id)

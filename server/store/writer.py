@@ -130,6 +130,8 @@ class Writer:
             while not self._queue and not self._stopping:
                 if not self._wake.wait(self._store.quiet_seconds):
                     self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
+            if not self._queue and self._store.quiet_seconds is not None:  # the last that is done
+                self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
             count = min(len(self._queue), self._batch_limit)
             return [self._queue.popleft() for _ in range(count)]
 

@@ -136,6 +136,13 @@ def test_texts_go_in_when_the_writer_has_nothing_to_do(store: Store, monkeypatch
         assert found(store, "garden") == [1]
 
 
+def test_texts_go_in_at_the_stop(opened: Callable[..., Store]) -> None:
+    store = opened()
+    store.write(index(1, "garden"))
+    store.close()
+    assert waiting(opened()) == []
+
+
 def test_nothing_waits_of_what_was_undone(store: Store) -> None:
     def failing(tx: Transaction) -> None:
         index(1, "garden")(tx)
