@@ -65,7 +65,8 @@ class Log:
         self._write(logging.ERROR, event, keys)
 
     def exception(self, event: str, /, *, of: BaseException | None = None, **keys: object) -> None:
-        """An error event followed by the traceback, indented, of an exception: that being handled unless another one is given."""
+        """An error event followed by the traceback, indented, of an exception: that being handled unless another one is
+        given."""
         found = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
         self._write(logging.ERROR, event, keys, found)
 

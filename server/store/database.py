@@ -6,7 +6,8 @@ whoever opens a store hands their declarations to schema.synchronize."""
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -34,6 +35,14 @@ class OutOfSteps(Exception):
     """A read on the event loop needs longer than its step budget; it is started again on a thread."""
 
 
+class TextsWait(OutOfSteps):
+    """A read looks for words in these indexes, and texts that were committed before it began are not in them yet."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
+
+
 class PendingRead:
     """A small read that waits for its turn. `done` is called once, on the thread that ran it, with `error` or `result`
     set."""
@@ -54,13 +63,15 @@ class NotOnWriter(Exception):
 
 class OfThread(threading.local):
     """What a store knows of each thread. deadline: when its read must end. steps_left: of the budget of the event loop.
-    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join."""
+    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join. is_as_indexed:
+    whether it finds what is in the full-text indexes, whatever waits."""
 
     deadline: float | None = None
     steps_left: int | None = None
     bound_left: int | None = None
     queries = 0
     shared: Transaction | None = None
+    is_as_indexed = False
 
 
 class Store(ABC):
@@ -235,6 +246,37 @@ class Store(ABC):
     @abstractmethod
     def index_text(self, tx: Transaction, text: "TextIndex", id: int, parts: Iterable[str]) -> None:
         """Put a record's texts, in the order of the index's parts, in place of what was there."""
+
+    def complete_text(self, tx: Transaction, text: "TextIndex") -> None:  # noqa: B027, in PostgreSQL nothing is beside
+        """Add what belongs beside a full-text index that is there."""
+
+    def unwait_text(self, tx: Transaction, text: "TextIndex", id: int) -> None:  # noqa: B027, in PostgreSQL none wait
+        """Forget a record's texts that are not in the index yet."""
+
+    def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Called before words are looked for in the indexes of these names: what was committed is to be found. Raises
+        TextsWait in a read on the event loop; elsewhere the store sees to it."""
+
+    def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Put the texts that wait for these indexes into them."""
+
+    @contextmanager
+    def as_indexed(self) -> Iterator[None]:
+        """Inside, reads of this thread find what is in the full-text indexes, whatever waits: the rest was put in just
+        now, or cannot be."""
+        self._local.is_as_indexed = True
+        try:
+            yield
+        finally:
+            self._local.is_as_indexed = False
+
+    @property
+    def quiet_seconds(self) -> float | None:
+        """After so long without a write, and at the end, there is something to `tidy`; None for nothing."""
+        return None
+
+    def tidy(self, tx: Transaction) -> None:  # noqa: B027, as above
+        """What is left for a moment in which nobody writes; the writer's part."""
 
     # -- what they share --------------------------------------------------------------------------------------------
 

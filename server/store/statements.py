@@ -81,14 +81,16 @@ class Statement:
     """SQL text with the order in which the values go into it.
 
     is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
-    for any, since rows go along with those that they hang on. may_bump: versions may be others, too."""
+    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. searched: the
+    full-text indexes of SQLite in which it looks for words."""
 
-    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "_order", "_converts")
+    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "searched", "_order", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self.changes = _changed(sql)
+        self.searched = tuple(dict.fromkeys(_SEARCHED.findall(sql)))
         self.may_bump = not self.changes or self.changes in BUMPING
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         self._converts = [
@@ -107,6 +109,7 @@ class Statement:
         return bound
 
 
+_SEARCHED = re.compile(r'"(\w+)" MATCH ')  # as fulltext.Match writes it
 _CHANGED = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE) "(\w+)"')
 
 

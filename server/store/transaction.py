@@ -35,7 +35,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_versions", "_rows",
+        "is_spoiled", "_versions", "_rows", "as_indexed",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -48,6 +48,7 @@ class Transaction:
         self.memo: dict[Hashable, Any] = {}
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
+        self.as_indexed = False  # whether a search for words takes the indexes as they are; else all is put in before
         self._versions: dict[str, int] = {}
         self._rows: dict[str, tuple[Table | None, dict[int, Row | None]]] = {}  # those that were asked for by id
 
@@ -57,6 +58,8 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
         return self.connection.execute(statement.sql, bound).fetchall()
 
@@ -71,6 +74,8 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
         return self.connection.execute(statement.sql, bound).fetchone()
 
@@ -79,7 +84,10 @@ class Transaction:
         if not self.can_write:
             self._require_room(values)
         self.statements += 1
-        return self._cache.get(build)
+        statement = self._cache.get(build)
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
+        return statement
 
     def _require_room(self, values: Sequence[Any]) -> None:
         """A read may be over its time here, too: making and compiling statements takes some, in which SQLite looks at
@@ -110,6 +118,8 @@ class Transaction:
         if self.store.is_failed(self.connection):
             raise self.store.dropped()
         statement = self._cache.get(build)
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         if statement.may_bump:
             self._versions.clear()
         if statement.changes:

@@ -29,7 +29,7 @@ from server.errors import (
     NotFound,
     TooLarge,
 )
-from server.store.database import NotOnWriter, OutOfSteps, PendingRead
+from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
 from server.web import envelope, errors
@@ -187,6 +187,7 @@ class Exchange(HTTPMessageDelegate):
         self.since = time.monotonic()  # it waits for the head, and then for the body
         self.is_known_host = False
         self.pool: Pool | None = None  # of the thread that works on it
+        self.awaits_texts = False  # that the writer puts into indexes, for the search that was asked for
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     @property
@@ -306,6 +307,9 @@ class Exchange(HTTPMessageDelegate):
                 try:
                     self._send(self._counted(site, front.steps))
                     return
+                except TextsWait as error:
+                    self._once_indexed(error.names)
+                    return
                 except OutOfSteps:
                     pass
             work = site.writing(request)
@@ -347,12 +351,39 @@ class Exchange(HTTPMessageDelegate):
         front.service.store.submit(write, lambda pending: front.returns.put(self, pending))
         front.in_flight += 1
 
+    def _once_indexed(self, names: tuple[str, ...]) -> None:
+        """A small read, again once the writer has put in the texts that it looks through."""
+        front = self.front
+        front.service.store.submit(
+            lambda tx: tx.store.index_waiting(tx, names), lambda pending: front.returns.put(self, pending)
+        )
+        front.in_flight += 1
+        self.awaits_texts = True
+
+    def _again_as_indexed(self) -> None:
+        """Where the texts could not be put in, such as on a full disk, what is in the indexes is found."""
+        front, site = self.front, self.site
+        assert site is not None
+        try:
+            with front.service.store.as_indexed():
+                answer = self._counted(site, front.steps)
+            self._send(answer)
+        except OutOfSteps:
+            self._again_on_thread()
+        except HelpdeskError as error:
+            self._send(self._failure(error))
+        except Exception as error:
+            self._send(self._bug(error))
+
     def _returned(self, finished: Finished) -> None:
         self.front.in_flight -= 1
         pool, self.pool = self.pool, None
         if pool is not None:
             pool.waiting -= 1
-        if isinstance(finished, Answer):
+        if self.awaits_texts:
+            self.awaits_texts = False
+            self._again_as_indexed()
+        elif isinstance(finished, Answer):
             self._send(finished)
         elif (error := finished.error) is None:
             self._send(finished.result)
