@@ -63,8 +63,8 @@ class NotOnWriter(Exception):
 
 class OfThread(threading.local):
     """What a store knows of each thread. deadline: when its read must end. steps_left: of the budget of the event loop.
-    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join. is_as_indexed:
-    whether it finds what is in the full-text indexes, whatever waits."""
+    bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join.
+    is_as_indexed: whether it finds what is in the full-text indexes, whatever waits."""
 
     deadline: float | None = None
     steps_left: int | None = None

@@ -218,7 +218,7 @@ class SqliteStore(Store):
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
         local.steps_left = steps
         tx = Transaction(self, connection, self.statements, False)
-        tx.as_indexed = getattr(local, "is_as_indexed", False)
+        tx.as_indexed = local.is_as_indexed
         try:
             connection.execute("BEGIN")
             return work(tx)
