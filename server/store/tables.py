@@ -10,10 +10,12 @@ import peewee
 
 from server.dataclass import dataclass
 from server.store.shapes import Part
-from server.store.statements import BUMPING
+from server.store.statements import BUMPING, PLAIN
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
+BY_TRIGGERS = {"version"}  # the tables that triggers write to
+COUNTS = ("summary", "days")  # what a table may have of them
 DAY = 86_400
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
@@ -77,6 +79,9 @@ class Table(Part):
         _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
         if self.bumps:
             BUMPING.add(self.name)
+        if self.name not in BY_TRIGGERS:
+            PLAIN.add(self.name)
+        BY_TRIGGERS.update(f"{self.name}_{kind}" for kind in COUNTS if getattr(self, kind))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -102,12 +107,12 @@ class Table(Part):
     @cached_property
     def summary_table(self) -> "Table":
         """The table of counts behind `summary`: its columns and `n`."""
-        return _counts_table(self, "summary", self.summary)
+        return _counts_table(self, COUNTS[0], self.summary)
 
     @cached_property
     def days_table(self) -> "Table":
         """The table of counts behind `days`."""
-        return _counts_table(self, "days", self.days)
+        return _counts_table(self, COUNTS[1], self.days)
 
     @property
     def counts(self) -> "list[KeptCounts]":

@@ -148,7 +148,7 @@ class Transaction:
             self._rows[table.name] = table, rows
         elif id in rows:
             return rows[id]
-        row = rows[id] = self.row(_getting(table), (id,))
+        row = rows[id] = self.row(getting(table), (id,))
         return row
 
     def get_many(self, table: Table, ids: Iterable[int]) -> list[Row]:
@@ -308,7 +308,8 @@ def _every_version() -> Any:
 
 
 @lru_cache(MAX_BUILDERS)
-def _getting(table: Table) -> Builder:
+def getting(table: Table) -> Builder:
+    """Builds a select of the row with an id."""
     return lambda: table.sql.select(*table.all_columns).where(table.sql.id == slot(0))
 
 

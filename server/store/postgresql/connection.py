@@ -18,6 +18,7 @@ from psycopg import pq
 from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
+from server.store.postgresql.kept_rows import KeptRows
 
 READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
@@ -46,6 +47,9 @@ PATIENCE = {
 _INT8, _FLOAT8, _BYTEA, _UNKNOWN = 20, 701, 17, 0
 _TEXT, _BINARY = pq.Format.TEXT, pq.Format.BINARY
 _DONE = (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK)
+_DONE_OR_SYNC = (*_DONE, pq.ExecStatus.PIPELINE_SYNC)
+import os
+EAGER=int(os.environ.get("EAGER","1000"))
 
 
 class _NumberLoader(Loader):
@@ -100,7 +104,7 @@ class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_unanswered", "_unsent", "_cursors", "versions", "next_ids",
+                 "_is_ending", "_unanswered", "_unsent", "_syncs", "_waiting", "_cursors", "versions", "next_ids", "kept", "noted",
                  "may_have_committed")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
@@ -121,7 +125,11 @@ class Connection:
         self.may_have_committed = False  # whether the end of a transaction was sent, and nothing before it has failed
         self._unanswered = 0  # statements that were given to libpq and not answered yet
         self._unsent = 0  # bytes of their values
+        self._syncs = 0  # how often the server was told that it may answer them
+        self._waiting = 0
         self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
+        self.kept = KeptRows()  # what this transaction has read and written
+        self.noted = ""  # the last statement for which it has forgotten what that may change
         self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
@@ -167,6 +175,8 @@ class Connection:
             self._forsake()
         elif self.next_ids and sql.startswith(DEFINING):
             self._note_all_ids()
+        if sql is not self.noted and not sql.startswith("SELECT"):
+            self.kept.forget("")
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -192,8 +202,13 @@ class Connection:
         self._unsent += sum(map(len, filter(None, bound)))
         self._pg.send_query_prepared(name, bound, formats)
         self._total += 1  # not known yet; too many rather than too few
+        self._waiting += 1
         if self._unanswered >= MAX_UNANSWERED or self._unsent > MAX_UNSENT_BYTES:
             self.settle()
+        elif self._waiting >= EAGER:
+            self._waiting = 0
+            self._pg.pipeline_sync()
+            self._syncs += 1
 
     def settle(self) -> None:
         """Wait for what nobody has waited for. Raises its error."""
@@ -208,6 +223,7 @@ class Connection:
         """What was not answered yet is undone, whether it has failed or not."""
         self.versions = None
         self.next_ids.clear()
+        self.kept.forget("")
         if self._unanswered:
             with contextlib.suppress(psycopg.Error):  # of a lost connection the next statement tells
                 self._behind()
@@ -216,6 +232,7 @@ class Connection:
         """Begin a transaction by statements that are answered before it goes on, in one round trip."""
         self.versions = None
         self.next_ids.clear()
+        self.kept.forget("")
         self.settle()
         for text in texts:
             self.later(text)
@@ -323,9 +340,9 @@ class Connection:
         try:
             pg.pipeline_sync()
             _send_all(pg)
-            for _ in range(number):
+            for _ in range(number + self._syncs):
                 result = _next(pg, ends_at)
-                if failed is None and result.status not in _DONE:
+                if failed is None and result.status not in _DONE_OR_SYNC:
                     failed = result
             result = _next(pg, ends_at) if name else None
             _next(pg, ends_at)  # the end of all
@@ -334,7 +351,7 @@ class Connection:
             if failed is None:
                 raise
         finally:
-            self._unanswered = self._unsent = 0
+            self._unanswered = self._unsent = self._syncs = self._waiting = 0
             if is_over and not self.is_lost:
                 pg.exit_pipeline_mode()
         if failed is not None:
