@@ -19,7 +19,7 @@ MAX_STATEMENTS = 4096  # shapes
 MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
 BUMPING = {"version"}  # the tables whose rows bump a version, and that of the versions; tables.py adds to them
-PLAIN: set[str] = set()  # the tables that no trigger writes to, but statements alone that name them; tables.py adds them
+PLAIN: set[str] = set()  # the tables that statements alone change which name them, no triggers; tables.py adds them
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
 MARK = "\0"  # in the place of a value while a text is composed: a question mark may stand in the text itself

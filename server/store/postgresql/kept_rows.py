@@ -1,14 +1,15 @@
 """What was read or written in a turn to write, for the writes that share it. Nobody else changes anything meanwhile, so
 what one of them knows the others need not ask for again, nor itself for what it has just written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from server.store.statements import Statement
 from server.store.tables import Table
 
-MAX_KEPT = 200  # selects and rows
+MAX_KEPT = 200  # selects and rows; when there are more, all are forgotten
 MAX_ROWS = 20  # of a select
+MAX_SIZE = 20_000  # characters and bytes of one of them
 KINDS = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes, "ANY": str}  # of values as rows have them
 
 Row = tuple[Any, ...]
@@ -32,7 +33,7 @@ class KeptRows:
 
     def keep(self, statement: Statement, bound: Sequence[Any], rows: list[Row]) -> None:
         """Keep the answer of a statement."""
-        if statement.reads and len(rows) <= MAX_ROWS:
+        if statement.reads and len(rows) <= MAX_ROWS and sum(map(_size, rows)) <= MAX_SIZE:
             self._count()
             self._selects.setdefault(statement.reads, {})[statement.sql, tuple(bound)] = rows
 
@@ -43,8 +44,12 @@ class KeptRows:
 
     def put(self, table: Table, id: int, row: Row | dict[str, Any] | None, others: Rows) -> None:
         """Keep a row. others: those of its table that are still so."""
-        self._count()
-        others[id] = row
+        others.pop(id, None)
+        if row is None or _size(row.values() if isinstance(row, dict) else row) <= MAX_SIZE:
+            if self._number >= MAX_KEPT:
+                others = {}
+            self._count()
+            others[id] = row
         self._rows[table.name] = table, others
 
     def forget(self, table: str) -> None:
@@ -63,9 +68,14 @@ class KeptRows:
         self._number += 1
 
 
+def _size(values: Iterable[Any]) -> int:
+    return sum(len(value) for value in values if isinstance(value, (str, bytes)))
+
+
 def as_stored(table: Table, values: dict[str, Any]) -> Row | None:
-    """The row that was written with these values; None when PostgreSQL may make something else of one of them."""
-    found = [] if table.key else [values["id"]]
+    """The row that was written with these values, its id among them; None when PostgreSQL may make something else of
+    one."""
+    found = [values["id"]]
     for column in table.columns:
         value = values.get(column.name, column.initial)
         if isinstance(value, str):
