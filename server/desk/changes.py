@@ -51,7 +51,7 @@ def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return
     tx.memo[key] = True
-    tx.later(_row, (writing.now, record_type.context, id, event, *owner))
+    tx.append(_row, (writing.now, record_type.context, id, event, *owner))
     writing.ctx.service.tell_after(tx, CHANNEL)
 
 

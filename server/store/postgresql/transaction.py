@@ -29,6 +29,8 @@ class PostgresqlTransaction(Transaction):
         return versions.get(name, 0)
 
     def _changing(self, build: Builder) -> Statement:
+        if self.connection.is_failed:
+            raise self.store.dropped()
         statement = super()._changing(build)
         if statement.changes in self.connection.next_ids and not _has_own_ids(statement.sql):
             self.connection.note_ids(statement.changes)  # the server gives ids of its own to these rows
@@ -39,6 +41,10 @@ class PostgresqlTransaction(Transaction):
     def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
         statement = self._changing(build)
         self.connection.later(statement.sql, statement.bind(values))
+
+    def append(self, build: Builder, values: Sequence[Any]) -> None:
+        """At once: it is sent along with other statements anyway."""
+        self.later(build, values)
 
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         statement = self._asked(build, values)

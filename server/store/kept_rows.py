@@ -1,0 +1,52 @@
+"""What transactions have read of rows and versions, until a statement of theirs may have changed it.
+
+Not for asking: that is Transaction's part (store/transaction.py)."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from server.store.tables import Table
+
+MAX_ROWS = 20  # of a table: most are asked for several times in a row
+
+Row = tuple[Any, ...]
+NOTHING: tuple[Table | None, dict[Hashable, Row | None]] = (None, {})
+
+
+class KeptRows:
+    """Rows by id, the first ones by equal values, and versions. Those of one transaction, or, of tables that seldom
+    change (`Table.is_settled`), of all that a writer runs one after the other."""
+
+    __slots__ = ("versions", "tables")
+
+    def __init__(self) -> None:
+        self.versions: dict[str, int] = {}
+        self.tables: dict[str, tuple[Table | None, dict[Hashable, Row | None]]] = {}
+
+    def of(self, table: Table) -> dict[Hashable, Row | None]:
+        """The rows of a table by what they were asked for with; with room for one more."""
+        kept, rows = self.tables.get(table.name, NOTHING)
+        if kept is not table or len(rows) >= MAX_ROWS:
+            rows = {}
+            self.tables[table.name] = table, rows
+        return rows
+
+    def add(self, table: Table, id: int, values: dict[str, Any]) -> None:
+        """A row was just added with these values."""
+        row = _as_stored(table, id, values)
+        if row is not None:
+            self.of(table)[id] = row
+
+    def clear(self) -> None:
+        """Nothing is so any more."""
+        self.versions.clear()
+        self.tables.clear()
+
+
+def _as_stored(table: Table, id: int, values: dict[str, Any]) -> Row | None:
+    """The row as it would be read, None where that is not certain: a database may write some values another way."""
+    types = table.types
+    for name, value in values.items():
+        if type(value) is not types[name] or (type(value) is str and "\0" in value):
+            return None
+    return tuple({**table.initial, **values, "id": id}.values())
