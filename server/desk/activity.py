@@ -23,8 +23,8 @@ NOTHING = ("", 0)  # as context and id: no record
 URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
 MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
 _COLUMNS = (
-    "activity_point", "actor__context", "actor_id", "target__context", "target_id", "about__context", "about_id",
-    "is_administrative", "created", "params",
+    "about__context", "about_id", "activity_point", "actor__context", "actor_id", "created", "is_administrative",
+    "params", "target__context", "target_id",
 )  # fmt: skip
 
 
@@ -73,8 +73,8 @@ def _write(
     """Write an entry; answers what it tells."""
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     writing.tx.append(_entry, (
-        point, actor.context, actor.id, context, id, *about, int(POINTS[point].is_administrative), writing.now,
-        json.dumps(told, ensure_ascii=False),
+        *about, point, actor.context, actor.id, writing.now, int(POINTS[point].is_administrative),
+        json.dumps(told, ensure_ascii=False), context, id,
     ))  # fmt: skip
     return told
 

@@ -14,13 +14,15 @@ NOTHING: tuple[Table | None, dict[Hashable, Row | None]] = (None, {})
 
 
 class KeptRows:
-    """Rows by id, the first ones by equal values, and versions. Those of one transaction, or, of tables that seldom
-    change (`Table.is_settled`), of all that a writer runs one after the other."""
+    """Rows by id, and the first ones by equal values, by the name of their table; versions; the ids that tables give
+    next. A transaction has its own, and the writer has one for all that it runs one after the other: versions, ids, and
+    rows of tables that seldom change (`Table.is_settled`)."""
 
-    __slots__ = ("versions", "tables")
+    __slots__ = ("versions", "next_ids", "tables")
 
     def __init__(self) -> None:
         self.versions: dict[str, int] = {}
+        self.next_ids: dict[str, int] = {}
         self.tables: dict[str, tuple[Table | None, dict[Hashable, Row | None]]] = {}
 
     def of(self, table: Table) -> dict[Hashable, Row | None]:
@@ -40,6 +42,7 @@ class KeptRows:
     def clear(self) -> None:
         """Nothing is so any more."""
         self.versions.clear()
+        self.next_ids.clear()
         self.tables.clear()
 
 

@@ -143,9 +143,11 @@ class Transaction:
         if statement.changes:
             self._rows.tables.pop(statement.changes, None)
             self._settled.tables.pop(statement.changes, None)
+            self._settled.next_ids.pop(statement.changes, None)
         else:
             self._rows.tables.clear()
             self._settled.tables.clear()
+            self._settled.next_ids.clear()
         return statement
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
@@ -153,7 +155,8 @@ class Transaction:
         if not values:
             return
         statement = self._changing(build)
-        self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
+        bound = values if statement.is_plain else [statement.bind(each) for each in values]
+        self.connection.executemany(statement.sql, bound)
 
     def require_open(self) -> None:
         """SQLite drops the whole transaction for lack of room; what ran behind it would be committed by itself."""
@@ -209,8 +212,13 @@ class Transaction:
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
+        next_ids = self._settled.next_ids
+        is_counted = table.name in next_ids and "id" not in values  # which the statement itself forgets
         self.later(inserting(table, tuple(values)), tuple(values.values()))
-        return int(self.connection.last_insert_rowid())
+        id = int(self.connection.last_insert_rowid())
+        if is_counted:
+            next_ids[table.name] = id + 1
+        return id
 
     def keep_added(self, table: Table, id: int, values: dict[str, Any]) -> None:
         """What was just inserted may be asked for, and need not be read."""
@@ -219,6 +227,7 @@ class Transaction:
     def reserve(self, table: Table, number: int) -> range:
         """So many ids that no row gets by itself; for rows that must be named before they are added."""
         last = self._last_id(table)
+        self._settled.next_ids.pop(table.name, None)
         if last is None:  # never had a row
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, number))
         else:
@@ -229,7 +238,10 @@ class Transaction:
 
     def next_ids(self, table: Table, number: int) -> range:
         """What reserve answers unless somebody adds rows before."""
-        first = (self._last_id(table) or 0) + 1
+        self.flush()
+        first = self._settled.next_ids.get(table.name)
+        if first is None:
+            first = self._settled.next_ids[table.name] = (self._last_id(table) or 0) + 1
         return range(first, first + number)
 
     def _last_id(self, table: Table) -> int | None:
@@ -239,6 +251,7 @@ class Transaction:
 
     def set_next_id(self, table: Table, id: int) -> None:
         """The id that the next row gets; for a table whose rows were copied."""
+        self._settled.next_ids.pop(table.name, None)
         if self._last_id(table) is None:
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, id - 1))
         else:
