@@ -19,6 +19,7 @@ from server.store.tables import table_named
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
 
+_text_of = json.JSONEncoder(ensure_ascii=False).encode
 NOTHING = ("", 0)  # as context and id: no record
 URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
 MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
@@ -74,7 +75,7 @@ def _write(
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
     writing.tx.append(_entry, (
         *about, point, actor.context, actor.id, writing.now, int(POINTS[point].is_administrative),
-        json.dumps(told, ensure_ascii=False), context, id,
+        _text_of(told), context, id,
     ))  # fmt: skip
     return told
 
@@ -156,7 +157,7 @@ def _listeners(
         return []
     record_type = writing.registry.find(context)
     found = set(also)
-    for trait in record_type.traits if record_type is not None else ():
+    for trait in record_type.telling if record_type is not None else ():
         found.update(trait.listeners(context, id, writing.tx))
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)

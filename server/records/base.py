@@ -120,6 +120,7 @@ class RecordType:
     def __init__(self) -> None:
         self.acts = _acts(self)
         self.traits = traits.of(self.features)
+        self.telling = tuple(each for each in self.traits if type(each).listeners is not traits.Trait.listeners)
         self._trait_classes = frozenset(map(type, self.traits))
         self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)

@@ -10,7 +10,8 @@ from server.store.tables import Table
 MAX_ROWS = 20  # of a table: most are asked for several times in a row
 
 Row = tuple[Any, ...]
-NOTHING: tuple[Table | None, dict[Hashable, Row | None]] = (None, {})
+Rows = dict[Hashable, Row | dict[str, Any] | None]  # a dict holds the values that a row was added with
+NOTHING: tuple[Table | None, Rows] = (None, {})
 
 
 class KeptRows:
@@ -23,9 +24,9 @@ class KeptRows:
     def __init__(self) -> None:
         self.versions: dict[str, int] = {}
         self.next_ids: dict[str, int] = {}
-        self.tables: dict[str, tuple[Table | None, dict[Hashable, Row | None]]] = {}
+        self.tables: dict[str, tuple[Table | None, Rows]] = {}
 
-    def of(self, table: Table) -> dict[Hashable, Row | None]:
+    def of(self, table: Table) -> Rows:
         """The rows of a table by what they were asked for with; with room for one more."""
         kept, rows = self.tables.get(table.name, NOTHING)
         if kept is not table or len(rows) >= MAX_ROWS:
@@ -34,10 +35,8 @@ class KeptRows:
         return rows
 
     def add(self, table: Table, id: int, values: dict[str, Any]) -> None:
-        """A row was just added with these values."""
-        row = _as_stored(table, id, values)
-        if row is not None:
-            self.of(table)[id] = row
+        """A row was just added with these values. Most are never asked for, and made when they are."""
+        self.of(table)[id] = values.copy()
 
     def clear(self) -> None:
         """Nothing is so any more."""
@@ -46,7 +45,7 @@ class KeptRows:
         self.tables.clear()
 
 
-def _as_stored(table: Table, id: int, values: dict[str, Any]) -> Row | None:
+def as_stored(table: Table, id: int, values: dict[str, Any]) -> Row | None:
     """The row as it would be read, None where that is not certain: a database may write some values another way."""
     types = table.types
     for name, value in values.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
 
-from server.store.kept_rows import KeptRows, Row
+from server.store.kept_rows import KeptRows, Row, as_stored
 from server.store.shapes import Builder
 from server.store.statements import Statement, StatementCache, in_list, slot
 from server.store.tables import Table, table_named
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 MAX_BUILDERS = 2048  # kept of each kind
 
+UNKNOWN: dict[str, Any] = {}
 _VERSION = table_named("version")
 _IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
 Result = TypeVar("Result")
@@ -177,7 +178,11 @@ class Transaction:
         """The row with this id, or None."""
         rows = (self._settled if table.is_settled else self._rows).of(table)
         if id in rows:
-            return rows[id]
+            kept = rows[id]
+            row = as_stored(table, id, kept) if isinstance(kept, dict) else kept
+            if row is not None or kept is None:
+                rows[id] = row
+                return row
         row = rows[id] = self.row(_getting(table), (id,))
         return row
 
@@ -200,8 +205,9 @@ class Transaction:
         rows = (self._settled if table.is_settled else self._rows).of(table)
         names, values = tuple(equals), tuple(equals.values())
         key = names, values
-        if key in rows:
-            return rows[key]
+        kept = rows.get(key, UNKNOWN)
+        if not isinstance(kept, dict):
+            return kept
         row = rows[key] = self.row(_finding_first(table, names), values)
         return row
 
