@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadFileScheduling
 
 from server.app import GC_THRESHOLDS
 from server.store import schema
@@ -17,6 +16,7 @@ from tests import databases
 from tests.cheap import cheap_hashes
 from tests.composed_anew import composed_anew
 from tests.records.desk import Desk
+from tests.scheduling import FileByFile
 from tests.service import Api, Server, people
 
 # Tests start hundreds of processes. Where the environment forbids to keep compiled modules, as that of containers often
@@ -120,11 +120,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
-    """The tests of a file run in one process, so that what they share is made once and not in each; files in their
-    order, which ends with hundreds of small ones."""
-    config.option.loadscopereorder = False
-    return LoadFileScheduling(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileByFile:
+    return FileByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -120,8 +120,8 @@ class RecordWriter(RecordReader):
         variables: dict[str, str],
         also_notify: tuple[int, ...] = (),
         about: tuple[str, int] = ("", 0),
-    ) -> int:
-        return activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
+    ) -> None:
+        activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
 
     def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
         activity.tell(self, worker_id, point, message, context, id, variables)
@@ -159,7 +159,9 @@ class RecordWriter(RecordReader):
         was = events.before(self, record_type, change.old)
         differing: dict[str, Any] = {}
         if is_create:
-            change.id = tx.insert(record_type.table, record_type.row_values(change.new))
+            values = record_type.row_values(change.new)
+            change.id = tx.insert(record_type.table, values)
+            tx.keep_added(record_type.table, change.id, values)
             changes.note(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}

@@ -14,10 +14,11 @@ import apsw
 from server import clock
 from server.dataclass import dataclass
 from server.errors import Damaged, NotFound, Unavailable
+from server.store.checkpoints import BUSY_TIMEOUT_MS
 from server.store.copying import PART, Progress, copy_database, sync
 from server.store.dialect import add_functions
 from server.store.schema import PROGRAM, kind_of_file
-from server.store.sqlite import BUSY_TIMEOUT_MS, damage_of, dangling_of
+from server.store.sqlite import damage_of, dangling_of
 from server.store.sqlite_schema import SCHEMA_NUMBER
 
 Told = Callable[[str], None]

@@ -13,6 +13,7 @@ import apsw
 from server import clock, log
 from server.errors import Conflict, Damaged
 from server.store import sqlite_schema, sqlite_texts
+from server.store.checkpoints import BUSY_TIMEOUT_MS, Checkpoints
 from server.store.copying import PART, copy_database
 from server.store.database import OutOfSteps, Store
 from server.store.dialect import add_functions
@@ -29,9 +30,7 @@ from server.store.writer import Writer
 Result = TypeVar("Result")
 
 MIN_SQLITE = (3, 51, 3)  # earlier ones have a checkpoint race in WAL mode that damages the file
-BUSY_TIMEOUT_MS = 5000  # another program, such as our own command line, may hold the file for a moment
 PROGRESS_STEPS = 1000  # virtual machine steps between two looks at the clock
-LOG_PAGES = 8000  # of the write-ahead log before it is folded back: pages that change often are then copied once
 STATEMENTS_PREPARED = 512  # compiled by SQLite and kept on each connection
 MAX_FREE = 16  # connections that are kept for the next read; seldom do more read at once
 MAX_WARM = 4  # of them that keep their page caches: the others were opened for a burst
@@ -72,6 +71,8 @@ class SqliteStore(Store):
         writing = self._open(can_write=True)
         writing.execute("SELECT 1 FROM sqlite_master").fetchall()  # makes the log and its index
         self.files = OpenFiles(path)
+        self._checkpoints = Checkpoints(path, self.files)
+        writing.set_wal_hook(self._checkpoints.committed)
         if max_pages:
             writing.execute(f"PRAGMA max_page_count={int(max_pages)}").fetchall()
         self._writing = writing
@@ -101,7 +102,7 @@ class SqliteStore(Store):
                     connection.execute(f"PRAGMA application_id={APPLICATION_ID}").fetchall()
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
                 connection.execute("PRAGMA synchronous=FULL").fetchall()
-                connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}").fetchall()
+                connection.execute("PRAGMA wal_autocheckpoint=0").fetchall()  # see checkpoints.py
                 connection.execute("PRAGMA journal_size_limit=67108864").fetchall()
             else:
                 connection.execute("PRAGMA query_only=1").fetchall()
@@ -176,6 +177,7 @@ class SqliteStore(Store):
         return Transaction(self, connection, self.statements, can_write)
 
     def begin(self) -> apsw.Connection:
+        self._checkpoints.before_write(self._writing)
         self._writing.execute("BEGIN IMMEDIATE")
         return self._writing
 
@@ -197,6 +199,10 @@ class SqliteStore(Store):
 
     def outline(self, connection: apsw.Connection) -> int:
         row = connection.execute("PRAGMA schema_version").fetchone()
+        return int(row[0]) if row else 0
+
+    def state(self, connection: apsw.Connection) -> int:
+        row = connection.execute("PRAGMA data_version").fetchone()
         return int(row[0]) if row else 0
 
     def as_helpdesk_error(self, error: BaseException) -> BaseException:
@@ -267,6 +273,7 @@ class SqliteStore(Store):
             return
         self._closed = True
         self._writer.close()
+        self._checkpoints.stop()
         if self._claim is not None:
             self._claim.close()
         in_place = self.files.are_in_place

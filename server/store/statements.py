@@ -18,8 +18,8 @@ from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of
 MAX_STATEMENTS = 4096  # shapes
 MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
+LOGS: set[str] = set()  # the tables that rows are appended to; tables.py adds them
 BUMPING = {"version"}  # the tables whose rows bump a version, and that of the versions; tables.py adds to them
-PLAIN: set[str] = set()  # the tables that statements alone change which name them, no triggers; tables.py adds them
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
 MARK = "\0"  # in the place of a value while a text is composed: a question mark may stand in the text itself
@@ -82,17 +82,17 @@ class Statement:
     """SQL text with the order in which the values go into it.
 
     is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
-    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. reads: the one
-    table, of PLAIN, from which it selects rows, "" for any others."""
+    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. names_log: a log
+    may be among its tables, whose rows are written late."""
 
-    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "reads", "_order", "_converts")
+    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "names_log", "_order", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self.changes = _changed(sql)
+        self.names_log = any(f'"{name}"' in sql for name in LOGS)
         self.may_bump = not self.changes or self.changes in BUMPING
-        self.reads = _read(sql)
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         self._converts = [
             (place, item.convert) for place, item in enumerate(parameters) if isinstance(item, Slot) and item.convert
@@ -117,18 +117,6 @@ def _changed(sql: str) -> str:
     """The table that an insert or update changes, as peewee writes them; "" for what removes or replaces rows."""
     found = _CHANGED.match(sql)
     return found[1] if found is not None else ""
-
-
-_READ = re.compile(r'SELECT (?:(?!SELECT| FROM ).)* FROM "(\w+)" AS "\w+"(?= WHERE | ORDER BY | LIMIT |$)')
-_READS_MORE = re.compile(r"SELECT| JOIN | FOR ")
-
-
-def _read(sql: str) -> str:
-    """The one table from which a select as peewee writes it takes rows; "" where that cannot be said."""
-    found = _READ.match(sql)
-    if found is None or found[1] not in PLAIN or _READS_MORE.search(sql, found.end()):
-        return ""
-    return found[1]
 
 
 class ComposingContext(peewee.Context):

@@ -7,6 +7,7 @@ answers nothing (`later`): it is sent with the next statement, or with the commi
 So most of the round trips of a transaction are spared."""
 
 import contextlib
+import itertools
 import math
 import select
 import time
@@ -18,7 +19,6 @@ from psycopg import pq
 from psycopg.adapt import Loader, Transformer
 
 from server.store.postgresql.faults import is_lost
-from server.store.postgresql.kept_rows import KeptRows
 
 READ, WRITE, LISTEN = "helpdesk reads", "helpdesk writes", "helpdesk listens"  # as pg_stat_activity shows them
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
@@ -49,6 +49,8 @@ PATIENCE = {
     "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }  # fmt: skip
+
+_ERAS = itertools.count(1)  # of all connections
 
 _INT8, _FLOAT8, _BYTEA, _UNKNOWN = 20, 701, 17, 0
 _TEXT, _BINARY = pq.Format.TEXT, pq.Format.BINARY
@@ -108,7 +110,7 @@ class Connection:
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
                  "_is_ending", "_unanswered", "_held", "_unsent", "_ends", "_last", "_cursors", "versions", "next_ids",
-                 "known_ids", "kept", "noted", "_left", "may_have_committed")  # fmt: skip
+                 "known_ids", "_left", "era", "may_have_committed")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
@@ -134,8 +136,7 @@ class Connection:
         self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
         self.known_ids: dict[str, int] = {}  # the next ids of tables, as the last transaction has left them
         self._left = ""  # which transactions had ended when it had, as PostgreSQL tells it; "" when that is not clear
-        self.kept = KeptRows()  # what this transaction has read and written
-        self.noted = ""  # the last statement for which it has forgotten what that may change
+        self.era = 0  # another one after somebody else may have written
         self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
@@ -179,11 +180,9 @@ class Connection:
         """Run a statement; answers its rows."""
         if sql.startswith(UNDOING):
             self._forsake()
-        elif self.next_ids and sql.startswith(DEFINING):
+        elif sql.startswith(DEFINING):
             self._note_all_ids()
-        if sql is not self.noted and not sql.startswith("SELECT"):
             self.known_ids.clear()
-            self.kept.forget("")
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -235,7 +234,7 @@ class Connection:
 
     def begin_now(self, *texts: str) -> None:
         """Begin a transaction by statements that are answered before it goes on, in one round trip. What the last one
-        has read and written is known still when no other has ended since."""
+        knew is so still when no other has ended since."""
         left, self._left = self._left, ""
         self.settle()
         for text in texts:
@@ -245,10 +244,10 @@ class Connection:
 
     def _forget(self) -> None:
         """What this connection knows may not be so any more."""
+        self.era = next(_ERAS)
         self.versions = None
         self.next_ids.clear()
         self.known_ids.clear()
-        self.kept.forget("")
 
     def commit(self, seconds: float) -> None:
         """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from server.store.postgresql.kept_rows import as_stored
 from server.store.shapes import Builder
 from server.store.statements import Statement
 from server.store.tables import Table, table_named
-from server.store.transaction import Row, Transaction, getting, inserting, slots
+from server.store.transaction import Row, Transaction, inserting, slots
 
 _VERSION = table_named("version")
-UNKNOWN: Any = object()  # a row that was not asked for yet
 _HAS_ID = re.compile(r'INSERT INTO "\w+" \([^)]*"id"')
 
 
@@ -30,43 +28,10 @@ class PostgresqlTransaction(Transaction):
             self.connection.versions = versions
         return versions.get(name, 0)
 
-    def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
-        return list(self._read(build, values)) if self.can_write else super().rows(build, values)
-
-    def row(self, build: Builder, values: Sequence[Any] = ()) -> Row | None:
-        if not self.can_write:
-            return super().row(build, values)
-        rows = self._read(build, values)
-        return rows[0] if rows else None
-
-    def _read(self, build: Builder, values: Sequence[Any]) -> list[Row]:
-        """As rows, in a turn to write."""
-        statement = self._cache.get(build)
-        bound = statement.bind(values)
-        kept = self.connection.kept
-        found: list[Row] | None = kept.selected(statement, bound)
-        if found is None:
-            self.statements += 1
-            found = self.connection.execute(statement.sql, bound)
-            kept.keep(statement, bound, found)
-        return found
-
-    def get(self, table: Table, id: int) -> Row | None:
-        if not self.can_write:
-            return super().get(table, id)
-        rows = self.connection.kept.rows(table)
-        row = rows.get(id, UNKNOWN)
-        if isinstance(row, dict):
-            row = rows[id] = as_stored(table, row) or UNKNOWN
-        if row is UNKNOWN:
-            row = self.row(getting(table), (id,))
-            self.connection.kept.put(table, id, row, rows)
-        return row
-
     def _changing(self, build: Builder) -> Statement:
+        if self.connection.is_failed:
+            raise self.store.dropped()
         statement = super()._changing(build)
-        self.connection.noted = statement.sql
-        self.connection.kept.forget(statement.changes)
         if not _has_own_ids(statement.sql):  # the server gives ids of its own to these rows
             self.connection.known_ids.pop(statement.changes, None)
             if statement.changes in self.connection.next_ids:
@@ -79,6 +44,10 @@ class PostgresqlTransaction(Transaction):
         statement = self._changing(build)
         self.connection.later(statement.sql, statement.bind(values))
 
+    def append(self, build: Builder, values: Sequence[Any]) -> None:
+        """At once: it is sent along with other statements anyway."""
+        self.later(build, values)
+
     def each(self, build: Builder, values: Sequence[Any] = ()) -> Iterator[Row]:
         statement = self._asked(build, values)
         return iter(self.connection.each(statement.sql, statement.bind(values)))
@@ -90,23 +59,13 @@ class PostgresqlTransaction(Transaction):
         if not self.has_savepoints:
             id = int(values["id"] if "id" in values else self._take_ids(table, 1)[0])
             with_id = values | {"id": id}
-            others = self.connection.kept.rows(table)
             self.later(inserting(table, tuple(with_id)), tuple(with_id.values()))
-            self.connection.kept.put(table, id, with_id, others)
             return id
         names = tuple(values)
         statement = self._changing(lambda: table.sql.insert(slots(table, names)).returning(table.sql.id))
         rows = self.connection.execute(statement.sql, statement.bind(tuple(values.values())))
         self.connection.count_one()
         return int(rows[0][0])
-
-    def set(self, table: Table, id: int, values: dict[str, Any]) -> None:
-        others = self.connection.kept.rows(table)
-        row = others.pop(id, None)
-        super().set(table, id, values)
-        if row is not None and not self.has_savepoints:
-            was = row if isinstance(row, dict) else dict(zip(table.names, row, strict=True))
-            self.connection.kept.put(table, id, was | values, others)
 
     def _take_ids(self, table: Table, number: int) -> range:
         """The next ids of a table, counted here: nobody else takes any before this turn has ended. The commit tells the
@@ -122,7 +81,6 @@ class PostgresqlTransaction(Transaction):
         self.statements += 1
         if not self.has_savepoints:
             return self._take_ids(table, number)
-        self.connection.known_ids.pop(table.name, None)
         name = f'"{table.name}_id_seq"'
         last = self.connection.execute(
             "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
@@ -147,12 +105,10 @@ class PostgresqlTransaction(Transaction):
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
         self.connection.next_ids.pop(table.name, None)
-        self.connection.known_ids.pop(table.name, None)
         self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
         self.statements += 1
-        self.connection.kept.forget(table.name)
         self.connection.copy_in(table.name, table.names, rows)
 
     def put(self, table: Table, values: dict[str, Any]) -> None:

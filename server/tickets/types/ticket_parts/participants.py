@@ -27,6 +27,8 @@ def read(change: Change, writing: Writing) -> None:
 
     Unknown addresses are made; those that we send from, and excluded ones, are skipped, and so is what is no address.
     Raises Invalid for ids of nothing. Source: Records, ticket; Mail, Requesters."""
+    if not change.extras:
+        return
     wanted = _ids(change.extras.get("participant_ids", ""), writing)
     wanted += [(True, id) for id in _written(change.extras.get("participants", ""), writing)]
     if wanted:
