@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
 
-from server.store.kept_rows import KeptRows, Row, as_stored
+from server.store.known_rows import KnownRows, Row, as_stored
 from server.store.shapes import Builder
 from server.store.statements import Statement, StatementCache, in_list, slot
 from server.store.tables import Table, table_named
@@ -47,10 +47,10 @@ class Transaction:
         self.memo: dict[Hashable, Any] = {}
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
-        self._rows = self._settled = KeptRows()
+        self._rows = self._settled = KnownRows()
         self._held: dict[Builder, list[Sequence[Any]]] = {}  # rows of logs that are not added yet
 
-    def share(self, settled: KeptRows) -> None:
+    def share(self, settled: KnownRows) -> None:
         """Keep versions, and what seldom changes, with the transactions before it; the writer's part."""
         self._settled = settled
 

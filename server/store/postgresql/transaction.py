@@ -69,7 +69,9 @@ class PostgresqlTransaction(Transaction):
         """The next ids of a table, counted here: nobody else takes any before this turn has ended. The commit tells the
         server how far they went."""
         ids = self.connection.next_ids
-        first = ids.get(table.name) or self._settled.next_ids.pop(table.name, None) or self._next_id(table)
+        first = ids.get(table.name)
+        if first is None:
+            first = self._next_id(table)
         ids[table.name] = first + number
         return range(first, first + number)
 
@@ -77,7 +79,6 @@ class PostgresqlTransaction(Transaction):
         self.statements += 1
         if not self.has_savepoints:
             return self._take_ids(table, number)
-        self._settled.next_ids.pop(table.name, None)
         name = f'"{table.name}_id_seq"'
         last = self.connection.execute(
             "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
@@ -88,10 +89,8 @@ class PostgresqlTransaction(Transaction):
         taken = self.connection.next_ids.get(table.name)
         if taken is not None:
             return range(taken, taken + number)
-        first = self._settled.next_ids.get(table.name)
-        if first is None:
-            self.statements += 1
-            first = self._settled.next_ids[table.name] = self._next_id(table)
+        self.statements += 1
+        first = self._next_id(table)
         return range(first, first + number)
 
     def _next_id(self, table: Table) -> int:
@@ -101,7 +100,6 @@ class PostgresqlTransaction(Transaction):
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
         self.connection.next_ids.pop(table.name, None)
-        self._settled.next_ids.pop(table.name, None)
         self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
