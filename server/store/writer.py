@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from server import log
 from server.errors import HelpdeskError, Unavailable
 from server.store.faults import MOMENT_SECONDS, stopping
-from server.store.kept_rows import KeptRows
+from server.store.known_rows import KnownRows
 from server.store.transaction import Callback, Transaction
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Writer:
         self._wake = threading.Condition()
         self._stopping = False
         self._current: Transaction | None = None
-        self._settled = KeptRows()
+        self._settled = KnownRows()
         self._settled_at: object = None  # what Store.state said then
         self.longest_seconds = 0.0  # that one write has held all others
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)

@@ -14,7 +14,7 @@ Rows = dict[Hashable, Row | dict[str, Any] | None]  # a dict holds the values th
 NOTHING: tuple[Table | None, Rows] = (None, {})
 
 
-class KeptRows:
+class KnownRows:
     """Rows by id, and the first ones by equal values, by the name of their table; versions; the ids that tables give
     next. A transaction has its own, and the writer has one for all that it runs one after the other: versions, ids, and
     rows of tables that seldom change (`Table.is_settled`)."""
