@@ -109,6 +109,7 @@ class PostgresqlTransaction(Transaction):
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
         self.statements += 1
+        self._settled.clear()
         self.connection.copy_in(table.name, table.names, rows)
 
     def put(self, table: Table, values: dict[str, Any]) -> None:
