@@ -182,7 +182,7 @@ class Connection:
             self._forsake()
         elif sql.startswith(DEFINING):
             self._note_all_ids()
-            self.known_ids.clear()
+            self._forget()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)

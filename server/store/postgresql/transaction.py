@@ -81,6 +81,7 @@ class PostgresqlTransaction(Transaction):
         self.statements += 1
         if not self.has_savepoints:
             return self._take_ids(table, number)
+        self.connection.known_ids.pop(table.name, None)
         name = f'"{table.name}_id_seq"'
         last = self.connection.execute(
             "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
@@ -105,6 +106,7 @@ class PostgresqlTransaction(Transaction):
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
         self.connection.next_ids.pop(table.name, None)
+        self.connection.known_ids.pop(table.name, None)
         self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:

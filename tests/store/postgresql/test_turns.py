@@ -123,6 +123,25 @@ def test_ids_that_another_has_given_are_not_given_again(opened: Callable[[], Any
     assert given == ids[-1] + 1 and added(two) == given + 1
 
 
+def test_an_id_that_was_set_is_the_next_one(store: Store) -> None:
+    id = added(store)
+    store.write(lambda tx: (tx.insert(NOTE, {"valve_id": id}), tx.set_next_id(VALVE, 77)))
+    assert [added(store), added(store)] == [77, 78]
+
+
+def test_a_turn_that_changes_tables_leaves_nothing_that_is_known(store: Store) -> None:
+    id = added(store)
+    place(store, id)
+
+    def define(tx: Transaction) -> None:
+        tx.connection.execute("ALTER TABLE valve ALTER COLUMN place SET DEFAULT 'yard'")
+        tx.connection.execute("UPDATE valve SET place = 'yard'")
+        tx.insert(NOTE, {"valve_id": id})
+
+    store.write(define)
+    assert place(store, id) == ("yard", 1)
+
+
 @pytest.mark.parametrize("number", [MAX_HELD, 3 * MAX_HELD])
 def test_a_turn_is_idle_when_what_it_has_sent_is_done(store: Any, number: int) -> None:
     """So that PostgreSQL ends that of a process which says nothing any more."""
