@@ -64,9 +64,10 @@ class Log:
     def error(self, event: str, /, **keys: object) -> None:
         self._write(logging.ERROR, event, keys)
 
-    def exception(self, event: str, /, **keys: object) -> None:
-        """An error event followed by the traceback of the exception being handled, indented."""
-        self._write(logging.ERROR, event, keys, sys.exc_info())
+    def exception(self, event: str, error: BaseException | None = None, /, **keys: object) -> None:
+        """An error event followed by the traceback, indented, of an exception: this one, or that being handled."""
+        found = sys.exc_info() if error is None else (type(error), error, error.__traceback__)
+        self._write(logging.ERROR, event, keys, found)
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
         # Not Logger.info(): it looks for the calling line in the stack, which costs more than all of the rest.

@@ -404,7 +404,7 @@ class Exchange(HTTPMessageDelegate):
         return Answer(errors.body(error), status, headers)
 
     def _bug(self, error: BaseException) -> Answer:
-        LOG.exception("request.failed", request_id=self.request.id, path=log.mask_path(self.request.path))
+        LOG.exception("request.failed", error, request_id=self.request.id, path=log.mask_path(self.request.path))
         told = errors.BUG_MESSAGE + self.request.id
         own = self.site.failure(HelpdeskError(told)) if self.site is not None else None
         return own or Answer({"__error": "ERROR_SERVER", "message": told}, 500)
