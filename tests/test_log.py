@@ -93,7 +93,7 @@ def test_an_exception_of_another_thread_is_told_with_its_traceback(lines):
         raise ValueError("of the writer")
     except ValueError as error:
         caught.append(error)
-    log.get("web").exception("request.failed", caught[0], request_id=7)
+    log.get("web").exception("request.failed", of=caught[0], request_id=7)
     first, *rest = written()
     assert first == "error request.failed request_id=7"
     assert "of the writer" in rest[-1] and any("test_log.py" in line for line in rest)
