@@ -1,7 +1,7 @@
 """What an operation is done in: who asks, when, on which service. Frozen and handed down; there is no global state."""
 
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,10 @@ class Context:
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""
-        return replace(self, actor=actor, tz=tz)
+        return Context(  # which takes a fifth of what `replace` does
+            self.service, actor, self.now, tz, self.request_id, self.depth, self.steps, self.is_quiet, self.is_untold,
+            self.is_dry, self.is_by_machine,
+        )  # fmt: skip
 
     def require_admin(self, doing: str) -> None:
         """Raises AdminOnly unless an administrator acts, or the service itself. doing: as in "change settings"."""

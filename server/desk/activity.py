@@ -1,7 +1,8 @@
 """Activity entries: what happened to which record by whom, and who is told of it."""
 
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from server.access import actor as actors
 from server.access.actor import WORKER
@@ -12,13 +13,20 @@ from server.records.base import RecordType
 from server.records.notification import CHANNEL
 from server.records.shared.absence import stand_in
 from server.records.shared.points import POINTS
+from server.store.statements import slot
+from server.store.tables import table_named
 
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
 
+_text_of = json.JSONEncoder(ensure_ascii=False).encode
 NOTHING = ("", 0)  # as context and id: no record
 URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
 MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
+_COLUMNS = (
+    "about__context", "about_id", "activity_point", "actor__context", "actor_id", "created", "is_administrative",
+    "params", "target__context", "target_id",
+)  # fmt: skip
 
 
 def log(
@@ -30,25 +38,29 @@ def log(
     urls: dict[str, str] | None = None,
     also_notify: tuple[int, ...] = (),
     about: tuple[str, int] = NOTHING,
-) -> int:
+) -> None:
     """Write an entry on a record and notify its owner, its watchers and the workers in custom fields that tell them,
-    never the actor. Answers the entry's id.
+    never the actor.
 
     variables: placeholder to text; `actor` is added. urls: placeholder to address. about: context and id of a second
     record whose label is among the variables. Only who may read both records sees the entry or is told. Of
     administrative acts nobody is notified."""
-    entry, told = _write(writing, point, context, id, variables, urls, about)
+    told = _write(writing, point, context, id, variables, urls, about)
     if POINTS[point].is_administrative:
-        return entry
+        return
     for worker_id in _listeners(writing, context, id, also_notify, about, stands_in=point in URGENT):
         is_mention = point == MENTIONING and worker_id in also_notify
         notify(writing, worker_id, point, context, id, told, notification_mail.MENTIONED if is_mention else "")
-    return entry
+
+
+def newest_id(writing: "RecordWriter") -> int:
+    """The id of the entry that was written last."""
+    return writing.tx.next_ids(_type(writing, "activity_log").table, 1).start - 1
 
 
 def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequence[tuple[str, dict[str, str]]]) -> None:
     """As log, several entries on one record, each a point and its variables: who is told of them is found out once."""
-    written = [(point, _write(writing, point, context, id, variables)[1]) for point, variables in entries]
+    written = [(point, _write(writing, point, context, id, variables)) for point, variables in entries]
     listeners = _listeners(writing, context, id, (), NOTHING)
     for point, told in written:
         for worker_id in listeners:
@@ -58,28 +70,19 @@ def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequenc
 def _write(
     writing: "RecordWriter", point: str, context: str, id: int, variables: dict[str, str],
     urls: dict[str, str] | None = None, about: tuple[str, int] = NOTHING,
-) -> tuple[int, dict[str, object]]:  # fmt: skip
-    """Write an entry; answers its id and what it tells."""
+) -> dict[str, object]:  # fmt: skip
+    """Write an entry; answers what it tells."""
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
-    entries = _type(writing, "activity_log")
-    entry = writing.tx.insert(
-        entries.table,
-        entries.row_values(
-            {
-                "activity_point": point,
-                "actor__context": actor.context,
-                "actor_id": actor.id,
-                "target__context": context,
-                "target_id": id,
-                "about__context": about[0],
-                "about_id": about[1],
-                "is_administrative": int(POINTS[point].is_administrative),
-                "created": writing.now,
-                "params": told,
-            }
-        ),
-    )
-    return entry, told
+    writing.tx.append(_entry, (
+        *about, point, actor.context, actor.id, writing.now, int(POINTS[point].is_administrative),
+        _text_of(told), context, id,
+    ))  # fmt: skip
+    return told
+
+
+def _entry() -> Any:
+    entries = table_named("activity_log")
+    return entries.insert({getattr(entries.c, name): slot(place) for place, name in enumerate(_COLUMNS)})
 
 
 def params(
@@ -154,7 +157,7 @@ def _listeners(
         return []
     record_type = writing.registry.find(context)
     found = set(also)
-    for trait in record_type.traits if record_type is not None else ():
+    for trait in record_type.telling if record_type is not None else ():
         found.update(trait.listeners(context, id, writing.tx))
     if record_type is not None and "owner_id" in record_type.initial and "owner__context" not in record_type.initial:
         record = writing.record(context, id)

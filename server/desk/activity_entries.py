@@ -36,7 +36,8 @@ def create(
         variables = _texts(read_variables(), "variables")
         urls = {name: url for name, url in _texts(read_urls(), "urls").items() if _leads_somewhere(url)}
         _check_size(writing, points.body(point.id, variables, urls))
-        id = activity.log(writing, point.id, own.type.context, own.id, variables, urls)
+        activity.log(writing, point.id, own.type.context, own.id, variables, urls)
+        id = activity.newest_id(writing)
         entry = writing.record("activity_log", id)
         assert entry is not None
         return {

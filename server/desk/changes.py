@@ -51,12 +51,12 @@ def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return
     tx.memo[key] = True
-    tx.later(_row, (writing.now, record_type.context, id, event, *owner))
+    tx.append(_row, (writing.now, record_type.context, event, *owner, id))
     writing.ctx.service.tell_after(tx, CHANNEL)
 
 
 def _row() -> Any:
-    columns = (_LOG.at, _LOG.context, _LOG.record_id, _LOG.event, _LOG.owner__context, _LOG.owner_id)
+    columns = (_LOG.at, _LOG.context, _LOG.event, _LOG.owner__context, _LOG.owner_id, _LOG.record_id)
     return _LOG.insert({column: slot(place) for place, column in enumerate(columns)})
 
 

@@ -147,5 +147,6 @@ def changed(writing: "RecordWriter", kind: str, record_type: RecordType, id: int
 
 def is_change(change: Change, differing: Mapping[str, Any]) -> bool:
     """Whether a write changed more than the times that every write sets."""
-    automatic = {name for name, field in change.type.fields.items() if field.auto_update}
-    return change.is_create or bool(change.extras) or bool(differing.keys() - automatic)
+    if change.is_create or change.extras:
+        return True
+    return not differing.keys() <= {name for name, field in change.type.fields.items() if field.auto_update}

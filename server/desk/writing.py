@@ -12,6 +12,7 @@ from server.records import traits
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks
 from server.records.shared.tables import REMAINS
+from server.records.traits.links import UNLINKED
 from server.store import fulltext
 from server.store.transaction import Transaction
 
@@ -120,8 +121,8 @@ class RecordWriter(RecordReader):
         variables: dict[str, str],
         also_notify: tuple[int, ...] = (),
         about: tuple[str, int] = ("", 0),
-    ) -> int:
-        return activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
+    ) -> None:
+        activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
 
     def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
         activity.tell(self, worker_id, point, message, context, id, variables)
@@ -159,7 +160,10 @@ class RecordWriter(RecordReader):
         was = events.before(self, record_type, change.old)
         differing: dict[str, Any] = {}
         if is_create:
-            change.id = tx.insert(record_type.table, record_type.row_values(change.new))
+            values = record_type.row_values(change.new)
+            change.id = tx.insert(record_type.table, values)
+            tx.keep_added(record_type.table, change.id, values)
+            tx.memo[UNLINKED, record_type.context, change.id] = True
             changes.note(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}

@@ -41,15 +41,22 @@ def is_nameless(head: headers.Head) -> bool:
     """Whether a mail server wrote the mail and gave no address to answer: MAILER-DAEMON alone, <>, a null return path.
 
     Only for mail without a usable sender."""
-    written = [" ".join(_COMMENT.sub(" ", value).split()) for value in head.all("from")]
-    words = {word.strip("<>\"'").lower() for value in written for word in value.split()}
     return (
-        any(value.endswith("<>") for value in written)
-        or not words.isdisjoint(_MACHINES)
+        any(map(_names_nobody, head.all("from")))
         or is_returned(head)
         or head.has("x-failed-recipients")
         or _is_report(head)
     )
+
+
+def _names_nobody(value: str) -> bool:
+    """Whether a From field ends with <>, or has a name of a mail server for a word."""
+    lower = value.lower()
+    if "<>" not in lower and not any(name in lower for name in _MACHINES):
+        return False
+    written = " ".join(_COMMENT.sub(" ", value).split())
+    words = {word.strip("<>\"'").lower() for word in written.split()}
+    return written.endswith("<>") or not words.isdisjoint(_MACHINES)
 
 
 def is_auto_submitted(head: headers.Head) -> bool:
@@ -60,7 +67,7 @@ def is_auto_submitted(head: headers.Head) -> bool:
 
 def is_returned(head: headers.Head) -> bool:
     """Whether the mail came with a null return path: it must not come back itself."""
-    return any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
+    return head.has("return-path") and any(value.replace(" ", "") == "<>" for value in head.all("return-path"))
 
 
 def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> bool:
@@ -113,4 +120,5 @@ def takes_no_answer(email: str) -> bool:
 
 
 def _is_report(head: headers.Head) -> bool:
-    return headers.parameters(head.first("content-type"))[0] == "multipart/report"
+    value = head.first("content-type")
+    return "report" in value.lower() and headers.parameters(value)[0] == "multipart/report"

@@ -40,12 +40,7 @@ def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
 
 def _is_from_server(head: headers.Head) -> bool:
     senders = (each.address for each in addresses.parse_list(head.first("from"), limit=1))
-    return (
-        automatic.is_returned(head)
-        or head.has("x-failed-recipients")
-        or any(map(automatic.from_machine, senders))
-        or automatic.is_nameless(head)
-    )
+    return automatic.is_nameless(head) or any(map(automatic.from_machine, senders))
 
 
 def _failed(told: str) -> tuple[str | None, bool]:

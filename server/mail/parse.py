@@ -529,7 +529,8 @@ def _name_of(part: _Part) -> str:
     """The file name that the part gives itself, safe to show; "" when it has none."""
     disposition = part.head.first("content-disposition")
     name = headers.parameters(disposition)[1].get("filename", "") if disposition else ""
-    return _safe_name(name or part.parameters.get("name", ""))
+    name = name or part.parameters.get("name", "")
+    return _safe_name(name) if name else ""
 
 
 def _safe_name(name: str) -> str:

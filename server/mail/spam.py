@@ -44,7 +44,9 @@ def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> flo
     >>> round(score({"win": (0, 0), "prizes": (0, 0), "car": (0, 0)}, 0, 0), 4)
     0.2286
     """
-    values = [_value(good, bad, n_good, n_bad) for good, bad in counts.values()]
+    values = [
+        _value(good, bad, n_good, n_bad) if good + bad >= SEEN_ENOUGH else UNKNOWN for good, bad in counts.values()
+    ]
     if len(values) > DECIDING_WORDS:
         values = sorted(values, key=lambda value: (-abs(value - 0.5), value))[:DECIDING_WORDS]
     spam = prod(values)
@@ -52,8 +54,6 @@ def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> flo
 
 
 def _value(good: int, bad: int, n_good: int, n_bad: int) -> float:
-    if good + bad < SEEN_ENOUGH:
-        return UNKNOWN
     good_share = good / n_good if n_good else 0.0
     bad_share = bad / n_bad if n_bad else 0.0
     return _within(bad_share / (good_share + bad_share)) if good_share + bad_share else UNKNOWN

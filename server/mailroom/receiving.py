@@ -150,7 +150,7 @@ def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, know
     incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
     place = mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
-    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender))
+    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender), sender["id"])
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
     return ticket

@@ -13,19 +13,24 @@ from server.records.shared import paths
 from server.records.shared.tables import ATTACHED
 from server.store import blobs
 from server.tickets import spam
+from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import OPEN
 
 OCTETS = "application/octet-stream"
 HTML_NAME, HTML_TYPE = "original_message.html", "text/html"
 
 
-def new_ticket(writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int) -> Record:
-    """The ticket of a mail that answers nothing: its id, mask and subject at least. place: its bucket_id or group_id.
+def new_ticket(
+    writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int, sender_id: int
+) -> Record:
+    """The ticket of a mail that answers nothing, and that is stored next: its id, mask and subject at least. place: its
+    bucket_id or group_id.
 
     Source: Mail, New ticket."""
     is_taken = writing.find("ticket", mask=incoming.mask) is not None
     values = {
         "subject": incoming.subject, "org_id": org_id, "spam_score": spam.score(writing.tx, incoming.words), **place,
+        **counters.of_first(writing, sender_id, is_outgoing=False),
     }  # fmt: skip
     id = writing.create("ticket", values if is_taken else values | {"mask": incoming.mask})
     if is_taken:  # another one was drawn

@@ -52,7 +52,10 @@ def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record
     places = [each for each in (bucket, group) if each is not None]
 
     def first(column: str) -> Any:
-        return next((each[column] for each in places if each[column]), 0)
+        for each in places:
+            if each[column]:
+                return each[column]
+        return 0
 
     address = _record(tx, registry, "address", int(first("reply_address_id") or 0))
     if address is None:
@@ -99,6 +102,8 @@ def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
 
 
 def _record(tx: Transaction, registry: Registry, uri: str, id: int) -> Record | None:
+    if not id:
+        return None
     record_type = registry.type(uri)
-    row = tx.get(record_type.table, id) if id else None
+    row = tx.get(record_type.table, id)
     return record_type.record(row) if row else None

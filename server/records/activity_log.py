@@ -27,6 +27,7 @@ class ActivityLog(RecordType):
     )  # fmt: skip
     features = frozenset(("search",))
     access = Access(read="target", write=("admins",))
+    is_log = True
     fields = {
         "activity_point": Text(
             "Id of the activity event, or custom.other.",

@@ -86,6 +86,8 @@ class RecordType:
     summary: ClassVar[tuple[str, ...]] = ()
     days: ClassVar[tuple[str, ...]] = ()
     bumps: ClassVar[dict[str, tuple[str, ...]]] = {}
+    is_settled: ClassVar[bool] = False  # this and the next: see Table
+    is_log: ClassVar[bool] = False
     text: ClassVar[TextIndex | None] = None
     text_of: ClassVar[frozenset[str]] = frozenset()  # columns that its texts are made of; none for more than columns
     takes_along: ClassVar[tuple[tuple[str, str], ...]] = ()  # (type, column with the id) of what is deleted with it
@@ -118,6 +120,7 @@ class RecordType:
     def __init__(self) -> None:
         self.acts = _acts(self)
         self.traits = traits.of(self.features)
+        self.telling = tuple(each for each in self.traits if type(each).listeners is not traits.Trait.listeners)
         self._trait_classes = frozenset(map(type, self.traits))
         self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)
@@ -127,7 +130,7 @@ class RecordType:
             each.name = name
         self.fields = declared
         self.table = self._table()
-        self.initial: Record = {column.name: column.initial for column in self.table.columns} | {"id": 0}
+        self.initial: Record = self.table.initial
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
         # Asked for with every write, and of sixty fields few are either.
         self.stamped = tuple(
@@ -176,7 +179,7 @@ class RecordType:
         indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
         return Table(
             self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary,
-            days=self.days,
+            days=self.days, is_settled=self.is_settled, is_log=self.is_log,
         )  # fmt: skip
 
     def _all_filters(self) -> list[Filter]:

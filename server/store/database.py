@@ -6,7 +6,7 @@ whoever opens a store hands their declarations to schema.synchronize."""
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -144,6 +144,10 @@ class Store(ABC):
     @abstractmethod
     def outline(self, connection: Any) -> int:
         """A number that rises with every change of tables."""
+
+    def state(self, connection: Any) -> Hashable:
+        """What is another one after somebody else has written; None where that cannot be told."""
+        return None
 
     @abstractmethod
     def as_helpdesk_error(self, error: BaseException) -> BaseException:

@@ -203,6 +203,10 @@ class SqliteStore(Store):
         row = connection.execute("PRAGMA schema_version").fetchone()
         return int(row[0]) if row else 0
 
+    def state(self, connection: apsw.Connection) -> int:
+        row = connection.execute("PRAGMA data_version").fetchone()
+        return int(row[0]) if row else 0
+
     def as_helpdesk_error(self, error: BaseException) -> BaseException:
         return as_helpdesk_error(error)
 

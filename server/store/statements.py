@@ -18,6 +18,7 @@ from server.store.shapes import Builder, code_of, kept, require_shaped, shape_of
 MAX_STATEMENTS = 4096  # shapes
 MAX_CHARS = 32 * 1024 * 1024  # characters of their texts together; most have a few hundred, some searches far more
 
+LOGS: set[str] = set()  # the tables that rows are appended to; tables.py adds them
 BUMPING = {"version"}  # the tables whose rows bump a version, and that of the versions; tables.py adds to them
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"  # the dialects; a node of ours that differs asks its context for it
@@ -81,15 +82,19 @@ class Statement:
     """SQL text with the order in which the values go into it.
 
     is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
-    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. searched: the
-    full-text indexes of SQLite in which it looks for words."""
+    for any, since rows go along with those that they hang on. may_bump: versions may be others, too. names_log: a log
+    may be among its tables, whose rows are written late. searched: the full-text indexes of SQLite in which it looks
+    for words."""
 
-    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "searched", "_order", "_converts")
+    __slots__ = (
+        "sql", "code", "is_plain", "changes", "may_bump", "names_log", "searched", "_order", "_converts",
+    )  # fmt: skip
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self.changes = _changed(sql)
+        self.names_log = any(f'"{name}"' in sql for name in LOGS)
         self.searched = tuple(dict.fromkeys(_SEARCHED.findall(sql)))
         self.may_bump = not self.changes or self.changes in BUMPING
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)

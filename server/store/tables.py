@@ -10,10 +10,11 @@ import peewee
 
 from server.dataclass import dataclass
 from server.store.shapes import Part
-from server.store.statements import BUMPING
+from server.store.statements import BUMPING, LOGS
 
 Kind = Literal["INTEGER", "REAL", "TEXT", "BLOB", "ANY"]
 _NULLABLE: dict[str, set[str]] = {}  # the columns of each declared table that may be null
+_TYPES: dict[str, type] = {"INTEGER": int, "REAL": float, "TEXT": str}
 DAY = 86_400
 EMPTY: dict[str, Any] = {"INTEGER": 0, "REAL": 0.0, "TEXT": ""}
 
@@ -63,6 +64,8 @@ class Table(Part):
     bumps: {version name: columns whose change counts, () for all}; see versions in schema.py.
     summary: columns whose combinations are counted in `<name>_summary`, kept true by triggers. days: the same in
     `<name>_days`, where the first column, of Unix seconds, is counted by its days in UTC.
+    is_settled: its rows seldom change, and most writes ask for some; the writer keeps those that it has read.
+    is_log: rows are only added, and by most writes; see Transaction.append.
     """
 
     name: str
@@ -72,11 +75,15 @@ class Table(Part):
     bumps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     summary: tuple[str, ...] = ()
     days: tuple[str, ...] = ()
+    is_settled: bool = False
+    is_log: bool = False
 
     def __post_init__(self) -> None:
         _NULLABLE.setdefault(self.name, set()).update(column.name for column in self.columns if column.null)
         if self.bumps:
             BUMPING.add(self.name)
+        if self.is_log:
+            LOGS.add(self.name)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -88,6 +95,18 @@ class Table(Part):
     def position(self) -> dict[str, int]:
         """{column name: its place in a row}."""
         return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def initial(self) -> dict[str, Any]:
+        """What the columns of a row hold that does not give them, in their order."""
+        initial = {column.name: column.initial for column in self.columns}
+        return initial if self.key else {"id": 0, **initial}
+
+    @cached_property
+    def types(self) -> dict[str, type]:
+        """How values of the columns are read; `object` where more than one way is possible."""
+        kinds = {column.name: _TYPES.get(column.kind, object) for column in self.columns}
+        return kinds if self.key else {"id": int, **kinds}
 
     @cached_property
     def sql(self) -> Any:

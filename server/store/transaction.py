@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
 
+from server.store.known_rows import KnownRows, Row, as_stored
 from server.store.shapes import Builder
 from server.store.statements import Statement, StatementCache, in_list, slot
 from server.store.tables import Table, table_named
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
 
 MAX_QUICK_VALUES = 200  # bound by one statement; to make and compile a longer one holds the event loop for too long
 MAX_BUILDERS = 2048  # kept of each kind
-MAX_ROWS = 20  # of a table that a transaction keeps: most are asked for several times in a row
 
+UNKNOWN: dict[str, Any] = {}
 _VERSION = table_named("version")
 _IDS: Any = table_named("sqlite_sequence")  # SQLite keeps the last id of each table in it
-Row = tuple[Any, ...]
-NO_ROWS: tuple[Table | None, dict[int, Row | None]] = (None, {})
 Result = TypeVar("Result")
 Callback = tuple[bool, Callable[[], None]]  # whether it runs before the waiter is told
 
@@ -35,7 +34,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_versions", "_rows", "as_indexed",
+        "is_spoiled", "_rows", "_settled", "_held", "as_indexed",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -48,9 +47,13 @@ class Transaction:
         self.memo: dict[Hashable, Any] = {}
         self.has_savepoints = True  # False: what fails half way spoils all, and the writer does it again with them
         self.is_spoiled = False
+        self._rows = self._settled = KnownRows()
+        self._held: dict[Builder, list[Sequence[Any]]] = {}  # rows of logs that are not added yet
         self.as_indexed = False  # whether a search for words takes the indexes as they are; else all is put in before
-        self._versions: dict[str, int] = {}
-        self._rows: dict[str, tuple[Table | None, dict[int, Row | None]]] = {}  # those that were asked for by id
+
+    def share(self, settled: KnownRows) -> None:
+        """Keep versions, and what seldom changes, with the transactions before it; the writer's part."""
+        self._settled = settled
 
     def rows(self, build: Builder, values: Sequence[Any] = ()) -> list[Row]:
         """All rows of the statement that `build` composes; see shapes.py for what it may close over."""
@@ -58,6 +61,8 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
+        if self._held and statement.names_log:
+            self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
@@ -74,6 +79,8 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
+        if self._held and statement.names_log:
+            self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
@@ -85,6 +92,8 @@ class Transaction:
             self._require_room(values)
         self.statements += 1
         statement = self._cache.get(build)
+        if self._held and statement.names_log:
+            self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
         return statement
@@ -110,22 +119,45 @@ class Transaction:
     def later(self, build: Builder, values: Sequence[Any] = ()) -> None:
         """As run, where nobody asks how many rows it changed: a store may go on before it is done. What goes wrong is
         told by a later statement, or by the commit."""
-        self.run(build, values)
+        statement = self._changing(build)
+        self.connection.execute(statement.sql, values if statement.is_plain else statement.bind(values))
+
+    def append(self, build: Builder, values: Sequence[Any]) -> None:
+        """Run an insert into a log (`Table.is_log`), with others of its kind: before the next statement that names a
+        log, or at the end. `build` is one and the same function for all of a kind."""
+        held = self._held.get(build)
+        if held is None:
+            self._held[build] = [values]
+        else:
+            held.append(values)
+
+    def flush(self) -> None:
+        """Add what was appended."""
+        if self._held:
+            held, self._held = self._held, {}
+            for build, rows in held.items():
+                self.run_many(build, rows)
 
     def _changing(self, build: Builder) -> Statement:
         """A statement that changes rows, counted."""
         self.statements += 1
-        if self.store.is_failed(self.connection):
+        if not self.connection.in_transaction:
             raise self.store.dropped()
         statement = self._cache.get(build)
+        if self._held and statement.names_log:
+            self.flush()
         if statement.searched:
             self.store.require_indexed(self, statement.searched)
         if statement.may_bump:
-            self._versions.clear()
+            self._settled.versions.clear()
         if statement.changes:
-            self._rows.pop(statement.changes, None)
+            self._rows.tables.pop(statement.changes, None)
+            self._settled.tables.pop(statement.changes, None)
+            self._settled.next_ids.pop(statement.changes, None)
         else:
-            self._rows.clear()
+            self._rows.tables.clear()
+            self._settled.tables.clear()
+            self._settled.next_ids.clear()
         return statement
 
     def run_many(self, build: Builder, values: Sequence[Sequence[Any]]) -> None:
@@ -133,7 +165,8 @@ class Transaction:
         if not values:
             return
         statement = self._changing(build)
-        self.connection.executemany(statement.sql, [statement.bind(each) for each in values])
+        bound = values if statement.is_plain else [statement.bind(each) for each in values]
+        self.connection.executemany(statement.sql, bound)
 
     def require_open(self) -> None:
         """SQLite drops the whole transaction for lack of room; what ran behind it would be committed by itself."""
@@ -142,7 +175,7 @@ class Transaction:
 
     def version(self, name: str) -> int:
         """A counter that rises with every change of the tables that bump it, whoever makes it; see tables.py."""
-        versions = self._versions
+        versions = self._settled.versions
         if name not in versions:
             if versions:  # whoever asks for two asks for more
                 versions |= {name: 0} | dict(self.rows(_every_version))
@@ -152,12 +185,13 @@ class Transaction:
 
     def get(self, table: Table, id: int) -> Row | None:
         """The row with this id, or None."""
-        kept, rows = self._rows.get(table.name, NO_ROWS)
-        if kept is not table or len(rows) >= MAX_ROWS:
-            rows = {}
-            self._rows[table.name] = table, rows
-        elif id in rows:
-            return rows[id]
+        rows = (self._settled if table.is_settled else self._rows).of(table)
+        if id in rows:
+            kept = rows[id]
+            row = as_stored(table, id, kept) if isinstance(kept, dict) else kept
+            if row is not None or kept is None:
+                rows[id] = row
+                return row
         row = rows[id] = self.row(_getting(table), (id,))
         return row
 
@@ -177,7 +211,14 @@ class Transaction:
 
     def first(self, table: Table, **equals: Any) -> Row | None:
         """The first of `find`, or None."""
-        return self.row(_finding_first(table, tuple(equals)), tuple(equals.values()))
+        rows = (self._settled if table.is_settled else self._rows).of(table)
+        names, values = tuple(equals), tuple(equals.values())
+        key = names, values
+        kept = rows.get(key, UNKNOWN)
+        if not isinstance(kept, dict):
+            return kept
+        row = rows[key] = self.row(_finding_first(table, names), values)
+        return row
 
     def some(self, table: Table, limit: int, **equals: Any) -> list[Row]:
         """At most `limit` of `find`, in any order."""
@@ -186,12 +227,22 @@ class Transaction:
 
     def insert(self, table: Table, values: dict[str, Any]) -> int:
         """Add a row; absent columns get their initial value. Answers its id (the row id where there is none)."""
-        self.run(inserting(table, tuple(values)), tuple(values.values()))
-        return int(self.connection.last_insert_rowid())
+        next_ids = self._settled.next_ids
+        is_counted = table.name in next_ids and "id" not in values  # which the statement itself forgets
+        self.later(inserting(table, tuple(values)), tuple(values.values()))
+        id = int(self.connection.last_insert_rowid())
+        if is_counted:
+            next_ids[table.name] = id + 1
+        return id
+
+    def keep_added(self, table: Table, id: int, values: dict[str, Any]) -> None:
+        """What was just inserted may be asked for, and need not be read."""
+        (self._settled if table.is_settled else self._rows).add(table, id, values)
 
     def reserve(self, table: Table, number: int) -> range:
         """So many ids that no row gets by itself; for rows that must be named before they are added."""
         last = self._last_id(table)
+        self._settled.next_ids.pop(table.name, None)
         if last is None:  # never had a row
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, number))
         else:
@@ -202,15 +253,20 @@ class Transaction:
 
     def next_ids(self, table: Table, number: int) -> range:
         """What reserve answers unless somebody adds rows before."""
-        first = (self._last_id(table) or 0) + 1
+        self.flush()
+        first = self._settled.next_ids.get(table.name)
+        if first is None:
+            first = self._settled.next_ids[table.name] = (self._last_id(table) or 0) + 1
         return range(first, first + number)
 
     def _last_id(self, table: Table) -> int | None:
+        self.flush()
         found: int | None = self.value(lambda: _IDS.select(_IDS.c.seq).where(_IDS.c.name == slot(0)), (table.name,))
         return found
 
     def set_next_id(self, table: Table, id: int) -> None:
         """The id that the next row gets; for a table whose rows were copied."""
+        self._settled.next_ids.pop(table.name, None)
         if self._last_id(table) is None:
             self.run(lambda: _IDS.insert({_IDS.c.name: slot(0), _IDS.c.seq: slot(1)}), (table.name, id - 1))
         else:
@@ -257,6 +313,7 @@ class Transaction:
     def part(self, work: Callable[["Transaction"], Result]) -> Result:
         """Run `work` so that a caller who goes on after its error keeps nothing of it."""
         self.require_open()
+        self.flush()
         kept = len(self._callbacks)
         if not self.has_savepoints:
             return self._part_at_risk(work, kept)
@@ -288,8 +345,9 @@ class Transaction:
     def _forget(self) -> None:
         """What was read is not so any more."""
         self.memo.clear()
-        self._versions.clear()
         self._rows.clear()
+        self._settled.clear()
+        self._held.clear()
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         """Run `callback` once the transaction is on disk; never when it fails. It may not touch this transaction."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from server import log
 from server.errors import HelpdeskError, Unavailable
 from server.store.faults import MOMENT_SECONDS, stopping
+from server.store.known_rows import KnownRows
 from server.store.transaction import Callback, Transaction
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Writer:
         self._wake = threading.Condition()
         self._stopping = False
         self._current: Transaction | None = None
+        self._settled = KnownRows()
+        self._settled_at: object = None  # what Store.state said then
         self.longest_seconds = 0.0  # that one write has held all others
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._thread.start()
@@ -166,9 +169,14 @@ class Writer:
     def _begin(self) -> None:
         self._connection = None
         self._connection = self._store.begin()
+        state = self._store.state(self._connection)
+        if state is None or state != self._settled_at:
+            self._settled.clear()
+            self._settled_at = state
 
     def _roll_back(self) -> None:
         """Undo the transaction that runs, if one does."""
+        self._settled.clear()
         if self._connection is not None and self._connection.in_transaction:
             self._store.undo(self._connection)
 
@@ -176,6 +184,7 @@ class Writer:
         """Run one write; False when what it did must be undone."""
         store, connection = self._store, self._connection
         transaction = store.transaction(connection, can_write=True)
+        transaction.share(self._settled)
         transaction.has_savepoints = False
         changes = connection.total_changes()
         store.start_clock()
@@ -199,7 +208,9 @@ class Writer:
     def _measured(self, write: Write, transaction: Transaction) -> Any:
         began = time.monotonic()
         try:
-            return write(transaction)
+            result = write(transaction)
+            transaction.flush()
+            return result
         finally:
             self.longest_seconds = max(self.longest_seconds, time.monotonic() - began)
 
@@ -228,6 +239,7 @@ class Writer:
         """Run one write in its savepoint; False when it failed."""
         store, connection = self._store, self._connection
         transaction = store.transaction(connection, can_write=True)
+        transaction.share(self._settled)
         store.start_clock()
         try:
             connection.execute("SAVEPOINT one")
@@ -238,6 +250,7 @@ class Writer:
         except BaseException as error:
             pending.result = None
             pending.error = store.as_helpdesk_error(error)
+            self._settled.clear()
             if connection.in_transaction:
                 connection.execute("ROLLBACK TO one")
                 connection.execute("RELEASE one")

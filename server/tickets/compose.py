@@ -26,6 +26,7 @@ from server.tickets import drafts, letter, requesters, send_filter, spam
 from server.tickets.letter import TICKET, MailFacts, Recipients
 from server.tickets.mail_loops import NOTE, is_unsent
 from server.tickets.parameters import ComposeRequest, compose_request
+from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import WORDS
 
 
@@ -141,6 +142,7 @@ def _ticket_values(writing: RecordWriter, prepared: ComposePlan, addresses: list
         "reopen_date": request.reopen_at,
         "owner_id": request.owner_id or 0,
         "org_id": _org_id(writing, addresses) if request.org_id is None else request.org_id,
+        **counters.of_first(writing, prepared.mail.from_address_id, is_outgoing=True),
     }
 
 

@@ -126,12 +126,16 @@ class FormReader:
 
     def id(self, name: str, required: bool = False) -> int | None:
         """A record id, 0 for none; None when missing or blank."""
+        if name not in self._values and not required:
+            return None
         text = self.text(name, required).strip()
         return _id(name, text) if text else None
 
     def ids(self, name: str) -> tuple[int, ...]:
         """The ids of `name[]`, each once; one plain value is a list of one."""
         value = self._values.get(name)
+        if value is None:
+            return ()
         if isinstance(value, dict):
             raise Invalid(f"{name}: must be a list; write {name}[]=<id>", field=name)
         items = value if isinstance(value, (list, tuple)) else [value]
@@ -140,11 +144,11 @@ class FormReader:
 
     def flag(self, name: str) -> bool:
         """Yes or no; anything but nothing, 0, false and no is yes."""
-        return self.text(name).strip().lower() not in FALSE
+        return name in self._values and self.text(name).strip().lower() not in FALSE
 
     def time(self, name: str, ctx: Context) -> int:
         """The Unix second of a time text in the caller's zone, 0 for none."""
-        text = self.text(name)
+        text = self.text(name) if name in self._values else ""
         if not text:
             return 0
         try:
@@ -154,7 +158,7 @@ class FormReader:
 
     def addresses(self, name: str, most: int) -> Addresses:
         """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
-        text = self.text(name)
+        text = self.text(name) if name in self._values else ""
         if not text:
             return ()
         _one_line(name, text)

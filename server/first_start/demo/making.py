@@ -239,7 +239,7 @@ class _Desk:
         by = senders.as_author(RecordWriter(replace(self.ctx, now=done.step.at), writing.tx), sender)
         if not done.answers:
             place = {"bucket_id": self.buckets[told.story.group, told.story.bucket]}
-            ticket = self.tickets[told.number] = storing.new_ticket(by, mail, place, sender["org_id"])
+            ticket = self.tickets[told.number] = storing.new_ticket(by, mail, place, sender["org_id"], sender["id"])
             requesters.add(by, ticket["id"], [sender["id"]], is_new_ticket=True)
         else:
             ticket = self.tickets[told.number]

@@ -67,6 +67,7 @@ class Address(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
     operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": False}
     access = Access(read="any worker", write=("privilege",), delete=("nobody",))
+    is_settled = True
     fields = {
         "contact_id": Id(
             "Contact it belongs to; the organization becomes the contact's unless `org_id` is sent too.",

@@ -20,6 +20,7 @@ class Bucket(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="any worker", write=("privilege", "group managers"))
     is_administrative = True
+    is_settled = True
     fields = {
         "group_id": Id(
             "Group that it belongs to.",

@@ -135,6 +135,7 @@ class Group(RecordType):
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",), delete=("privilege", "group manager"))
     is_administrative = True
+    is_settled = True
     fields = {
         "ack_calendar_id": Id(
             "Calendar whose available time `ack_hours` is about.", "calendar", zero_ok=True, nested=None, filter=None

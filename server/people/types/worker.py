@@ -110,6 +110,7 @@ class Worker(RecordType):
     lookup = "at_mention_name"
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",))
+    is_settled = True
     fields = {
         "at_mention_name": Text(
             "Nickname for @mentions.", 64, unique=True, pattern=r"[A-Za-z0-9._-]*", blank_ok=True, filter=None

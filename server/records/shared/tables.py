@@ -98,6 +98,7 @@ CHANGE = Table(
         Column("at"), Column("context", "TEXT"), Column("record_id"), Column("event", "TEXT"),
         Column("owner__context", "TEXT"), Column("owner_id"),
     ],
+    is_log=True,
 )  # fmt: skip
 # event: created, updated or deleted; owner: of a deleted record, where that decides who may know of it
 

@@ -12,5 +12,7 @@ if TYPE_CHECKING:
 def told_workers(tx: "Transaction", context: str, id: int) -> set[int]:
     """The ids of the workers who stand in such fields of a record. One statement, none where there are no such."""
     fields = [each for each in definitions(tx).of(context) if each.tells_worker]
+    if not fields:
+        return set()
     values = values_of(tx, fields, [{"id": id}])[id]
     return {worker_id for listed in values.values() for worker_id in listed}

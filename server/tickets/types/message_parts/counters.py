@@ -12,13 +12,28 @@ from server.tickets import due_times
 WATCHED = ("ticket_id", "is_outgoing", "worker_id", "sender_id", "created")  # columns that they rest on
 
 
+def of_first(writing: Writing, sender_id: int, *, is_outgoing: bool) -> dict[str, Any]:
+    """The columns of a ticket that is about to be created with its first message, as `add` would leave them, where the
+    message is the next that this transaction creates, and no automatic answer."""
+    id = writing.tx.next_ids(writing.registry.type("message").table, 1).start
+    return {
+        "num_messages": 1,
+        "num_messages_in": int(not is_outgoing),
+        "num_messages_out": int(is_outgoing),
+        "initial_message_id": id,
+        "first_wrote_address_id": sender_id,
+        "latest_message_id": id,
+        "last_wrote_address_id": sender_id,
+    }
+
+
 def add(change: Change, writing: Writing) -> bool:
     """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
     An automatic answer of no worker is counted and is no activity: a ticket that nobody has looked at must not seem
     answered.
     Source: Records, message; Mail, Effects; Outbound, is_autoreply."""
     ticket = writing.record("ticket", change.value("ticket_id"))
-    if ticket is None:
+    if ticket is None or ticket["latest_message_id"] == change.id:  # of_first counted it
         return False
     is_outgoing = change.value("is_outgoing")
     values: dict[str, Any] = {

@@ -27,6 +27,8 @@ def read(change: Change, writing: Writing) -> None:
 
     Unknown addresses are made; those that we send from, and excluded ones, are skipped, and so is what is no address.
     Raises Invalid for ids of nothing. Source: Records, ticket; Mail, Requesters."""
+    if not change.extras:
+        return
     wanted = _ids(change.extras.get("participant_ids", ""), writing)
     wanted += [(True, id) for id in _written(change.extras.get("participants", ""), writing)]
     if wanted:
@@ -56,6 +58,12 @@ def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[in
         for address_id in address_ids
         if writing.tx.add(REQUESTER, {"ticket_id": ticket_id, "address_id": address_id})
     ]
+
+
+def add_first(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> None:
+    """As add, for a new ticket, where nobody asks which were none before."""
+    for address_id in address_ids:
+        writing.tx.add_later(REQUESTER, {"ticket_id": ticket_id, "address_id": address_id})
 
 
 def remove(writing: Writing, ticket_id: int, address_id: int) -> bool:
