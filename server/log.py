@@ -64,9 +64,11 @@ class Log:
     def error(self, event: str, /, **keys: object) -> None:
         self._write(logging.ERROR, event, keys)
 
-    def exception(self, event: str, /, **keys: object) -> None:
-        """An error event followed by the traceback of the exception being handled, indented."""
-        self._write(logging.ERROR, event, keys, sys.exc_info())
+    def exception(self, event: str, /, *, of: BaseException | None = None, **keys: object) -> None:
+        """An error event followed by the traceback, indented, of an exception: that being handled unless another one is
+        given."""
+        found = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
+        self._write(logging.ERROR, event, keys, found)
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
         # Not Logger.info(): it looks for the calling line in the stack, which costs more than all of the rest.

@@ -86,6 +86,19 @@ def test_a_traceback_follows_indented_and_cannot_pass_for_an_event(lines):
     assert "\\u001b[0m" in raw and "\x1b" not in raw
 
 
+def test_an_exception_of_another_thread_is_told_with_its_traceback(lines):
+    written = lines()
+    caught: list[BaseException] = []
+    try:
+        raise ValueError("of the writer")
+    except ValueError as error:
+        caught.append(error)
+    log.get("web").exception("request.failed", of=caught[0], request_id=7)
+    first, *rest = written()
+    assert first == "error request.failed request_id=7"
+    assert "of the writer" in rest[-1] and any("test_log.py" in line for line in rest)
+
+
 def test_every_line_of_a_traceback_is_indented(lines):
     written = lines()
     try:

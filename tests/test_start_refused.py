@@ -17,6 +17,7 @@ from server.access.service_actor import own_context
 from server.desk import records
 from server.errors import Unavailable
 from server.settings import load
+from server.store.schema import SCHEMA_NUMBER
 from server.web import connections
 from tests.service import Server, command
 
@@ -149,7 +150,7 @@ def stopped(data: Path) -> Path:
 
 def _newer(database: Path) -> None:
     connection = apsw.Connection(str(database))
-    connection.execute("PRAGMA user_version=2")
+    connection.execute(f"PRAGMA user_version={SCHEMA_NUMBER + 1}")
     connection.close()
 
 

@@ -6,7 +6,8 @@ whoever opens a store hands their declarations to schema.synchronize."""
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -32,6 +33,14 @@ LOG = log.get("store")
 
 class OutOfSteps(Exception):
     """A read on the event loop needs longer than its step budget; it is started again on a thread."""
+
+
+class TextsWait(OutOfSteps):
+    """A read looks for words in these indexes, and texts that were committed before it began are not in them yet."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(names)
+        self.names = names
 
 
 class PendingRead:
@@ -228,6 +237,37 @@ class Store(ABC):
     @abstractmethod
     def index_text(self, tx: Transaction, text: "TextIndex", id: int, parts: Iterable[str]) -> None:
         """Put a record's texts, in the order of the index's parts, in place of what was there."""
+
+    def complete_text(self, tx: Transaction, text: "TextIndex") -> None:  # noqa: B027, in PostgreSQL nothing is beside
+        """Add what belongs beside a full-text index that is there."""
+
+    def unwait_text(self, tx: Transaction, text: "TextIndex", id: int) -> None:  # noqa: B027, in PostgreSQL none wait
+        """Forget a record's texts that are not in the index yet."""
+
+    def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Called before words are looked for in the indexes of these names: what was committed is to be found. Raises
+        TextsWait in a read on the event loop; elsewhere the store sees to it."""
+
+    def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
+        """Put the texts that wait for these indexes into them."""
+
+    @contextmanager
+    def as_indexed(self) -> Iterator[None]:
+        """Inside, reads of this thread find what is in the full-text indexes, whatever waits: the rest was put in just
+        now, or cannot be."""
+        self._local.is_as_indexed = True
+        try:
+            yield
+        finally:
+            self._local.is_as_indexed = False
+
+    @property
+    def quiet_seconds(self) -> float | None:
+        """After so long without a write, and at the end, there is something to `tidy`; None for nothing."""
+        return None
+
+    def tidy(self, tx: Transaction) -> None:  # noqa: B027, as above
+        """What is left for a moment in which nobody writes; the writer's part."""
 
     # -- what they share --------------------------------------------------------------------------------------------
 

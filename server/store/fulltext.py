@@ -1,4 +1,5 @@
-"""Full-text indexes: words of a record's texts, kept in the same transaction as the texts themselves.
+"""Full-text indexes: words of a record's texts. Whoever looks for words finds all that was committed before, though a
+text may have waited until then to be put in with others (sqlite_texts.py).
 
 An index stores words and places only; the texts stay in their tables. The query language is that of SQLite's FTS5,
 known to this file alone; for PostgreSQL it is translated (postgresql/texts.py)."""
@@ -65,6 +66,7 @@ def remove(tx: Transaction, text: TextIndex, id: int) -> None:
     """Take a record out of the index."""
     table = text.sql
     tx.run(lambda: table.delete().where(table.rowid == slot(0)), (id,))
+    tx.store.unwait_text(tx, text, id)
 
 
 class Match(peewee.Node):
@@ -125,8 +127,11 @@ def _plain(text: str) -> str:
 def problems(tx: Transaction, text: TextIndex) -> list[str]:
     """[] when the index is sound."""
     table = text.sql
+    was_as_indexed, tx.as_indexed = tx.as_indexed, True
     try:
         tx.value(lambda: table.select(peewee.fn.COUNT(table.rowid)).where(match(text, slot(0))), ('"zzzz"',))
     except Exception as error:  # whatever it says belongs into the report of `helpdesk check`
         return [f"full-text index {text.name} cannot be read: {error}"]
+    finally:
+        tx.as_indexed = was_as_indexed
     return []

@@ -140,6 +140,7 @@ def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex
     for index in texts:
         if tx.store.text_parts(tx, index) != list(index.columns):
             fulltext.make(tx, index)
+        tx.store.complete_text(tx, index)
     tx.put(META, {"name": SCHEMA, "value": _fingerprint(tx.store, tables, texts)})
 
 

@@ -11,17 +11,18 @@ from typing import IO, TypeVar
 import apsw
 
 from server import clock, log
-from server.errors import Conflict, Damaged
+from server.errors import Conflict, Damaged, HelpdeskError
 from server.store import sqlite_schema, sqlite_texts
 from server.store.checkpoints import BUSY_TIMEOUT_MS, Checkpoints
 from server.store.copying import PART, copy_database
-from server.store.database import OutOfSteps, Store
+from server.store.database import OutOfSteps, Store, TextsWait
 from server.store.dialect import add_functions
 from server.store.faults import as_helpdesk_error, stopping, timed_out
 from server.store.files import OpenFiles, require_own_log
 from server.store.fulltext import TextIndex
 from server.store.lock import try_lock
 from server.store.sqlite_schema import APPLICATION_ID
+from server.store.sqlite_texts import Texts
 from server.store.statements import SQLITE, SQLITE_COMPOSER, StatementCache
 from server.store.tables import Table
 from server.store.transaction import Transaction
@@ -76,6 +77,7 @@ class SqliteStore(Store):
         if max_pages:
             writing.execute(f"PRAGMA max_page_count={int(max_pages)}").fetchall()
         self._writing = writing
+        self._texts = Texts()
         self._writer = Writer(self, queue_limit, batch_limit)
 
     # -- connections ------------------------------------------------------------------------------------------------
@@ -220,9 +222,14 @@ class SqliteStore(Store):
         local.deadline = time.monotonic() + (self.read_seconds if seconds is None else seconds)
         local.steps_left = steps
         tx = Transaction(self, connection, self.statements, False)
+        tx.as_indexed = getattr(local, "is_as_indexed", False)
         try:
             connection.execute("BEGIN")
             return work(tx)
+        except TextsWait as error:
+            if steps is not None:
+                raise  # to wait for the writer is nothing for the event loop
+            names = error.names
         except apsw.InterruptError as error:
             if steps is not None and local.steps_left <= 0:
                 raise OutOfSteps from None
@@ -233,6 +240,12 @@ class SqliteStore(Store):
             local.deadline = local.steps_left = None  # first: the end of a read must not be interrupted as well
             self._give_back(connection)
             self.count_queries(tx.statements)
+        if not self._writer.is_current:  # which would wait for itself
+            # Where nothing can be written, such as on a full disk, what is in the index is all that can be found.
+            with contextlib.suppress(HelpdeskError):
+                self.write(lambda tx: self.index_waiting(tx, names))
+        with self.as_indexed():
+            return self.read(work, None, seconds)
 
     # -- whole file -------------------------------------------------------------------------------------------------
 
@@ -336,13 +349,37 @@ class SqliteStore(Store):
         sqlite_schema.add_missing(tx, tables)
 
     def add_text(self, tx: Transaction, text: TextIndex) -> None:
-        sqlite_texts.add(tx, text)
+        self._texts.add(tx, text)
 
     def text_parts(self, tx: Transaction, text: TextIndex) -> list[str]:
         return sqlite_texts.parts_of(tx, text)
 
     def index_text(self, tx: Transaction, text: TextIndex, id: int, parts: Iterable[str]) -> None:
-        sqlite_texts.index(tx, text, id, parts)
+        self._texts.index(tx, text, id, parts)
+
+    def complete_text(self, tx: Transaction, text: TextIndex) -> None:
+        sqlite_texts.add_waiting(tx, text)
+
+    def unwait_text(self, tx: Transaction, text: TextIndex, id: int) -> None:
+        sqlite_texts.unwait(tx, text, id)
+
+    def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:
+        if tx.as_indexed or not self._texts.has_waiting(tx, names):
+            return
+        if not tx.can_write:
+            raise TextsWait(names)
+        self._texts.put_in(tx, names)
+
+    def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:
+        if self._texts.has_waiting(tx, names):
+            self._texts.put_in(tx, names)
+
+    @property
+    def quiet_seconds(self) -> float | None:
+        return sqlite_texts.QUIET_SECONDS if self._texts.may_wait else None
+
+    def tidy(self, tx: Transaction) -> None:
+        self._texts.put_in_all(tx)
 
     def refuse_newer(self) -> None:
         """The header may be behind the log, so SQLite is asked too."""

@@ -7,13 +7,13 @@ from server.store.tables import Column, KeptCounts, Table, column_text, index_na
 from server.store.transaction import Transaction
 
 APPLICATION_ID = 0x53564348  # in the file's header, so that a foreign file is told apart
-SCHEMA_NUMBER = 1  # raised by hand when an older program must not open the file any more
+SCHEMA_NUMBER = 2  # raised by hand when an older program must not open the file any more
 NUMBER = "schema_number"  # the row of meta that tells it in PostgreSQL, where no file has a header
 
 
 def outline(tables: list[Table], texts: list[TextIndex]) -> list[str]:
     """All that `add_missing` would write, told apart from what another declaration writes."""
-    parts = [sqlite_texts.create_text(text) for text in texts]
+    parts = [make(text) for text in texts for make in (sqlite_texts.create_text, sqlite_texts.create_waiting)]
     for table in with_counts(tables):
         parts += [create_text(table), *(text for _, text in index_texts(table))]
     return parts + [text for table in tables for _, text in _triggers(table)]

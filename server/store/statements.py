@@ -83,15 +83,17 @@ class Statement:
 
     is_plain: the values are bound as they are given. changes: the one table whose rows may be others after it ran; ""
     for any, since rows go along with those that they hang on. may_bump: versions may be others, too. names_log: a log
-    may be among its tables, whose rows are written late."""
+    may be among its tables, whose rows are written late. searched: the full-text indexes of SQLite in which it looks
+    for words."""
 
-    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "names_log", "_order", "_converts")
+    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "names_log", "searched", "_order", "_converts")
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py
         self.sql = sql
         self.changes = _changed(sql)
         self.names_log = any(f'"{name}"' in sql for name in LOGS)
+        self.searched = tuple(dict.fromkeys(_SEARCHED.findall(sql)))
         self.may_bump = not self.changes or self.changes in BUMPING
         self._order = tuple((True, item.index) if isinstance(item, Slot) else (False, item) for item in parameters)
         self._converts = [
@@ -110,6 +112,7 @@ class Statement:
         return bound
 
 
+_SEARCHED = re.compile(r'"(\w+)" MATCH ')  # as fulltext.Match writes it
 _CHANGED = re.compile(r'(?:INSERT (?:OR IGNORE )?INTO|UPDATE) "(\w+)"')
 
 

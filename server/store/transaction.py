@@ -34,7 +34,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_rows", "_settled", "_held",
+        "is_spoiled", "_rows", "_settled", "_held", "as_indexed",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -49,6 +49,7 @@ class Transaction:
         self.is_spoiled = False
         self._rows = self._settled = KnownRows()
         self._held: dict[Builder, list[Sequence[Any]]] = {}  # rows of logs that are not added yet
+        self.as_indexed = False  # whether a search for words takes the indexes as they are; else all is put in before
 
     def share(self, settled: KnownRows) -> None:
         """Keep versions, and what seldom changes, with the transactions before it; the writer's part."""
@@ -62,6 +63,8 @@ class Transaction:
         statement = self._cache.get(build)
         if self._held and statement.names_log:
             self.flush()
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
         return self.connection.execute(statement.sql, bound).fetchall()
 
@@ -78,6 +81,8 @@ class Transaction:
         statement = self._cache.get(build)
         if self._held and statement.names_log:
             self.flush()
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         bound = values if statement.is_plain else statement.bind(values)
         return self.connection.execute(statement.sql, bound).fetchone()
 
@@ -89,6 +94,8 @@ class Transaction:
         statement = self._cache.get(build)
         if self._held and statement.names_log:
             self.flush()
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         return statement
 
     def _require_room(self, values: Sequence[Any]) -> None:
@@ -139,6 +146,8 @@ class Transaction:
         statement = self._cache.get(build)
         if self._held and statement.names_log:
             self.flush()
+        if statement.searched:
+            self.store.require_indexed(self, statement.searched)
         if statement.may_bump:
             self._settled.versions.clear()
         if statement.changes:

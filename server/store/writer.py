@@ -131,7 +131,10 @@ class Writer:
     def _take(self) -> list[PendingWrite]:
         with self._wake:
             while not self._queue and not self._stopping:
-                self._wake.wait()
+                if not self._wake.wait(self._store.quiet_seconds):
+                    self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
+            if not self._queue and self._store.quiet_seconds is not None:  # the last that is done
+                self._queue.append(PendingWrite(self._store.tidy, _tell_untidied))
             count = min(len(self._queue), self._batch_limit)
             return [self._queue.popleft() for _ in range(count)]
 
@@ -279,6 +282,12 @@ def _reset(group: list[PendingWrite]) -> None:
         pending.result = pending.error = None
         pending.callbacks = []
         pending.statements = 0
+
+
+def _tell_untidied(pending: PendingWrite) -> None:
+    """What is not done in a quiet moment is done with other writes, or before a search."""
+    if pending.error is not None:
+        LOG.warning("database.not_tidied", reason=str(pending.error))
 
 
 def _run(callback: Callable[[], None]) -> None:

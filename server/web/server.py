@@ -28,7 +28,7 @@ from server.errors import (
     NotFound,
     TooLarge,
 )
-from server.store.database import NotOnWriter, OutOfSteps, PendingRead
+from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 from server.web import envelope, errors
@@ -168,6 +168,7 @@ class Exchange(HTTPMessageDelegate):
         self.is_reading = True  # the head, or the body
         self.since = time.monotonic()  # it waits for the head, and then for the body
         self.is_known_host = False
+        self.awaits_texts = False  # that the writer puts into indexes, for the search that was asked for
         self.streaming: asyncio.Future[None] | None = None  # kept, or it might be collected half way
 
     @property
@@ -288,6 +289,9 @@ class Exchange(HTTPMessageDelegate):
                 try:
                     self._send(self._counted(site, front.steps))
                     return
+                except TextsWait as error:
+                    self._once_indexed(error.names)
+                    return
                 except OutOfSteps:
                     pass
             work = site.writing(request)
@@ -329,8 +333,36 @@ class Exchange(HTTPMessageDelegate):
         front.service.store.submit(write, lambda pending: front.returns.put(self, pending))
         front.in_flight += 1
 
+    def _once_indexed(self, names: tuple[str, ...]) -> None:
+        """A small read, again once the writer has put in the texts that it looks through."""
+        front = self.front
+        front.service.store.submit(
+            lambda tx: tx.store.index_waiting(tx, names), lambda pending: front.returns.put(self, pending)
+        )
+        front.in_flight += 1
+        self.awaits_texts = True
+
+    def _again_as_indexed(self) -> None:
+        """Where the texts could not be put in, such as on a full disk, what is in the indexes is found."""
+        front, site = self.front, self.site
+        assert site is not None
+        try:
+            with front.service.store.as_indexed():
+                answer = self._counted(site, front.steps)
+            self._send(answer)
+        except OutOfSteps:
+            self._again_on_thread()
+        except HelpdeskError as error:
+            self._send(self._failure(error))
+        except Exception as error:
+            self._send(self._bug(error))
+
     def _returned(self, pending: PendingRead | PendingWrite) -> None:
         self.front.in_flight -= 1
+        if self.awaits_texts:
+            self.awaits_texts = False
+            self._again_as_indexed()
+            return
         error = pending.error
         if error is None:
             self._send(pending.result)
@@ -404,7 +436,7 @@ class Exchange(HTTPMessageDelegate):
         return Answer(errors.body(error), status, headers)
 
     def _bug(self, error: BaseException) -> Answer:
-        LOG.exception("request.failed", request_id=self.request.id, path=log.mask_path(self.request.path))
+        LOG.exception("request.failed", of=error, request_id=self.request.id, path=log.mask_path(self.request.path))
         told = errors.BUG_MESSAGE + self.request.id
         own = self.site.failure(HelpdeskError(told)) if self.site is not None else None
         return own or Answer({"__error": "ERROR_SERVER", "message": told}, 500)
