@@ -74,7 +74,8 @@ INTERNAL = {
         search.parser.MAX_CACHED_CHARS kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
         counting.bins.MAX_KEPT_DAYS counting.bins.MAX_KEPT_SCALES counting.bins.MAX_KEPT_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
-        store.postgresql.connection.MAX_UNANSWERED store.postgresql.connection.MAX_UNSENT_BYTES
+        store.postgresql.connection.MAX_HELD store.postgresql.connection.MAX_UNANSWERED
+        store.postgresql.connection.MAX_UNSENT_BYTES
         store.known_rows.MAX_ROWS store.transaction.MAX_BUILDERS store.postgresql.small_reads.MAX_SLOW
         store.postgresql.schema.MAX_NAME store.postgresql.store.MAX_FREE store.postgresql.store.MAX_READING
         store.postgresql.texts.MAX_PLACE store.statements.MAX_CHARS store.statements.MAX_STATEMENTS

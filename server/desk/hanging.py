@@ -10,6 +10,7 @@ from server.records.base import Record, RecordType
 from server.records.shared import custom
 from server.records.shared.references import redirect
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
+from server.records.traits.links import note_linked
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
@@ -90,5 +91,6 @@ def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
         if (other, id) != (context, new):
             tx.add(LINK, {"from_context": context, "from_id": new, "to_context": other, "to_id": id})
             tx.add(LINK, {"from_context": other, "from_id": id, "to_context": context, "to_id": new})
+            note_linked(tx, (context, new), (other, id))
         tx.delete(LINK, from_context=other, from_id=id, to_context=context, to_id=old)
     tx.delete(LINK, from_context=context, from_id=old)

@@ -12,6 +12,7 @@ from server.records import traits
 from server.records.base import Change, Record, RecordType
 from server.records.shared import checks
 from server.records.shared.tables import REMAINS
+from server.records.traits.links import UNLINKED
 from server.store import fulltext
 from server.store.transaction import Transaction
 
@@ -162,6 +163,7 @@ class RecordWriter(RecordReader):
             values = record_type.row_values(change.new)
             change.id = tx.insert(record_type.table, values)
             tx.keep_added(record_type.table, change.id, values)
+            tx.memo[UNLINKED, record_type.context, change.id] = True
             changes.note(self, "created", record_type, change.id)
         else:
             differing = {name: value for name, value in change.new.items() if change.changes(name)}

@@ -86,7 +86,9 @@ class Statement:
     may be among its tables, whose rows are written late. searched: the full-text indexes of SQLite in which it looks
     for words."""
 
-    __slots__ = ("sql", "code", "is_plain", "changes", "may_bump", "names_log", "searched", "_order", "_converts")
+    __slots__ = (
+        "sql", "code", "is_plain", "changes", "may_bump", "names_log", "searched", "_order", "_converts",
+    )  # fmt: skip
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py

@@ -43,13 +43,16 @@ def is_requester(tx: Transaction, ticket_id: int, address_id: int) -> bool:
 
 
 def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is_new_ticket: bool = False) -> list[int]:
-    """Make addresses requesters; answers those that were none before, in order.
+    """Make addresses requesters; answers those that were none before, in order, and for a new ticket all.
 
     Each is an entry on the ticket, but for those that a ticket is made with. Who may become one is not asked here.
     Source: Ticket, Events."""
-    added = participants.add(writing, ticket_id, dict.fromkeys(address_ids))
-    if not is_new_ticket:
-        _log(writing, "ticket.participant.added", ticket_id, added)
+    wanted = dict.fromkeys(address_ids)
+    if is_new_ticket:
+        participants.add_first(writing, ticket_id, wanted)
+        return list(wanted)
+    added = participants.add(writing, ticket_id, wanted)
+    _log(writing, "ticket.participant.added", ticket_id, added)
     return added
 
 

@@ -60,6 +60,19 @@ def test_many_unknown_words_count_as_fifteen(desk: Desk) -> None:
     assert score(desk, *(f"word{number}" for number in range(400))) == pytest.approx(0.0023, abs=1e-4)
 
 
+def test_tickets_that_are_learned_together_count_one_by_one(desk: Desk) -> None:
+    judged = [("lottery prizes", spam.SPAM), ("lottery", spam.SPAM), ("pumps lottery", spam.GOOD), ("pumps", spam.GOOD)]
+    for number, (body, verdict) in enumerate(judged):
+        received = desk.receive(mail(body, Subject=f"n{number}"))
+        desk.write(lambda writing, id=received.ticket_id, verdict=verdict: spam.train(writing, id, verdict))
+    for _ in range(2):  # a lesson is learned once
+        spam.learn_all(desk.service, 0)
+        counted = {row[0]: row[1:] for row in desk.read(lambda tx: tx.find(spam.SPAM_WORD))}
+        assert [counted[word] for word in ("lottery", "prizes", "pumps", spam.TICKETS)] == [
+            (1, 2), (0, 1), (2, 0), (2, 2),
+        ]  # fmt: skip
+
+
 def test_training_marks_the_ticket_and_counts_its_sender(desk: Desk) -> None:
     [bad, *_] = trained(desk, spam.SPAM, "lottery")
     [good, *_] = trained(desk, spam.GOOD, "pumps", sender="bo@oak.example")

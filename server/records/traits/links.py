@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from server.search.compile import SearchScope
 
 
+UNLINKED = "unlinked"  # with a record, in the memory of a transaction that has made it: nothing is linked to it yet
+
+
 class Links(Trait):
     """Links to records of any type."""
 
@@ -86,7 +89,15 @@ class Watchers(Trait):
         return [WatchersFilter("watchers", note, record_type.context)]
 
     def listeners(self, context: str, id: int, tx: Transaction) -> list[int]:
+        if (UNLINKED, context, id) in tx.memo:
+            return []
         return [row[3] for row in tx.find(LINK, from_context=context, from_id=id, to_context=WORKER)]
+
+
+def note_linked(tx: Transaction, *records: tuple[str, int]) -> None:
+    """These have a link now, if they were made without."""
+    for record in records:
+        tx.memo.pop((UNLINKED, *record), None)
 
 
 def link(writing: Writing, context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
@@ -102,6 +113,7 @@ def link(writing: Writing, context: str, id: int, other_context: str, other_id: 
         if not tx.add(LINK, forth):
             return False
         tx.add(LINK, back)
+        note_linked(tx, (context, id), (other_context, other_id))
     else:
         if not tx.delete(LINK, **forth):
             return False

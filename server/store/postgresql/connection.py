@@ -7,6 +7,7 @@ answers nothing (`later`): it is sent with the next statement, or with the commi
 So most of the round trips of a transaction are spared."""
 
 import contextlib
+import itertools
 import math
 import select
 import time
@@ -24,6 +25,7 @@ SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"  # of a read
 MAX_PREPARED = 1000  # statements that a connection keeps; a full one forgets all of them
 MAX_UNANSWERED = 100  # statements that nobody has waited for
 MAX_UNSENT_BYTES = 32 * 1024  # of their values: more is sent at once, and a server that waits for the rest is not idle
+MAX_HELD = 4  # statements that stay here until something is waited for; more are sent at once, and done meanwhile
 EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # Plans are made once for each statement of a connection, for any values, and of loops over indexes alone, as in SQLite,
 # for which the indexes are made: to plan a search for words takes longer than to run it, and guesses about values that
@@ -33,6 +35,11 @@ PLANS = {
     "max_parallel_workers_per_gather": "0", "random_page_cost": "1.1", "jit": "off",
 }  # fmt: skip
 UNDOING = "ROLLBACK"
+# Transactions get a number when they first write. Told is FIRST:NEXT:RUNNING,...: the first number of one that has not
+# ended, the one behind the last that has, and those between that run. Where none runs and NEXT is behind the number of
+# our own last one, nobody has written since.
+_ENDED = "SELECT pg_current_snapshot()::text"
+_ENDING = "SELECT pg_current_xact_id_if_assigned()::text, pg_current_snapshot()::text"
 # A program that is stopped in the midst of a transaction, or whose machine is lost, holds the turn of all others: the
 # server ends its transaction after so many milliseconds without a word from it.
 IDLE_MS = 15_000
@@ -42,6 +49,8 @@ PATIENCE = {
     "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }  # fmt: skip
+
+_ERAS = itertools.count(1)  # of all connections
 
 _INT8, _FLOAT8, _BYTEA, _UNKNOWN = 20, 701, 17, 0
 _TEXT, _BINARY = pq.Format.TEXT, pq.Format.BINARY
@@ -100,8 +109,8 @@ class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
     __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_unanswered", "_unsent", "_cursors", "versions", "next_ids",
-                 "may_have_committed")  # fmt: skip
+                 "_is_ending", "_unanswered", "_held", "_unsent", "_ends", "_last", "_cursors", "versions", "next_ids",
+                 "known_ids", "_left", "era", "may_have_committed")  # fmt: skip
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened
@@ -121,7 +130,13 @@ class Connection:
         self.may_have_committed = False  # whether the end of a transaction was sent, and nothing before it has failed
         self._unanswered = 0  # statements that were given to libpq and not answered yet
         self._unsent = 0  # bytes of their values
+        self._held = 0  # of these statements, those that were not sent yet
+        self._ends = 0  # how often some of them were sent
+        self._last: Any = None  # the answer of the last one of them
         self.versions: dict[str, int] | None = None  # as this transaction sees them, once they were asked for
+        self.known_ids: dict[str, int] = {}  # the next ids of tables, as the last transaction has left them
+        self._left = ""  # which transactions had ended when it had, as PostgreSQL tells it; "" when that is not clear
+        self.era = 0  # another one after somebody else may have written
         self.next_ids: dict[str, int] = {}  # of tables for whose rows this transaction counts ids by itself
 
     # -- transactions -----------------------------------------------------------------------------------------------
@@ -165,8 +180,9 @@ class Connection:
         """Run a statement; answers its rows."""
         if sql.startswith(UNDOING):
             self._forsake()
-        elif self.next_ids and sql.startswith(DEFINING):
+        elif sql.startswith(DEFINING):
             self._note_all_ids()
+            self._forget()
         types, bound, formats = _adapted(values)
         if self._beginning is not None:
             result = self._first(sql, types, bound, formats)
@@ -181,7 +197,7 @@ class Connection:
     def later(self, sql: str, values: Sequence[Any] = ()) -> None:
         """Run a statement that changes rows and answers nothing. Its error is raised by a later one, or by `settle`.
 
-        It stays here until then: a server that waits for the rest of what was sent is not idle, and would not end the
+        What is sent before has an end, after which the server is idle: one that waits for the rest would not end the
         transaction of a process that says nothing any more."""
         assert self._beginning is None
         types, bound, formats = _adapted(values)
@@ -192,8 +208,13 @@ class Connection:
         self._unsent += sum(map(len, filter(None, bound)))
         self._pg.send_query_prepared(name, bound, formats)
         self._total += 1  # not known yet; too many rather than too few
+        self._held += 1
         if self._unanswered >= MAX_UNANSWERED or self._unsent > MAX_UNSENT_BYTES:
             self.settle()
+        elif self._held >= MAX_HELD:
+            self._held = 0
+            self._ends += 1
+            self._pg.pipeline_sync()
 
     def settle(self) -> None:
         """Wait for what nobody has waited for. Raises its error."""
@@ -206,20 +227,27 @@ class Connection:
 
     def _forsake(self) -> None:
         """What was not answered yet is undone, whether it has failed or not."""
-        self.versions = None
-        self.next_ids.clear()
+        self._forget()
         if self._unanswered:
             with contextlib.suppress(psycopg.Error):  # of a lost connection the next statement tells
                 self._behind()
 
     def begin_now(self, *texts: str) -> None:
-        """Begin a transaction by statements that are answered before it goes on, in one round trip."""
-        self.versions = None
-        self.next_ids.clear()
+        """Begin a transaction by statements that are answered before it goes on, in one round trip. What the last one
+        knew is so still when no other has ended since."""
+        left, self._left = self._left, ""
         self.settle()
         for text in texts:
             self.later(text)
-        self.settle()
+        if self.execute(_ENDED)[0][0] != left:
+            self._forget()
+
+    def _forget(self) -> None:
+        """What this connection knows may not be so any more."""
+        self.era = next(_ERAS)
+        self.versions = None
+        self.next_ids.clear()
+        self.known_ids.clear()
 
     def commit(self, seconds: float) -> None:
         """Commit, when all that was not answered yet goes well; all of it in one round trip. Raises the error of what
@@ -227,12 +255,17 @@ class Connection:
         whether it was committed is not known: a server whose synchronous replica is lost says nothing for as long as
         that is so."""
         self.may_have_committed = False
+        counted = dict(self.next_ids)
+        self._held = -MAX_UNANSWERED  # what follows goes along with it
         self._note_all_ids()
+        self.later(_ENDING)
         name = self._prepared("COMMIT", ())
         if not self._unanswered:
             self._pg.enter_pipeline_mode()
         self.may_have_committed = True
         self._answered(self._behind(name, ends_at=time.monotonic() + seconds), "COMMIT")
+        self.known_ids |= counted
+        self._left = _left(self._last)
 
     def note_ids(self, table: str) -> None:
         """Tell the server how far the ids of a table were counted here."""
@@ -323,8 +356,11 @@ class Connection:
         try:
             pg.pipeline_sync()
             _send_all(pg)
-            for _ in range(number):
+            for _ in range(number + self._ends):
                 result = _next(pg, ends_at)
+                if result.status == pq.ExecStatus.PIPELINE_SYNC:
+                    continue
+                self._last = result
                 if failed is None and result.status not in _DONE:
                     failed = result
             result = _next(pg, ends_at) if name else None
@@ -334,7 +370,7 @@ class Connection:
             if failed is None:
                 raise
         finally:
-            self._unanswered = self._unsent = 0
+            self._unanswered = self._held = self._unsent = self._ends = 0
             if is_over and not self.is_lost:
                 pg.exit_pipeline_mode()
         if failed is not None:
@@ -374,6 +410,16 @@ class Connection:
         if self.is_lost:
             return psycopg.OperationalError(self._pg.get_error_message())
         return psycopg.errors.error_from_result(result)
+
+
+def _left(result: Any) -> str:
+    """What _ENDED tells after the transaction for which _ENDING has answered this, if no other ends meanwhile; "" when
+    one with an earlier number runs, whose end it would not tell, and for one that has written nothing."""
+    own, ended = (result.get_value(0, place) for place in (0, 1))
+    if own is None or ended != b"%b:%b:" % (own, own):
+        return ""
+    after = int(own) + 1
+    return f"{after}:{after}:"
 
 
 def _next(pg: Any, ends_at: float | None = None) -> Any:

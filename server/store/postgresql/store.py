@@ -282,6 +282,9 @@ class PostgresqlStore(Store):
     def outline(self, connection: Connection) -> int:
         return connection.outline
 
+    def state(self, connection: Connection) -> int:
+        return connection.era
+
     def as_helpdesk_error(self, error: BaseException) -> BaseException:
         return away() if isinstance(error, Unsure) else as_helpdesk_error(error)
 

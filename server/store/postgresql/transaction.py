@@ -32,8 +32,10 @@ class PostgresqlTransaction(Transaction):
         if self.connection.is_failed:
             raise self.store.dropped()
         statement = super()._changing(build)
-        if statement.changes in self.connection.next_ids and not _has_own_ids(statement.sql):
-            self.connection.note_ids(statement.changes)  # the server gives ids of its own to these rows
+        if not _has_own_ids(statement.sql):  # the server gives ids of its own to these rows
+            self.connection.known_ids.pop(statement.changes, None)
+            if statement.changes in self.connection.next_ids:
+                self.connection.note_ids(statement.changes)
         if statement.may_bump:
             self.connection.versions = None
         return statement
@@ -79,6 +81,7 @@ class PostgresqlTransaction(Transaction):
         self.statements += 1
         if not self.has_savepoints:
             return self._take_ids(table, number)
+        self.connection.known_ids.pop(table.name, None)
         name = f'"{table.name}_id_seq"'
         last = self.connection.execute(
             "SELECT setval($1::regclass, nextval($1::regclass) + $2 - 1)", (name, number)
@@ -94,16 +97,21 @@ class PostgresqlTransaction(Transaction):
         return range(first, first + number)
 
     def _next_id(self, table: Table) -> int:
+        known = self.connection.known_ids.get(table.name)
+        if known is not None:
+            return known
         last, is_used = self.connection.execute(f'SELECT last_value, is_called FROM "{table.name}_id_seq"')[0]
         return int(last) + int(is_used)
 
     def set_next_id(self, table: Table, id: int) -> None:
         self.statements += 1
         self.connection.next_ids.pop(table.name, None)
+        self.connection.known_ids.pop(table.name, None)
         self.connection.execute("SELECT setval($1::regclass, $2, false)", (f'"{table.name}_id_seq"', id))
 
     def add_whole(self, table: Table, rows: Sequence[Row]) -> None:
         self.statements += 1
+        self._settled.clear()
         self.connection.copy_in(table.name, table.names, rows)
 
     def put(self, table: Table, values: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ from tests import databases
 from tests.postgresql import Cluster, folder_for
 
 NEEDING = [
-    "test_away.py", "test_failover.py", "test_kills.py", "test_processes.py", "test_renewal.py", "test_shown.py",
-    "test_small_reads.py", "test_tables.py",
+    "test_away.py", "test_failover.py", "test_kills.py", "test_processes.py", "test_renewal.py",
+    "test_shown.py", "test_small_reads.py", "test_tables.py", "test_turns.py",
 ]  # fmt: skip
 collect_ignore = [] if databases.is_postgresql() else NEEDING
 

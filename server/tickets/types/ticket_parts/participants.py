@@ -60,6 +60,12 @@ def add(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> list[in
     ]
 
 
+def add_first(writing: Writing, ticket_id: int, address_ids: Iterable[int]) -> None:
+    """As add, for a new ticket, where nobody asks which were none before."""
+    for address_id in address_ids:
+        writing.tx.add_later(REQUESTER, {"ticket_id": ticket_id, "address_id": address_id})
+
+
 def remove(writing: Writing, ticket_id: int, address_id: int) -> bool:
     """Take a requester away; tells whether there was such a one."""
     return bool(writing.tx.delete(REQUESTER, ticket_id=ticket_id, address_id=address_id))
