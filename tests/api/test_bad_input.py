@@ -186,6 +186,8 @@ ALLOWED = [
     ("alternatives", " OR ".join(["id:>1"] * (MAX_TERMS - 1)) + f" OR subject:{FULL}"),
     ("denials", "!a " * MAX_TERMS),
     ("chains of links", "links.ticket:(" * 7 + f"subject:{FULL}" + " id:>1" * 90 + ")" * 7),
+    ("chains of words", "links.ticket:(pump " * 7 + "pump" + ")" * 7),
+    ("chains of records and words", "pump org:(pump email:(pump contact:(pump org:(pump email:(pump)))))"),
     ("chains of records", "org:(email:(contact:(org:(email:(contact:(org:(name:" + FULL + ")))))))" + " id:>1" * 100),
 ]
 

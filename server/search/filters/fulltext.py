@@ -1,5 +1,7 @@
 """Filters on words: looked up in a full-text index, at once or by way of another table."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
@@ -10,6 +12,9 @@ from server.store import fulltext
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
+
+KEPT_CONDITIONS = 512
+MAX_KEPT_WORDS, MAX_KEPT_CHARS = 8, 64  # of one that is kept: longer ones are rare, and would fill the memory
 
 
 class WordsFilter(Filter):
@@ -43,8 +48,8 @@ class WordsFilter(Filter):
         if isinstance(value, Subquery):
             return self._group(value.root, term)
         if isinstance(value, Items):
-            return any_of([self.words([item]) for item in self.items(value, term)])
-        return self.words([value])
+            return any_of([self._condition_of((item,)) for item in self.items(value, term)])
+        return self._condition_of((value,))
 
     def words(self, texts: list[SearchValue]) -> Condition:
         """The condition that all these words and phrases occur in one text."""
@@ -66,6 +71,12 @@ class WordsFilter(Filter):
             makes_list=True,
         )
 
+    def _condition_of(self, texts: Sequence[SearchValue]) -> Condition:
+        """The same, kept for those who look for these words next."""
+        asked = tuple([(text.value, text.quoted) for text in texts])
+        is_short = len(texts) <= MAX_KEPT_WORDS and all(len(value) <= MAX_KEPT_CHARS for value, _ in asked)
+        return _kept_words(self, asked) if is_short else self.words(list(texts))
+
     def _group(self, group: BooleanGroup, term: Term) -> Condition:
         parts: list[Condition] = []
         plain: list[SearchValue] = []
@@ -75,12 +86,18 @@ class WordsFilter(Filter):
             elif not isinstance(child, BareWord):
                 raise self.bad(term, "takes words, not other filters")
             elif child.negated:
-                parts.append(negated(self.words([child.text])))
+                parts.append(negated(self._condition_of((child.text,))))
             elif group.op == "or":
-                parts.append(self.words([child.text]))
+                parts.append(self._condition_of((child.text,)))
             else:
                 plain.append(child.text)
         if plain:
-            parts.insert(0, self.words(plain))
+            parts.insert(0, self._condition_of(plain))
         found = any_of(parts) if group.op == "or" else all_of(parts)
         return negated(found) if group.negated else found
+
+
+@lru_cache(maxsize=KEPT_CONDITIONS)
+def _kept_words(of: WordsFilter, texts: tuple[tuple[str, bool], ...]) -> Condition:
+    """Who asks, when and where does not matter to words alone."""
+    return of.words([SearchValue(value, quoted, 0) for value, quoted in texts])
