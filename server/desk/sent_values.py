@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, fields: dict[str, Any]) -> Change:
     """Sent values as a change: names known, required ones there, each value read by its kind."""
     sent = dict(fields)
-    taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.traits]
+    taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
     mistakes = Mistakes()
     _check_names(record_type, sent, mistakes)
     _check_required(record_type, old, sent, mistakes)
@@ -25,7 +25,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     for trait, values_taken in taken:
         trait.coerce(values_taken, change, intake, mistakes)
     mistakes.require_none()
-    for trait in record_type.traits:
+    for trait in record_type.checking:
         trait.check(change, writing)
     _check_unique(writing, change)
     return change
@@ -38,12 +38,15 @@ def _coerce(change: Change, sent: dict[str, Any], values: dict[str, Any], intake
     for name, field in sorted(fields.items(), key=lambda each: _is_dependent(each[1])):
         if mistakes and _is_dependent(field):
             continue  # what it depends on may be what is wrong
-        with mistakes.noted():
+        try:
             value = field.coerce(sent[name], intake)
-            if field.stored:
-                change.new[field.name] = values[field.name] = value
-            else:
-                change.extras[field.name] = value
+        except Invalid as error:
+            mistakes.add(error)
+            continue
+        if field.stored:
+            change.new[field.name] = values[field.name] = value
+        else:
+            change.extras[field.name] = value
 
 
 def _is_dependent(field: Field) -> bool:
@@ -81,10 +84,8 @@ def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
 
 def _check_required(record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes) -> None:
     """What must not be blank and is, is taken out of what was sent."""
-    for name, field in record_type.fields.items():
+    for name, field in record_type.required:
         given = [each for each in (name, *field.alternatives) if each in sent]
-        if not field.required:
-            continue
         if old is None and not given:
             mistakes.add(Required(f"{name} is required", field=name))
         is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in given)
@@ -95,8 +96,8 @@ def _check_required(record_type: RecordType, old: Record | None, sent: dict[str,
 
 
 def _check_unique(writing: "RecordWriter", change: Change) -> None:
-    for name, field in change.type.fields.items():
-        if not field.unique or name not in change.new:
+    for name, field in change.type.unique:
+        if name not in change.new:
             continue
         value = change.new[name]
         if value in ("", 0):

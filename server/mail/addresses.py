@@ -74,9 +74,10 @@ def the_one(text: str) -> str | None:
     ('joe@x.example', 'joe@x.example', None)
     """
     text = text.strip()
-    if not valid(text):
-        named = _NAMED.fullmatch(text)
-        text = next((found.strip() for found in named.groups() if found), "") if named else ""
+    if valid(text):
+        return text.lower()
+    named = _NAMED.fullmatch(text)
+    text = next((found.strip() for found in named.groups() if found), "") if named else ""
     return text.lower() if valid(text) else None
 
 

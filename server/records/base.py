@@ -120,7 +120,9 @@ class RecordType:
     def __init__(self) -> None:
         self.acts = _acts(self)
         self.traits = traits.of(self.features)
-        self.telling = tuple(each for each in self.traits if type(each).listeners is not traits.Trait.listeners)
+        self.telling = traits.having(self.traits, "listeners")
+        self.taking = traits.having(self.traits, "take", "coerce")
+        self.checking = traits.having(self.traits, "check")
         self._trait_classes = frozenset(map(type, self.traits))
         self.keys = (*type(self).keys, *(key for trait in self.traits for key in trait.keys(self)))
         declared = dict(type(self).fields)
@@ -132,11 +134,13 @@ class RecordType:
         self.table = self._table()
         self.initial: Record = self.table.initial
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
-        # Asked for with every write, and of sixty fields few are either.
+        # Asked for with every write, and of sixty fields few are any of these.
         self.stamped = tuple(
             (name, each.auto_update == "now") for name, each in declared.items()
             if "now" in (each.auto, each.auto_update)
         )  # fmt: skip
+        self.required = tuple((name, each) for name, each in declared.items() if each.required)
+        self.unique = tuple((name, each) for name, each in declared.items() if each.unique)
         self.never_empty = tuple(name for name, each in declared.items() if _is_never_empty(each))
         self.nested = self._all_nested()
         listed = (*self._all_filters(), *(brought for trait in self.traits for brought in trait.filters(self)))

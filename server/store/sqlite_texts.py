@@ -6,6 +6,7 @@ goes into the index with others: when there are enough of them, when the writer 
 before somebody looks for words. A search sees by its own snapshot whether texts wait there (Texts.has_waiting)."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from server.store.fulltext import TextIndex
 from server.store.transaction import Transaction
@@ -112,7 +113,8 @@ def _waiting(name: str) -> str:
     return f"{name}_waiting"
 
 
-def _insert(table: str, key: str, columns: Iterable[str]) -> str:
+@lru_cache(maxsize=64)
+def _insert(table: str, key: str, columns: tuple[str, ...]) -> str:
     names = ", ".join(f'"{name}"' for name in (key, *columns))
     marks = ", ".join("?" * (names.count(",") + 1))
     return f'INSERT OR REPLACE INTO "{table}" ({names}) VALUES ({marks})'

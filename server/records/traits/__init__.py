@@ -9,7 +9,7 @@ from server.records.traits.links import Links, Watchers
 
 __all__ = [
     "ALL", "Attachments", "Avatars", "Comments", "CustomFields", "Exported", "Links", "Owner", "Search", "Trait",
-    "Watchers", "of", "together",
+    "Watchers", "having", "of", "together",
 ]  # fmt: skip
 
 
@@ -32,3 +32,8 @@ ALL = (Comments(), CustomFields(), Links(), Watchers(), Attachments(), Avatars()
 def of(features: frozenset[str]) -> tuple[Trait, ...]:
     """The traits with these names."""
     return tuple(each for each in ALL if each.name in features)
+
+
+def having(found: tuple[Trait, ...], *hooks: str) -> tuple[Trait, ...]:
+    """Those that do something at one of these hooks: most do nothing at most of them."""
+    return tuple(each for each in found if any(getattr(type(each), hook) is not getattr(Trait, hook) for hook in hooks))
