@@ -1,6 +1,7 @@
 """Where people find records and files: the paths of the console's pages for them. Programs have `/rest/...`."""
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 OWN_FILE = re.compile(r"/files/[0-9]{1,19}")  # of a file without its name, as it stands in stored HTML
@@ -13,6 +14,7 @@ def record(uri: str, id: int) -> str:
     return f"/records/{uri}/{id}"
 
 
+@lru_cache(maxsize=2048)  # lists show the same ones again and again
 def ticket(mask: str) -> str:
     """The page of a ticket.
 
