@@ -28,7 +28,7 @@ ACKNOWLEDGED_SECONDS = (
     3 * 86400
 )  # older mail, such as that of a mailbox read for the first time, gets no acknowledgement
 QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
-_IS_MORE = re.compile(rb"multipart/|message/|application/|html|\x1b", re.IGNORECASE)  # than plain text
+_MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # than plain text
 NAMED = 3  # messages with the same id that are named
 
 
@@ -76,7 +76,10 @@ def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
     """What is left of receive for a short mail of plain text that no automation is asked about, once it is read, which
     takes no longer than a page. None for others."""
-    if len(raw) > QUICK_BYTES or _IS_MORE.search(raw) or events.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE):
+    if len(raw) > QUICK_BYTES or events.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE):
+        return None
+    lower = raw.lower()
+    if any(more in lower for more in _MORE):
         return None
     by, incoming, sender = _read(ctx, raw)
     return lambda: ctx.service.store.write(lambda tx: _take(by, tx, FilteredMail(incoming), sender))
