@@ -47,6 +47,12 @@ def is_bound(ctx: Context, *names: str) -> bool:
     return not ctx.service.store.read(bound).isdisjoint(names)
 
 
+def is_likely_bound(ctx: Context, *names: str) -> bool:
+    """As is_bound, from what was read last: a hint, for who asks again in the write."""
+    known = BOUND.newest(ctx.service.store)
+    return is_bound(ctx, *names) if known is None else not known.isdisjoint(names)
+
+
 def is_yes(value: Any) -> bool:
     """What a flag in an answer says, however it was written."""
     return value not in (None, False, "", 0, "0")

@@ -194,8 +194,11 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
 
 
 def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[NamedAddress, ...]:
+    values = head.all(*names)
+    if not values:  # as of most
+        return ()
     found: list[NamedAddress] = []
-    for value in head.all(*names):
+    for value in values:
         found += addresses.parse_list(value, limits.addresses - len(found))
         if len(found) >= limits.addresses:
             break

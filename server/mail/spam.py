@@ -14,8 +14,10 @@ UNKNOWN = 0.4
 DECIDING_WORDS = 15
 LOWEST, HIGHEST = 0.0001, 0.9999
 
-_END = r"(?![^\W_])"
-_WORD = re.compile(rf"(?<![^\W_])(?!\d+{_END})[^\W_]{{3,24}}{_END}")
+SHORTEST, LONGEST = 3, 24  # characters of a word
+
+_WORD = re.compile(r"[^\W_]+")
+_BETWEEN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}  # words of ASCII
 _COMMON_WORDS = """
     about after again all also and any are because been before being but came can come could day did does each even
     first for from get give had has have her here him his how into its just know let like look made make many may more
@@ -32,7 +34,9 @@ def words(text: str) -> set[str]:
     >>> sorted(words("Win 1000 prizes and a CAR!"))
     ['car', 'prizes', 'win']
     """
-    return set(_WORD.findall(text[:TEXT_CHARACTERS].lower())) - _COMMON
+    text = text[:TEXT_CHARACTERS]
+    found = text.translate(_BETWEEN).split() if text.isascii() else _WORD.findall(text.lower())
+    return {word for word in set(found) - _COMMON if SHORTEST <= len(word) <= LONGEST and not word.isdecimal()}
 
 
 def score(counts: Mapping[str, tuple[int, int]], n_good: int, n_bad: int) -> float:

@@ -1,6 +1,5 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -20,6 +19,7 @@ from server.mailroom.sender import Addresses
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_answers import WorkerAnswer
 from server.records.base import Record
+from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 from server.tickets import acknowledging, requesters
 
@@ -28,7 +28,8 @@ ACKNOWLEDGED_SECONDS = (
     3 * 86400
 )  # older mail, such as that of a mailbox read for the first time, gets no acknowledgement
 QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
-_IS_MORE = re.compile(rb"multipart/|message/|application/|html|\x1b", re.IGNORECASE)  # than plain text
+_MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # than plain text
+_ASKED = (mail_filter.FILTER, mail_filter.ROUTE)
 NAMED = 3  # messages with the same id that are named
 
 
@@ -75,11 +76,20 @@ def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[
 
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
     """What is left of receive for a short mail of plain text that no automation is asked about, once it is read, which
-    takes no longer than a page. None for others."""
-    if len(raw) > QUICK_BYTES or _IS_MORE.search(raw) or events.is_bound(ctx, mail_filter.FILTER, mail_filter.ROUTE):
+    takes no longer than a page. None for others. What is left raises NotOnWriter if one is asked by then."""
+    if len(raw) > QUICK_BYTES or events.is_likely_bound(ctx, *_ASKED):
+        return None
+    lower = raw.lower()
+    if any(more in lower for more in _MORE):
         return None
     by, incoming, sender = _read(ctx, raw)
-    return lambda: ctx.service.store.write(lambda tx: _take(by, tx, FilteredMail(incoming), sender))
+
+    def write(tx: Transaction) -> Receipt:
+        if not events.bound(tx).isdisjoint(_ASKED):
+            raise NotOnWriter("an automation is asked about this mail first")
+        return _take(by, tx, FilteredMail(incoming), sender)
+
+    return lambda: ctx.service.store.write(write)
 
 
 def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail, str]:

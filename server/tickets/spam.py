@@ -24,13 +24,16 @@ __all__ = ["GOOD", "SPAM", "SPAM_WORD", "TABLES", "learn_all", "score", "train"]
 BATCH = 100  # tickets whose words are counted in one transaction
 TICKETS = ""  # the word under which the trained tickets themselves are counted
 
-SPAM_WORD = Table("spam_word", [Column("word", "TEXT"), Column("good"), Column("bad")], key=("word",))
+SPAM_WORD = Table("spam_word", [Column("word", "TEXT"), Column("good"), Column("bad")], key=("word",), is_settled=True)
 TABLES = (SPAM_WORD,)
 
 
 def score(tx: Transaction, words: Iterable[str]) -> float:
-    """The probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999. One statement."""
+    """The probability that a mail of these words (mail.spam.words) is spam, 0.0001 to 0.9999. One statement, and none
+    where nobody judged a ticket yet."""
     listed = list(words)
+    if tx.first(SPAM_WORD, word=TICKETS) is None:  # which the writer remembers
+        return bayes.score(dict.fromkeys(listed[: bayes.DECIDING_WORDS], (0, 0)), 0, 0)
     table: Any = SPAM_WORD.sql
     rows = tx.rows(
         lambda: table.select(table.word, table.good, table.bad).where(in_list(table.word, slot(0))),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from server import mailroom
 from server.automation.host import Script
 from server.automation.service import perform
 from server.desk import events, records
@@ -12,6 +13,7 @@ from server.records.shared import scopes
 from server.store.database import NotOnWriter
 from server.store.transaction import slots
 from tests.desk.conftest import Post
+from tests.desk.mailroom import mail
 
 SCRIPT = "start:\n  return:\n    ok@bool: yes\n"
 
@@ -30,12 +32,17 @@ def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
         return list(events.ask(ctx, "mail.filter", dict))
 
     assert desk.service.store.write(ask) == []  # none is bound
+    read_before = mailroom.quick(ctx, mail())
+    assert read_before is not None
     binding = "automation/a:\n  uri: svc:automation:a\n"
     desk.create(
         "automation_event", name="mail.filter", extension_id="svc.trigger.mail.filter", automations_kata=binding
     )
     with pytest.raises(NotOnWriter):
         desk.service.store.write(ask)
+    with pytest.raises(NotOnWriter):
+        read_before()
+    assert events.is_bound(ctx, "mail.filter") and mailroom.quick(ctx, mail()) is None  # whoever reads it keeps it
 
 
 def test_the_search_of_an_upsert_is_bounded(desk: Post, monkeypatch: pytest.MonkeyPatch) -> None:
