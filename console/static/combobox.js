@@ -3,13 +3,12 @@
 import { all, calmly, enhance, isPlain } from "./page.js";
 import { t } from "./say.js";
 
-const MOST = 200; // of a long list, shown at once
 let made = 0;
 
 // find(text) answers [{label, note, ...}], for "" what there is; take(option) gets the one that was chosen, and changes
 // the line to what stands for it; isSettled() tells whether that is what stands there, so that nothing is looked for.
-// What comes late is not shown. An answer with `isHelp` is help to write a text: nothing is told when there is none, Tab
-// takes an option too, and the first one is marked only if `takesFirst`.
+// What comes late is not shown. A line with `data-query` gets help to write a text: nothing is told when there is none, Tab
+// takes an option too, and the first one is marked only if the answer has `takesFirst`.
 export function combobox(input, find, take, isSettled) {
   const list = document.createElement("ul");
   list.id = `options-${++made}`;
@@ -26,10 +25,13 @@ export function combobox(input, find, take, isSettled) {
   set("aria-autocomplete", "list");
   set("aria-controls", list.id);
   set("aria-expanded", "false");
+  const isHelp = "query" in input.dataset;
   let options = [];
   let at = -1;
   let asked = 0;
-  let isHelp = false;
+  let changes = 0; // of the line, and how many of them the list knows
+  let seen = 0;
+  let held = []; // keys that are meant for a list which is about an older text; they count once it is not
   let settled = input.value;
   isSettled ??= () => input.value === settled;
 
@@ -40,6 +42,8 @@ export function combobox(input, find, take, isSettled) {
 
   function close() {
     asked += 1;
+    seen = changes;
+    held = [];
     list.hidden = true;
     at = -1;
     set("aria-expanded", "false");
@@ -66,6 +70,7 @@ export function combobox(input, find, take, isSettled) {
 
   async function look() {
     const mine = ++asked;
+    const known = changes;
     const text = isSettled() ? "" : input.value.trim();
     const wait = setTimeout(() => mine === asked && (set("aria-busy", "true"), tell("Looking…")), 150);
     const found = await find(text);
@@ -92,14 +97,41 @@ export function combobox(input, find, take, isSettled) {
     }));
     if (found === null) tell(t("The server does not answer; type again in a moment."));
     else if (options.length) tell(t("{count} found.", { count: options.length }), false);
-    else tell(found.isHelp ? "" : t("Nothing has that name."));
+    else tell(isHelp ? "" : t("Nothing has that name."));
     list.hidden = !options.length;
     set("aria-expanded", String(!list.hidden));
-    isHelp = found?.isHelp;
-    mark((isHelp ? found.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
+    mark((isHelp ? found?.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
+    seen = known;
+    if (found === null) held = [];
+    while (held.length && seen === changes) {
+      const key = held.shift();
+      if (!press(key) && key === "Enter") submit();
+    }
   }
 
-  input.addEventListener("input", calmly(look, "query" in input.dataset ? 20 : 120));
+  // What Enter does in a line without a list.
+  function submit() {
+    input.form?.requestSubmit([...input.form.elements].find((each) => each.type === "submit"));
+  }
+
+  function isTaking(key) {
+    return key === "Enter" || (isHelp && key === "Tab");
+  }
+
+  // Whether the key meant something to the list.
+  function press(key) {
+    const isOpen = !list.hidden;
+    const last = options.length - 1;
+    if (key === "ArrowDown" && !isOpen) look();
+    else if (key === "ArrowDown") mark(at < last ? at + 1 : 0);
+    else if (key === "ArrowUp" && isOpen) mark(at > 0 ? at - 1 : last);
+    else if (isTaking(key) && isOpen && at >= 0) choose(at);
+    else return false;
+    return true;
+  }
+
+  input.addEventListener("input", () => (changes += 1));
+  input.addEventListener("input", calmly(look, isHelp ? 20 : 120));
   input.addEventListener("blur", close);
   input.addEventListener("click", () => {
     if (!list.hidden) return;
@@ -107,15 +139,13 @@ export function combobox(input, find, take, isSettled) {
     look();
   });
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    const { key } = event;
+    if (event.isComposing || (isTaking(key) && !isPlain(event))) return;
     const isOpen = !list.hidden;
-    const last = options.length - 1;
-    if (event.key === "ArrowDown" && !isOpen) look();
-    else if (event.key === "ArrowDown") mark(at < last ? at + 1 : 0);
-    else if (event.key === "ArrowUp" && isOpen) mark(at > 0 ? at - 1 : last);
-    else if ((event.key === "Enter" || (isHelp && event.key === "Tab")) && isPlain(event) && isOpen && at >= 0) choose(at);
-    else if (event.key === "Escape" && isOpen) close();
-    else return;
+    const isOld = seen !== changes && (isOpen || !isHelp);
+    if (key === "Escape" && isOpen) close();
+    else if (isOld && (isTaking(key) ? !isHelp || held.length || at >= 0 : isOpen && /^Arrow(Up|Down)$/.test(key))) held.push(key);
+    else if (!press(key)) return;
     event.preventDefault();
     event.stopPropagation();
   });
@@ -163,42 +193,8 @@ enhance((root) => {
     );
   }
 
-  // The list stays in the form and is what is sent; what was typed and is none of its options does not leave the page.
-  for (const list of all("[data-search-options]", root)) {
-    const input = document.createElement("input");
-    const chosen = () => list.selectedOptions[0]?.text ?? "";
-    const fitting = (words) => [...list.options].filter((each) => words.every((word) => each.text.toLowerCase().includes(word)));
-    Object.assign(input, { type: "text", id: list.id, autocomplete: "off", value: chosen() });
-    for (const name of ["aria-describedby", "aria-invalid", "data-hotkey"]) {
-      if (list.hasAttribute(name)) input.setAttribute(name, list.getAttribute(name));
-    }
-    list.removeAttribute("data-hotkey");
-    list.id += "-list";
-    list.hidden = true;
-    list.before(input);
-    list.closest(".field").classList.add("chooser");
-    const take = ({ option }) => {
-      const isNew = option && !option.selected;
-      if (isNew) option.selected = true;
-      input.value = chosen();
-      input.setCustomValidity("");
-      if (!isNew) return;
-      list.dispatchEvent(new Event("change", { bubbles: true }));
-    };
-    combobox(
-      input,
-      (text) => fitting(text.toLowerCase().split(/\s+/).filter(Boolean)).slice(0, MOST)
-        .map((option) => ({ label: option.text, option, isNow: option.selected })),
-      take,
-      () => input.value === chosen(),
-    );
-    input.addEventListener("input", () => input.setCustomValidity(input.value === chosen() ? "" : t("Choose one of the list.")));
-    input.addEventListener("blur", () => {
-      const text = input.value.trim().toLowerCase();
-      const same = [...list.options].filter((each) => each.text.trim().toLowerCase() === text);
-      take({ option: same.length === 1 ? same[0] : null });
-    });
-  }
+  const lists = all("[data-search-options]", root);
+  if (lists.length) import("./long_lists.js").then(({ shorten }) => lists.forEach(shorten)); // which work as they are, too
 });
 
 const jump = document.getElementById("jump");

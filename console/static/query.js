@@ -63,11 +63,11 @@ enhance((root) => {
         if (each) Object.assign(each, { start: place(each.start), end: place(each.end), q });
       }
       show(q, answer);
-      return Object.assign(answer.options, { isHelp: true, takesFirst: answer.takes_first });
+      return Object.assign(answer.options, { takesFirst: answer.takes_first });
     }
 
     function take({ q, insert, start, end }) {
-      if (input.value !== q) return look(); // it was about what stood there before
+      if (input.value !== q) return look(); // clicked while it was about what stood there before
       const goesOn = /[:(]$/.test(insert);
       const text = goesOn || /^[ ,)\]]/.test(q.slice(end)) ? insert : `${insert} `;
       input.setRangeText(text, start, end, "end");

@@ -39,9 +39,12 @@ export function suggest(box, text, label, find, put) {
   let chosen = 0;
   let length = 0; // characters that are typed already
   let asked = 0; // questions, of which the newest counts
+  let answered = 0;
+  let held = []; // keys for a list which is about an older text; they count once it is not
 
   function close() {
     popup.hidden = true;
+    held = [];
     count.textContent = "";
     text.removeAttribute("aria-activedescendant");
     text.removeAttribute("aria-controls");
@@ -74,7 +77,17 @@ export function suggest(box, text, label, find, put) {
     const mine = ++asked;
     const now = await find(isAsked);
     if (mine !== asked) return;
-    if (!now || text !== document.activeElement || text.selectionStart !== text.selectionEnd) return close();
+    answered = mine;
+    const keys = held;
+    if (text !== document.activeElement || text.selectionStart !== text.selectionEnd) return close();
+    show(now);
+    for (const key of keys) {
+      if (!popup.hidden) press(key);
+      else if (key === "Enter") insert("\n");
+    }
+  }
+  function show(now) {
+    if (!now) return close();
     const typed = now.typed.toLowerCase();
     const fits = ({ name, note = "" }) => [name, note].map((each) => each.toLowerCase()).map((each) => each.startsWith(typed) ? 2 : Number(each.includes(typed)));
     const rank = (each) => now.isByNote ? Math.max(...fits(each)) : fits(each)[0];
@@ -102,6 +115,7 @@ export function suggest(box, text, label, find, put) {
     count.textContent = shown.length === 1 ? t("1 word fits") : t("{count} words fit", { count: shown.length });
     place();
     choose(0);
+    held = [];
   }
 
   popup.addEventListener("mousedown", (event) => {
@@ -116,15 +130,19 @@ export function suggest(box, text, label, find, put) {
   text.addEventListener("click", close);
   text.addEventListener("scroll", () => popup.hidden || place());
 
+  function press(key) {
+    if (key === "ArrowDown" || key === "ArrowUp") choose(chosen + (key === "ArrowDown" ? 1 : -1));
+    else take();
+  }
+
   function takes(event) {
     if (event.key === " " && event.ctrlKey) {
       open(true);
     } else if (popup.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) {
       return false;
-    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      choose(chosen + (event.key === "ArrowDown" ? 1 : -1));
-    } else if (event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) {
-      take();
+    } else if (["ArrowDown", "ArrowUp", "Enter"].includes(event.key) || (event.key === "Tab" && !event.shiftKey)) {
+      if (answered === asked) press(event.key);
+      else held.push(event.key);
     } else if (event.key === "Escape") {
       close();
     } else {

@@ -95,8 +95,13 @@ function write(form) {
     event.preventDefault();
     attachAll(event.clipboardData.files);
   });
-  form.querySelector("[data-tools]").hidden = false;
-  import("./formatting.js").then(({ format }) => format(form, changed)); // after what one sees first
+  const tools = form.querySelector("[data-tools]");
+  tools.inert = true;
+  tools.hidden = false;
+  import("./formatting.js").then(({ format }) => { // after what one sees first
+    format(form, changed);
+    tools.inert = false;
+  });
 }
 
 enhance((root) => all("form[data-writing]", root).forEach(write));

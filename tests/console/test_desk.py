@@ -113,6 +113,7 @@ def test_another_kind_of_answer_needs_no_page_and_loses_no_word(page: Page, tick
 def test_the_preview_needs_no_draft_before_it(page: Page, ticket: dict[str, Any]) -> None:
     page.goto(f"{ticket['page']}?answer=reply#answer")
     expect(page.locator("#content")).to_be_focused()
+    expect(page.locator("[data-tools]:not([inert])")).to_be_visible()  # and so its keys
     page.keyboard.type("It is **attached**.")
     page.keyboard.press("Control+Shift+M")
     preview = page.frame_locator("iframe.preview")

@@ -1,0 +1,81 @@
+"""Keys that are pressed before a list knows what was typed last: they wait for it, and none of them is lost."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.service import Api
+
+
+@contextmanager
+def late(page: Page, path: str, keys: Callable[[], object], *pressed: str) -> Iterator[None]:
+    """Type, and press what is meant for the list, while the answers of a path are on their way; then they come."""
+    held: list[Route] = []
+    are_held = True
+    page.route(path, lambda route: held.append(route) if are_held else route.continue_())
+    with page.expect_request(path):
+        keys()
+    for each in pressed:
+        page.keyboard.press(each)
+    yield
+    are_held = False
+    for route in held:
+        route.continue_()
+
+
+def searching(page: Page, q: str) -> Any:
+    page.goto("/search/ticket")
+    field = page.get_by_role("combobox", name="Search")
+    field.focus()
+    page.keyboard.type(q)
+    expect(page.locator("[data-query] + ul").get_by_role("option").first).to_be_visible()
+    return field
+
+
+@pytest.mark.parametrize(
+    ("q", "more", "pressed", "becomes"),
+    [
+        ("st", "atus", ("ArrowDown", "Enter"), "status:"),
+        ("s", "tat", ("ArrowDown", "ArrowDown", "Tab"), "status.id:"),
+        ("status:o", "p", ("Enter",), "status:open "),  # the first one is marked, before and after
+    ],
+)
+def test_a_word_of_a_search_is_chosen_from_the_list_to_come(
+    page: Page, q: str, more: str, pressed: tuple[str, ...], becomes: str
+) -> None:
+    field = searching(page, q)
+    with late(page, "**/-/query/**", lambda: page.keyboard.type(more), *pressed):
+        expect(field).to_have_value(q + more)
+    expect(field).to_have_value(becomes)
+
+
+def test_enter_searches_when_the_list_to_come_has_nothing_more(page: Page) -> None:
+    field = searching(page, "status:ope")
+    with late(page, "**/-/query/**", lambda: page.keyboard.type("n"), "Enter"):
+        expect(field).to_have_value("status:open")
+    page.wait_for_url(re.compile("q=status%3Aopen"))
+
+
+def test_the_jump_goes_where_the_whole_name_leads(page: Page, nora: Api) -> None:
+    page.goto("/account")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#jump").get_by_role("option").first).to_be_visible()  # which leads elsewhere
+    with late(page, "**/-/jump?**", lambda: page.keyboard.type("shop.echo"), "Enter"):
+        expect(page).to_have_url(re.compile("/account$"))
+    page.wait_for_url(f"**/automations/{nora.ids['automation']}")
+
+
+def test_a_mention_takes_the_place_of_all_that_was_typed(page: Page, nora: Api) -> None:
+    task = nora.create("task", title="mentions in a hurry").ok()["id"]
+    page.goto(f"/records/task/{task}")
+    text = page.locator("textarea[data-typing]").first
+    text.focus()
+    page.keyboard.type("@m")
+    expect(page.get_by_role("option", name="@milo")).to_be_visible()
+    with late(page, "**/-/mentions?**", lambda: page.keyboard.type("il"), "Enter"):
+        expect(text).to_have_value("@mil")
+    expect(text).to_have_value("@milo ")
