@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -120,7 +121,8 @@ class RunningService:
     url: str
 
 
-def tables_of(*packages: ModuleType) -> list[Table]:
+@cache
+def tables_of(*packages: ModuleType) -> tuple[Table, ...]:
     """The tables that modules of these packages declare for themselves."""
     found: dict[str, Table] = {}
     for package in packages:
@@ -129,7 +131,7 @@ def tables_of(*packages: ModuleType) -> list[Table]:
                 for table in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(table, Table):
                         found.setdefault(table.name, table)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def all_tables(registry: Registry) -> list[Table]:

@@ -9,6 +9,7 @@ import pkgutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -118,6 +119,11 @@ def names_of(record_type: RecordType) -> list[str]:
 
 def load() -> Registry:
     """The registry of every record type, in this folder and in the rooms."""
+    return Registry(each() for each in _types())
+
+
+@cache
+def _types() -> tuple[type[RecordType], ...]:
     from server import records
 
     found = []
@@ -126,8 +132,8 @@ def load() -> Registry:
         for value in vars(module).values():
             is_type = isinstance(value, type) and issubclass(value, RecordType) and value.__module__ == module.__name__
             if is_type and value.uri:
-                found.append(value())
-    return Registry(found)
+                found.append(value)
+    return tuple(found)
 
 
 def _types_of_rooms() -> list[ModuleType]:

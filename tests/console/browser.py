@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, expect, sync_playwright
 
 from tests.service import PASSWORD
 
@@ -21,6 +21,7 @@ REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # how Ch
 # What is wrong with the further rows of a long list is wrong with the first ones.
 ALIKE = ["tbody tr:nth-child(n+9)", "li:nth-child(n+17)"]
 WIDE = (1280, 800)
+expect.set_options(timeout=30_000)  # as for what it does: on a busy machine the five seconds it has are no sign of a fault
 PHONE, NARROW = (390, 844), (320, 640)
 
 
