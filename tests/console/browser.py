@@ -14,14 +14,15 @@ from tests.service import PASSWORD
 
 PROGRAM = os.environ.get("HELPDESK_TEST_BROWSER", "/usr/bin/chromium")
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync""".split()
+    --disable-component-update --disable-sync --disable-software-rasterizer --in-process-gpu
+    --renderer-process-limit=1 --disable-site-isolation-trials""".split()
 AXE = Path(__file__).resolve().parents[2] / ".work" / "samples" / "axe_playwright_python" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 REFUSED_FORM = re.compile(r"Failed to load resource.*status of 4\d\d")  # how Chromium tells of a form shown again
 # What is wrong with the further rows of a long list is wrong with the first ones.
 ALIKE = ["tbody tr:nth-child(n+9)", "li:nth-child(n+17)"]
 WIDE = (1280, 800)
-expect.set_options(timeout=30_000)  # as for what it does: on a busy machine the five seconds it has are no sign of a fault
+expect.set_options(timeout=30_000)  # as for what it does: five seconds are no sign of a fault on a busy machine
 PHONE, NARROW = (390, 844), (320, 640)
 
 
