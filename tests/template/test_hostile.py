@@ -18,6 +18,12 @@ from tests.template.run_cases import Case, Fails, calls, check, every, failure, 
 STEPS = 50_000  # enough for every honest case here, and soon spent
 
 
+@pytest.fixture(autouse=True, scope="module")
+def set_aside() -> None:
+    """What was made before is not looked through again by each test below that collects what it left."""
+    gc.freeze()
+
+
 def small() -> Budget:
     """A budget that hostile templates spend quickly."""
     return Budget(steps=STEPS, memory=40_000_000)
