@@ -29,7 +29,14 @@ SET_SECONDS = 5  # the time of day is that much another than expected: it was se
 
 SCAN_RUN = Table(
     "scan_run",
-    [Column("name", "TEXT"), Column("at"), Column("ms"), Column("error", "TEXT"), Column("next_at"), Column("failures")],
+    [
+        Column("name", "TEXT"),
+        Column("at"),
+        Column("ms"),
+        Column("error", "TEXT"),
+        Column("next_at"),
+        Column("failures"),
+    ],
     key=("name",),
 )  # how scans went in the process that runs them, for others
 

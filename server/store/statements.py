@@ -176,7 +176,7 @@ def marked(sql: str, dialect: str) -> str:
 
 
 class _SqliteDialect(peewee.SqliteDatabase):
-    """SQLite as apsw brings it. peewee would take the version from Python's sqlite3, which the executable does not have."""
+    """SQLite in the version of apsw; peewee knows that of Python's sqlite3, which the executable lacks."""
 
     server_version = tuple(map(int, apsw.sqlite_lib_version().split(".")))
 
