@@ -213,7 +213,8 @@ def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> boo
         STREAMING: lambda: iter(streaming.lines(desk, run_half)),
         INBOXES: lambda: iter(streaming.inbox_lines(desk, run_half)),
     }
-    return all([printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios])
+    done = [printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios]
+    return all(done)
 
 
 def printed(name: str, lines: Iterator[str]) -> bool:

@@ -26,8 +26,8 @@ class Signing:
 
 
 def lines(url: str, emails: Sequence[str], password: str, others: Callable[[], Measured]) -> Iterator[str]:
-    """What is printed. emails: of PEOPLE workers, since attempts are counted for each account. others: measures requests
-    that go on beside. Raises AssertionError when a sign-in fails."""
+    """What is printed. emails: of PEOPLE workers, as attempts are counted by account. others: measures requests that go
+    on beside. Raises AssertionError when a sign-in fails."""
     hashes = [_hash_ms() for _ in range(HASHES)]
     passed, used = (median(each[place] for each in hashes) for place in (0, 1))
     verdict = _verdict(LEAST_MS <= used <= MOST_MS)
