@@ -43,7 +43,10 @@ def times(desk: Desk, **equals: object) -> list[tuple[int, int]]:
     ],
 )
 def test_a_mail_stands_at_its_arrival_and_keeps_the_date_of_its_sender(desk: Desk, date: str, sent_at: int) -> None:
-    assert times(desk, id=desk.receive(mail(Date=date)).message_id) == [(NOW, sent_at)]
+    received = desk.receive(mail(Date=date))
+    assert times(desk, id=received.message_id) == [(NOW, sent_at)]
+    ticket = desk.ticket(received)
+    assert (ticket["created"], ticket["updated"]) == (NOW, NOW)
 
 
 def test_a_wrong_clock_puts_no_answer_above_what_it_answers(desk: Desk) -> None:
