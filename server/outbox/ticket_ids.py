@@ -24,7 +24,5 @@ def referenced_tickets(tx: Transaction, references: Iterable[str]) -> dict[str, 
     matches = {each: match for each in references if (match := _NAME.fullmatch(each.lower().strip("<> ")))}
     key = stored_key(tx, KEY) if matches else None
     return {
-        each: int(match[2])
-        for each, match in matches.items()
-        if is_signed(key, match[1], match[0].partition("@")[0])
+        each: int(match[2]) for each, match in matches.items() if is_signed(key, match[1], match[0].partition("@")[0])
     }
