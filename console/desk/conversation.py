@@ -28,7 +28,7 @@ RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 16_000  # of a text, and of all messages together, the newest first; the message's page has all of it
 LEAST_CHARS = 600  # of each of them anyway
-MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
+MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 # Entries that the messages, notes and drafts beside them tell already.
 TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")

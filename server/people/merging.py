@@ -103,8 +103,8 @@ def _merge(
 
 
 def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
-    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along, Forbidden
-    where records that the caller may not read would change."""
+    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along,
+    Forbidden where records that the caller may not read would change."""
     _require_no_hidden(writing, record_type, source)
     for uri, count in hanging.count_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
         if count > MAX_MOVED:
@@ -122,7 +122,8 @@ def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Re
     """Raises Forbidden where a merge would change records that the caller may not read, without saying which."""
     if hanging.has_hidden_pointers(reader, record_type, source["id"], MAX_MOVED + 1):
         raise Forbidden(
-            f"records that you may not read belong to {record_type.uri} {source['id']}; ask an administrator to merge it"
+            f"records that you may not read belong to {record_type.uri} {source['id']}; "
+            "ask an administrator to merge it"
         )
 
 

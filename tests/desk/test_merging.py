@@ -144,7 +144,7 @@ def test_a_comparison_tells_what_would_happen(desk: Post, anas: tuple[int, int])
         merging.compare(desk.context(desk.nora), "contact", anas[0], anas[0])
 
 
-# -- records that the caller may not read -------------------------------------------------------------------------------
+# -- records that the caller may not read ------------------------------------------------------------------------------
 
 
 @pytest.fixture
