@@ -168,7 +168,7 @@ INTERNAL = {
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
-        outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
+        outbox.outcome.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES

@@ -32,6 +32,7 @@ EXCERPT_CHARS = 200
 LEAST_CHARS = 600  # of each of them anyway
 MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
+CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
 # Entries that the messages, notes and drafts beside them tell already.
 TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")
 
@@ -40,7 +41,7 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
     picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
-    with `has_html` a frame shows more."""
+    with `has_html` a frame shows more. sent_at: the sender's date, where it differs from `at` by an hour or more."""
 
     kind: str
     id: int
@@ -57,6 +58,7 @@ class Entry:
     delivery: Delivery | None = None
     notes: tuple[str, ...] = ()
     keys: dict[str, Any] = field(default_factory=dict)
+    sent_at: int = 0
 
     @property
     def excerpt(self) -> str:
@@ -141,8 +143,13 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
-        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys, _sender_date(keys),
     )  # fmt: skip
+
+
+def _sender_date(keys: dict[str, Any]) -> int:
+    sent_at = int(keys["sent_at"])
+    return sent_at if sent_at and abs(sent_at - keys["created"]) >= CLOCKS_DIFFER_SECONDS else 0
 
 
 def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:

@@ -26,7 +26,7 @@ from server.people import accepted_forms
 from server.records.shared import paths
 from server.tickets import answer_drafts, preview, properties, snippets, unseen, way_out
 from server.tickets.answer_drafts import AnswerDraft
-from server.translation import _, ngettext
+from server.translation import N_, _, ngettext
 
 FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
 MAX_ADDRESSES = 12  # offered at once
@@ -36,6 +36,7 @@ BEFORE = (("status_id", "reopen_date"), ("owner_id",))
 NOW = "now_"  # before the name of a column: what it became by sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
 DISCARD = "discard"
+UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs a look
 COMPOSE, WAY = "/compose", "/-/way"
 
 
@@ -336,6 +337,11 @@ def _delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
 def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
     """Say what became of mail, with a button that takes it back. here: of the ticket. is_later: whether it leaves when
     somebody chose. before: of changed_by_sending."""
+    if told.draft_id and told.state in UNSENT:
+        is_partly = told.state == "partly"
+        words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
+        visit.tell(_(words, reason=told.reason))
+        return
     if not told.draft_id or told.state not in ("later", "queued"):
         visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
         return
