@@ -73,6 +73,7 @@ INTERNAL = {
         access.rules.MAX_KEPT web.rest.changes.MAX_KEPT web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
+        store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
         kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
         counting.bins.MAX_KEPT_DAYS counting.bins.MAX_KEPT_SCALES counting.bins.MAX_KEPT_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
