@@ -150,7 +150,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         (("worker", "creat"), "there is no command 'creat'; did you mean 'create'?"),
         (("wrker", "create"), "there is no command 'wrker'; did you mean 'worker'?"),
         (("zzz",), "there is no command 'zzz'; choose from serve, worker,"),
-        (("serve", "--prot", "8200"), "unrecognized arguments: --prot; did you mean '--port'? 8200"),
+        (("serve", "--prot", "8200"), "unrecognized arguments: --prot 8200; did you mean '--port'?"),
         (("--bse-url=http://x.example",), "did you mean '--base-url'?"),
         (("check", "now"), "unrecognized arguments: now"),
     ],

@@ -6,7 +6,7 @@ answer before anything of the service is."""
 import argparse
 import importlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from server.errors import nearest
@@ -67,13 +67,12 @@ class CommandParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, f"there is no command '{str(value)[:60]}'{near}")
         super()._check_value(action, value)
 
-    def refuse_unknown(self, arguments: Iterable[str]) -> NoReturn:
+    def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
         """End the program for arguments that this command does not take."""
         known = [name for name in self._option_string_actions if name.startswith("--")]
-        told = [
-            f"{each}{nearest(each.partition('=')[0], known) if each.startswith('--') else ''}" for each in arguments
-        ]
-        self.error(f"unrecognized arguments: {' '.join(told)}")
+        meant = (nearest(each.partition("=")[0], known) for each in arguments if each.startswith("--"))
+        near = next((each for each in meant if each), "")
+        self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
 
 
 def parser(only: str | None = None) -> CommandParser:
