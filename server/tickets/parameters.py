@@ -16,11 +16,12 @@ from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all
 from server.mail.compose import MAX_RECIPIENTS
+from server.outbox.content import HTML, MARKDOWN, PLAIN
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
-MARKDOWN = "markdown"
 FORMATS = {
-    "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
+    "": PLAIN, "plain": PLAIN, "plaintext": PLAIN, "text": PLAIN, "markdown": MARKDOWN, "parsedown": MARKDOWN,
+    "html": HTML,
 }  # fmt: skip
 _BREAKS = re.compile(r"[\r\n\0]")
 FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
@@ -32,11 +33,11 @@ Addresses = tuple[NamedAddress, ...]
 class MailRequest:
     """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
     `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `until_answered`: mail that leaves
-    later does not when a requester writes first."""
+    later does not when a requester writes first. `format`: PLAIN, MARKDOWN or HTML, of `content`."""
 
     content: str
     subject: str = ""
-    is_markdown: bool = False
+    format: str = PLAIN
     to: Addresses = ()
     cc: Addresses = ()
     bcc: Addresses = ()
@@ -51,6 +52,11 @@ class MailRequest:
     custom: dict[str, Any] = field(default_factory=dict)
     dont_send: bool = False
     until_answered: bool = False
+
+    @property
+    def has_html(self) -> bool:
+        """Whether its mail has an HTML part."""
+        return self.format != PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +205,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
     taken |= {each.address.lower() for each in cc}
     status, reopen_at, send_at = _status(form), form.time("reopen_at", ctx), form.time("send_at", ctx)
     return {
-        "is_markdown": _is_markdown(form),
+        "format": _format(form),
         "to": to,
         "cc": cc,
         "bcc": tuple(each for each in bcc if each.address.lower() not in taken),
@@ -247,12 +253,12 @@ def _content(form: FormReader) -> str:
     return content
 
 
-def _is_markdown(form: FormReader) -> bool:
+def _format(form: FormReader) -> str:
     name = form.text("content_format").strip().lower()
     if name not in FORMATS:
-        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown, or nothing for plain text",
+        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown or html, or nothing for plain text",
                       field="content_format")  # fmt: skip
-    return FORMATS[name] == MARKDOWN
+    return FORMATS[name]
 
 
 def _status(form: FormReader) -> int | None:

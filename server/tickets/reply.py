@@ -4,17 +4,17 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
-from email.utils import format_datetime
 from typing import Any
 
+from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
-from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
+from server.mail.compose import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.headers import Head, ids_in
+from server.mail.quotation import Quotation, quote_message
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
@@ -25,11 +25,13 @@ from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
 from server.tickets import answers, drafts, letter, requesters, send_filter, spam
 from server.tickets.compose import SendResult
-from server.tickets.letter import MailFacts, Recipients
+from server.tickets.letter import MailFacts, Recipients, Voice
 from server.tickets.mail_loops import answers_machine, is_unsent
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
 from server.tickets.types.message_parts import headers
+from server.tickets.writers import writer_name
+from server.translation import speaking
 
 Also = Callable[[RecordWriter], None]
 
@@ -46,7 +48,7 @@ class ReplyData:
     facts: MailFacts
     recipients: Recipients
     changes: dict[str, Any]
-    original: str
+    original: Quotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
-    body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
+    body = body_of(request.content, request.format, found.facts.signature, found.original)
     mail = _mail(ctx, request, found)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
@@ -169,14 +171,15 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
     if moves and not is_checked:
         letter.require_group(reading.ctx, group)
     fields = headers.head(answered["headers"])
+    facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"])
     return ReplyData(
         answered,
         ticket,
         fields,
-        letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"]),
+        facts,
         _recipients(reading, request, ticket, answered),
         _changes(request, ticket, group, bucket),
-        _quoted(reading, answered),
+        _quoted(reading, answered, facts.voice),
     )
 
 
@@ -207,11 +210,11 @@ def _without_mask(subject: str, mask: str) -> str:
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
 
 
-def _quoted(reading: RecordReader, answered: Record) -> str:
+def _quoted(reading: RecordReader, answered: Record, voice: Voice) -> Quotation:
     """What `#original_message` stands for."""
     text = answered["content"][:MAX_QUOTED]
-    date = format_datetime(datetime.fromtimestamp(answered["created"], reading.ctx.tz))
-    return quote_original(text, date, reading.label("address", answered["sender_id"]))
+    with speaking(voice.language):
+        return quote_message(text, writer_name(reading, answered), answered["created"], times.zone(voice.zone))
 
 
 def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
