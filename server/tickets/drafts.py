@@ -88,6 +88,7 @@ def reply_of(ctx: Context, draft: Record) -> ReplyRequest:
         "to": params.get("to") or draft["to"],
         "message_id": params.get("in_reply_message_id"),
         "is_forward": draft["type"] == FORWARD,
+        "with_original": "0",  # a draft has all of its mail
         **{name: params.get(name) for name in ("dont_keep_copy", "is_broadcast", "is_autoreply")},
     }
     request = reply_request(ctx, values)

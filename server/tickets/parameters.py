@@ -68,12 +68,14 @@ class ComposeRequest(MailRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyRequest(MailRequest):
-    """`worker_id`: who it is sent as. `is_applied`: status and the like were applied when it was scheduled."""
+    """`worker_id`: who it is sent as. `with_original`: a forward adds the message that it passes on, and its files,
+    where the request names none. `is_applied`: status and the like were applied when it was scheduled."""
 
     message_id: int
     worker_id: int = 0
     dont_keep_copy: bool = False
     is_forward: bool = False
+    with_original: bool = False
     is_broadcast: bool = False
     is_autoreply: bool = False
     is_applied: bool = False
@@ -105,6 +107,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
         worker_id=_sender_worker(ctx, form),
         dont_keep_copy=form.flag("dont_keep_copy"),
         is_forward=form.flag("is_forward"),
+        with_original=form.flag("is_forward") and form.flag("with_original", True),
         is_broadcast=form.flag("is_broadcast"),
         is_autoreply=form.flag("is_autoreply"),
         **common,
@@ -148,9 +151,9 @@ class FormReader:
         texts = [as_text(item).strip() for item in items if not isinstance(item, (list, dict))]
         return tuple(dict.fromkeys(_id(name, text) for text in texts if text))
 
-    def flag(self, name: str) -> bool:
-        """Yes or no; anything but nothing, 0, false and no is yes."""
-        return name in self._values and self.text(name).strip().lower() not in FALSE
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Yes or no; anything but nothing, 0, false and no is yes. A missing one is as its default says."""
+        return self.text(name).strip().lower() not in FALSE if name in self._values else default
 
     def time(self, name: str, ctx: Context) -> int:
         """The Unix second of a time text in the caller's zone, 0 for none."""

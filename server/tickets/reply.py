@@ -23,8 +23,9 @@ from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
-from server.tickets import answers, drafts, letter, requesters, send_filter, spam
+from server.tickets import answers, drafts, forwarding, letter, requesters, send_filter, spam
 from server.tickets.compose import SendResult
+from server.tickets.forwarding import ForwardedMessage
 from server.tickets.letter import MailFacts, Recipients, Voice
 from server.tickets.mail_loops import answers_machine, is_unsent
 from server.tickets.parameters import ReplyRequest, reply_request
@@ -40,15 +41,17 @@ MAX_QUOTED = 100_000  # characters of the message answered
 
 @dataclass(frozen=True, slots=True)
 class ReplyData:
-    """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation."""
+    """What was found in the database. `request`: with what a forward adds. `changes`: columns of the ticket to change.
+    `original`: the message that a forward passes on, else its quotation."""
 
+    request: ReplyRequest
     answered: Record
     ticket: Record
     fields: Head
     facts: MailFacts
     recipients: Recipients
     changes: dict[str, Any]
-    original: Quotation
+    original: Quotation | ForwardedMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,10 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
-    body = body_of(request.content, request.format, found.facts.signature, found.original)
+    request, original = found.request, found.original
+    if isinstance(original, ForwardedMessage):
+        original = forwarding.quotation_of(original, ctx.service.base_url, found.facts.voice)
+    body = body_of(request.content, request.format, found.facts.signature, original)
     mail = _mail(ctx, request, found)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
@@ -135,7 +141,8 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),
             "is_broadcast": int(request.is_broadcast),
-            "response_time": 0 if request.is_autoreply else _response_seconds(writing.now, found),
+            "is_forward": int(request.is_forward),
+            "response_time": 0 if request.is_autoreply or request.is_forward else _response_seconds(writing.now, found),
             "notes": json.dumps(found.recipients.notes),
         })  # fmt: skip
     else:
@@ -160,6 +167,8 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
         tickets = reading.registry.type("ticket")
         reading.rules.require(reading.tx, "read", tickets, ticket)
         reading.rules.require(reading.tx, "update", tickets, ticket)
+    if request.is_forward:
+        request = forwarding.complete_request(reading, request, answered)
     letter.check_ids(reading, request)
     if request.worker_id and not reading.lookup.exists("worker", request.worker_id):
         raise Invalid(f"worker_id: there is no worker {request.worker_id}", field="worker_id")
@@ -172,14 +181,20 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
         letter.require_group(reading.ctx, group)
     fields = headers.head(answered["headers"])
     facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"])
+    original = (
+        forwarding.read_message(reading, answered, ticket["subject"], request.has_html)
+        if request.is_forward
+        else _quoted(reading, answered, facts.voice)
+    )
     return ReplyData(
+        request,
         answered,
         ticket,
         fields,
         facts,
         _recipients(reading, request, ticket, answered),
         _changes(request, ticket, group, bucket),
-        _quoted(reading, answered, facts.voice),
+        original,
     )
 
 
@@ -221,7 +236,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
     settings, ticket = ctx.service.settings, found.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
-        subject = subject_of_forward(subject)
+        subject = request.subject or subject_of_forward(subject)
     else:
         subject = subject_of_reply(subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
     mail = letter.mail_of(ctx, request, found.facts, subject, request.worker_id, ticket["id"])

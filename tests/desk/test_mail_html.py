@@ -10,10 +10,10 @@ import pytest
 
 from server.desk import records
 from server.markup.styles import harmless_style
-from tests.desk.conftest import NOW, Post
+from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
-BREAKS = "Hi Ann,\n\nyour pump is on its way.\n\nKind regards\nAda\n-- \nBoats Ltd\nHarbour 1"
+BREAKS = "Hi Ann,\n\nIt comes.\n\nKind regards\nAda\n-- \nBoats Ltd\nHarbour 1"
 
 
 def taken(smtp: SmtpServer) -> EmailMessage:
@@ -25,7 +25,7 @@ def taken(smtp: SmtpServer) -> EmailMessage:
 def part(mail: EmailMessage, kind: str) -> str:
     found = mail.get_body((kind,))
     assert found is not None, f"the mail has no {kind} part"
-    return str(found.get_content())
+    return str(found.get_content()).replace("\r\n", "\n")
 
 
 def body(html: str) -> str:
@@ -33,7 +33,8 @@ def body(html: str) -> str:
     inner = re.search(r"<body[^>]*>(.*)</body>", html, re.DOTALL)
     assert inner is not None, html
     plain = re.sub(r' (?:style|target|rel)="[^"]*"', "", inner[1])
-    return re.sub(r"\s*\n\s*", "", plain).removeprefix("<div>").removesuffix("</div>")
+    whole = re.fullmatch(r"<div>(.*)</div>", re.sub(r"\s*\n\s*", "", plain), re.DOTALL)
+    return (whole[1] if whole else re.sub(r"\s*\n\s*", "", plain)).replace("\xa0", "&nbsp;")
 
 
 def style(html: str, element: str) -> dict[str, str]:
@@ -60,8 +61,7 @@ def message(desk: Post) -> int:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (BREAKS, "<p>Hi Ann,</p><p>your pump is on its way.</p>"
-                 "<p>Kind regards<br>Ada<br>--<br>Boats Ltd<br>Harbour 1</p>"),
+        (BREAKS, "<p>Hi Ann,</p><p>It comes.</p><p>Kind regards<br>Ada<br>--<br>Boats Ltd<br>Harbour 1</p>"),
         ("- a\n  b\n\n> c\n> d", "<ul><li>a<br>b</li></ul><blockquote><p>c<br>d</p></blockquote>"),
         ("Press <kbd>Ctrl</kbd> or <b>wait</b><br>a day", "<p>Press <kbd>Ctrl</kbd> or <b>wait</b><br>a day</p>"),
         ('<table><tr><td bgcolor="#eee">1</td></tr></table>\n\nmore',
@@ -77,7 +77,9 @@ def test_what_markdown_becomes(desk: Post, smtp: SmtpServer, content: str, expec
 
 def test_html_is_sent_as_html_with_its_text_beside_it(desk: Post, smtp: SmtpServer) -> None:
     source = "<h2>Offer</h2>\n\n    <p>Take <b>two</b>\n    boats</p>\n\n#signature"
-    signature = desk.create("email_signature", name="Us", signature="Ada\nBoats Ltd", owner__context="app")
+    signature = desk.create(
+        "email_signature", name="Us", signature="Ada\nBoats Ltd", owner__context="svc.contexts.app", owner_id=0
+    )
     desk.update("group", desk.support, reply_signature_id=signature)
     desk.compose(content=source, content_format="html")
     mail = taken(smtp)
@@ -135,9 +137,10 @@ def template(desk: Post, content: str = TEMPLATE) -> dict[str, Any]:
 def test_the_style_sheet_of_a_template_is_seen(desk: Post, smtp: SmtpServer) -> None:
     html = markdown(desk, smtp, "Hello\nAnn\n\n> said", html_template_id=template(desk)["id"])
     assert body(html) == (
-        '<table width="600"><tbody><tr><td><div><p>Hello<br>Ann</p><blockquote><p>said</p></blockquote></div>'
-        "</td></tr></tbody></table><p>Support</p>"
-    ).replace("<table", "<table", 1)
+        '<div dir="ltr"><table width="600"><tbody><tr><td>'
+        "<div><p>Hello<br>Ann</p><blockquote><p>said</p></blockquote></div>"
+        "</td></tr></tbody></table><p>Support</p></div>"
+    )
     assert style(html, "div")["background-color"] == "#f4f6f8" and "georgia" in style(html, "div")["font-family"]
     assert style(html, "table")["background-color"] == "#ffffff" and style(html, "table")["padding"] == "24px"
     assert style(html, "p")["color"] == "#223344" and "font-size: 12px" in html
@@ -147,11 +150,7 @@ def test_the_style_sheet_of_a_template_is_seen(desk: Post, smtp: SmtpServer) -> 
 
 def test_a_template_says_what_it_loses(desk: Post) -> None:
     made = template(desk)
-    assert made["left_out"].split("\n") == [
-        "a:hover", "@media (max-width: 600px)", "onclick on <p>", "<form>",
-    ] or sorted(made["left_out"].split("\n")) == sorted(
-        ["a:hover", "@media (max-width: 600px)", "onclick on <p>", "<form>"]
-    )  # fmt: skip
+    assert made["left_out"].split("\n") == ["@media (max-width: 600px)", "a:hover", "onclick on <p>", "<form>"]
     assert "message_body" in template(desk, "<p>Hello</p>")["left_out"]
     changed = records.update(desk.context(desk.nora), "html_template", made["id"], {"content": "{{message_body}}"})
     assert changed["left_out"] == ""
@@ -169,7 +168,7 @@ def test_a_signature_keeps_its_style_sheet_and_says_what_it_loses(desk: Post, sm
 
 def test_nothing_that_is_filled_into_a_signature_is_markup(desk: Post, smtp: SmtpServer) -> None:
     signature = desk.create("email_signature", name="Us", signature="About {{ticket_subject}}\n*Ada*",
-                            owner__context="app")  # fmt: skip
+                            owner__context="svc.contexts.app", owner_id=0)  # fmt: skip
     desk.update("group", desk.support, reply_signature_id=signature)
     ticket = desk.create("ticket", subject="<b>x</b> [y](https://evil.example)", group_id=desk.support)
     desk.add_requester(ticket, "ann@kite.example")
@@ -192,9 +191,7 @@ def test_the_quotation_of_the_message_answered(
     desk.update("group", desk.support, language=language, timezone=zone)
     desk.reply(message, content="Yes.\n\n#original_message", content_format="markdown")
     mail = taken(smtp)
-    assert body(part(mail, "html")) == (
-        f"<p>Yes.</p><p>{head}</p><blockquote><p>It leaks.</p><p>Ann</p></blockquote>"
-    )
+    assert body(part(mail, "html")) == (f"<p>Yes.</p><p>{head}</p><blockquote><p>It leaks.</p><p>Ann</p></blockquote>")
     assert part(mail, "plain") == f"Yes.\n\n{head}\n> It leaks.\n>\n> Ann\n"
 
 
@@ -205,7 +202,7 @@ def test_nothing_of_a_quotation_is_markdown_or_html(desk: Post, smtp: SmtpServer
     assert body(part(taken(smtp), "html")).partition("wrote:</p>")[2] == (
         "<blockquote><p># No heading<br>&lt;b&gt;x&lt;/b&gt; List&lt;String&gt;<br>[a]("
         '<a href="https://x.example">https://x.example</a>)</p><blockquote><p>older</p></blockquote>'
-        "<p>\xa0\xa0two</p></blockquote>"
+        "<p>&nbsp;&nbsp;two</p></blockquote>"
     )
 
 
@@ -222,7 +219,9 @@ def test_who_wrote_what_is_quoted(desk: Post, smtp: SmtpServer, message: int) ->
     contact = desk.create("contact", first_name="Anna", last_name="Kite")
     desk.update("address", desk.address("ann@kite.example"), contact_id=contact)
     assert quoted(message) == "Anna Kite"
-    assert quoted(desk.received(desk.create("ticket", group_id=desk.support, subject="x"), "b@x.example")) == "b@x.example"
+    assert (
+        quoted(desk.received(desk.create("ticket", group_id=desk.support, subject="x"), "b@x.example")) == "b@x.example"
+    )
 
 
 def test_mail_bears_the_name_of_its_group(desk: Post, smtp: SmtpServer) -> None:
@@ -240,7 +239,3 @@ def test_every_property_of_the_look_passes_the_sanitizer() -> None:
     for rule in re.findall(r"\{([^{}]*)\}", (frame._LOOK + frame._LETTER).replace("SIDE", "left")):
         for declaration in filter(str.strip, rule.split(";")):
             assert harmless_style("table", declaration), declaration
-
-
-def test_a_message_of_now_is_quoted_with_its_time(desk: Post, smtp: SmtpServer, message: int) -> None:
-    assert desk.one("message", id=message)["created"] == NOW

@@ -121,6 +121,7 @@ class Message(RecordType):
         Column("in_reply_to", "TEXT"),
         Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
         Column("is_autoreply"),
+        Column("is_forward"),  # passed on to others: no response to who wrote
         Column("html_template_id"),  # that it was, or is to be, sent with
         Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
         Column("raw_blob_id"),  # the mail as it arrived
@@ -147,6 +148,7 @@ class Message(RecordType):
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
+        Key("is_forward", "bit", "A message that was passed on to others, which is no response.", column="is_forward"),
         Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
             "worker, nor a recipient.", column="is_stranger"),
         Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
