@@ -19,6 +19,7 @@ class ReferencedMessage:
 
     id: int
     ticket_id: int
+    created: int
     message_id: str
     sender_id: int
     is_outgoing: bool
@@ -28,11 +29,12 @@ class ReferencedMessage:
 @dataclass(frozen=True, slots=True)
 class Thread:
     """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id.
-    bounced: the mail of ours that came back."""
+    bounced: the mail of ours that came back. answered: the message by which the ticket was found."""
 
     ticket: Record | None
     copies: tuple[ReferencedMessage, ...] = ()
     bounced: ReferencedMessage | None = None
+    answered: ReferencedMessage | None = None
 
 
 def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
@@ -47,7 +49,7 @@ def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
     for message in answered:
         ticket = survivor(reading, message.ticket_id)
         if ticket is not None:
-            return Thread(ticket, copies, bounced)
+            return Thread(ticket, copies, bounced, message)
     return Thread(_by_mask(reading, incoming.masks), copies, bounced)
 
 
@@ -64,7 +66,13 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
     rows = reading.tx.rows(
         lambda: (
             table.select(
-                table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
+                table.id,
+                table.ticket_id,
+                table.created,
+                table.message_id,
+                table.sender_id,
+                table.is_outgoing,
+                table.body_digest,
             )
             .where(in_list(table.message_id, slot(0)))
             .order_by(table.id)
@@ -72,8 +80,8 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
         (json.dumps(ids),),
     )
     return [
-        ReferencedMessage(id, ticket, message_id, sender, bool(outgoing), body)
-        for id, ticket, message_id, sender, outgoing, body in rows
+        ReferencedMessage(id, ticket, created, message_id, sender, bool(outgoing), body)
+        for id, ticket, created, message_id, sender, outgoing, body in rows
     ]
 
 

@@ -32,7 +32,7 @@ def test_a_plain_mail_goes_to_the_recipient_who_becomes_the_requester(desk: Post
     sender, recipients, mail = taken(smtp)
     assert sender == "support@desk.example"
     assert recipients == ("Ann@kite.example", "bob@kite.example")
-    assert mail["Subject"] == "Boat" and mail["From"] == "support@desk.example"
+    assert mail["Subject"] == "Boat" and mail["From"] == "Support <support@desk.example>"
     assert mail["To"] == "Ann <Ann@kite.example>"
     assert mail["Cc"] == "bob@kite.example"
     assert mail.get_content_type() == "text/plain"
