@@ -27,6 +27,9 @@ from server.tickets.types.message_parts import headers
 from server.tickets.writers import writer
 from server.translation import _, speaking
 
+# Tables of others lay out a page: with a style of their own they get no lines of ours (outbox/frame.py).
+OWN_LOOK = "table { border-collapse: separate }"
+
 
 @dataclass(frozen=True, slots=True)
 class ForwardedMessage:
@@ -103,7 +106,7 @@ def _safe_html(html: str, base_url: str) -> str:
         return f"{base_url}{url}" if paths.OWN_FILE.fullmatch(url) else url if own.fullmatch(url) else None
 
     try:
-        return clean_html(html, allow_remote_images=True, image_url=image_url)
+        return clean_html(html, allow_remote_images=True, image_url=image_url, look=OWN_LOOK)
     except TooLarge:
         return ""
 
