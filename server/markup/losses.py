@@ -17,7 +17,6 @@ _AROUND = frozenset(("html", "head", "body", "title", "meta", "style"))
 _SILENT = late_pattern(r"(?:class|id|style|name|role|target|rel|alt|xmlns(?::\w+)?|(?:aria|data)-[\w-]+|http-equiv)\Z")
 _CONDITION = late_pattern(r"<!--\[if [^\]<>]{1,60}\]>")
 _AT_RULE = late_pattern(r"@[\w-]+[^{};]*+")
-_RULE = late_pattern(r"([^{}@;]*+)\{([^{}]*+)\}")
 _STATE = late_pattern(r"::?(?:hover|focus|active|visited|before|after|first-line|first-letter)\b", re.IGNORECASE)
 
 
@@ -49,12 +48,12 @@ def _lost_rules(css: str, html: str) -> list[str]:
     if css.strip() and not fits(html, css):
         return ["<style>"]
     found = [" ".join(rule[0].split()) for rule in _AT_RULE.finditer(css)]
-    outside = _without_at_rules(css)
-    for rule in _RULE.finditer(outside):
-        if _STATE.search(rule[1]):
-            found.append(" ".join(rule[1].split()))
+    for rule in _without_at_rules(css).split("}"):
+        selector, _, declarations = rule.rpartition("{")
+        if _STATE.search(selector):
+            found.append(" ".join(selector.split()))
         else:
-            found += _lost_declarations(rule[2])
+            found += _lost_declarations(declarations if selector else "")
     return found
 
 

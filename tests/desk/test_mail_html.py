@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from server.desk import records
+from server.errors import Invalid
 from server.markup.styles import harmless_style
+from server.people.acknowledgement_text import PLACEHOLDERS
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
@@ -239,3 +241,12 @@ def test_every_property_of_the_look_passes_the_sanitizer() -> None:
     for rule in re.findall(r"\{([^{}]*)\}", (frame._LOOK + frame._LETTER).replace("SIDE", "left")):
         for declaration in filter(str.strip, rule.split(";")):
             assert harmless_style("table", declaration), declaration
+
+
+def test_a_wrong_placeholder_is_answered_with_those_that_there_are(desk: Post) -> None:
+    with pytest.raises(Invalid) as raised:
+        records.update(desk.context(desk.nora), "group", desk.support, {"ack_text": "Dear {{sender_name}}"})
+    named = re.findall(r"\{\{(\w+)\}\}", raised.value.message)
+    assert named == ["sender_name", *PLACEHOLDERS]
+    text = " ".join(f"{{{{{each}}}}}" for each in PLACEHOLDERS)
+    records.update(desk.context(desk.nora), "group", desk.support, {"ack_text": text})

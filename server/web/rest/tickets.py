@@ -26,7 +26,11 @@ COMMON = (
     Parameter("bcc", "string", "Addresses that get a private copy."),
     Parameter("cc", "string", "Addresses that get a public copy."),
     Parameter("bucket_id", "integer", "The bucket; the group follows it."),
-    Parameter("content_format", "string", "markdown for an HTML mail; blank for plain text."),
+    Parameter(
+        "content_format",
+        "string",
+        "markdown or html for an HTML mail; blank for plain text.",
+    ),
     Parameter("custom_*", "mixed", "Values of custom fields, as custom_<id>."),
     Parameter("dont_send", "boolean", "1 saves without mailing."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
