@@ -38,7 +38,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
             lazy_gettext("no sender address is set for {MOST_NAMED}", MOST_NAMED=", ".join(nameless[:MOST_NAMED])),
             "set the reply address of each group, or the default sender of the service",
         )
-    yield from _senders(service)
+    yield from _senders(service, has_transports=bool(transports))
     listener = mail_listening.state(service)
     if listener.error:
         yield Finding(
@@ -81,7 +81,7 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
     return transports, [each for each in boxes if each["is_enabled"]], nameless
 
 
-def _senders(service: Service) -> Iterator[Finding]:
+def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
     """The groups and buckets whose mail nobody can reply to, or that cannot leave."""
 
     def read(tx: Transaction) -> tuple[list[str], list[str]]:
@@ -112,7 +112,7 @@ def _senders(service: Service) -> Iterator[Finding]:
             lazy_gettext("nobody else can reply to what is sent from {names}", names=", ".join(local[:MOST_NAMED])),
             "set the default sender in the console, under Mail, or the reply address of the group",
         )
-    if unsent and service.store.read(lambda tx: tx.find(service.registry.type("mail_transport").table)):
+    if unsent and has_transports:
         yield Finding(
             "mail",
             "warning",
