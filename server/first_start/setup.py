@@ -18,6 +18,7 @@ from server.packages import bundle, importing
 from server.people import nicknames, sign_in
 from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
+from server.records.shared import callbacks
 from server.records.shared.scopes import DEFAULT
 from server.settings import LOOPBACK, Settings
 from server.store.tables import table_named
@@ -73,7 +74,7 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
     writing.create("group", {"name": "Support", "is_default": 1})
     writing.create("role", {"name": "Everyone", "privs_mode": "all", "member_query_worker": "isDisabled:no"})
     writing.create("oauth_app", {
-        "name": APP_NAME, "callback_url": f"{ctx.service.base_url}{CALLBACK}", "scopes": DEFAULT,
+        "name": APP_NAME, "callback_url": own_callback(ctx.service.base_url), "scopes": DEFAULT,
     })  # fmt: skip
 
 
@@ -121,11 +122,27 @@ def has_link(ctx: Context) -> bool:
     )
 
 
-def note_address(ctx: Context) -> None:
-    """Remember where the service is reached, for commands that print links while it runs."""
+def own_callback(base_url: str) -> str:
+    """The callback of the built-in app; without HTTPS a path alone, which no login can lead to."""
+    callback = f"{base_url}{CALLBACK}"
+    return CALLBACK if callbacks.is_open_to_others(callback) else callback
+
+
+def follow_address(ctx: Context) -> None:
+    """Remember where the service is reached, for commands that print links while it runs, and let the callback of the
+    built-in app follow, unless somebody changed it."""
     url, store = ctx.service.base_url, ctx.service.store
+
+    def write(tx: Transaction) -> None:
+        writing, wanted = RecordWriter(ctx, tx), own_callback(url)
+        before = own_callback(served_at(tx) or url)
+        put(tx, ADDRESS_KEY, url)
+        app = writing.find("oauth_app", callback_url=before) or writing.find("oauth_app", callback_url=CALLBACK)
+        if app is not None and app["callback_url"] != wanted:
+            writing.update_sent(writing.registry.type("oauth_app"), app["id"], {"callback_url": wanted})
+
     if store.read(served_at) != url:
-        store.write(lambda tx: put(tx, ADDRESS_KEY, url))
+        store.write(write)
 
 
 def served_at(tx: Transaction) -> str:

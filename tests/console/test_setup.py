@@ -89,6 +89,10 @@ def test_the_address_holds_at_once(server: Server, nora: Visitor, api: Api) -> N
     assert api.get("/.well-known/oauth-authorization-server").json["issuer"] == "http://localhost:1"
     (app,) = api.search("oauth_app", "", expand="callback_url").ok()["results"]
     assert app["callback_url"] == "http://localhost:1/oauth/callback"
+    for url in ("http://desk.lan", "http://localhost:1"):
+        assert place(nora.send("/setup/address", form | {"base_url": url, "anyway": "1"})) == "/setup/mail", url
+        (app,) = api.search("oauth_app", "", expand="callback_url").ok()["results"]
+        assert app["callback_url"] == ("" if url == "http://desk.lan" else url) + "/oauth/callback"
     mask = api.parse("From: ana@larch.example\nSubject: first\n\nHello").ok()["mask"]
     assert re.fullmatch(r"[A-Z]{3}-\d{4}", mask)
     assert api.found("address", "email:help@desk.example")
