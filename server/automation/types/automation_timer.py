@@ -28,7 +28,8 @@ class AutomationTimer(RecordType):
         ),
         "recurring_patterns": Text(
             "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
-            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.",
+            "@daily, @weekly, @monthly, @yearly. Where both days are limited, either one suffices, as in cron; `mon#1` is "
+            "the first Monday. Lines that begin with # are comments.",
             65535,
             filter=None,
         ),

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bool = False) -> "ValueSetChange":
     """The values to store for what was sent under `name`, [] for none. Raises Invalid naming it.
 
-    adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes. Options with
-    a `+` or `-` in front do so everywhere."""
+    adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes. Options
+    with a `+` or `-` in front do so everywhere."""
     try:
         if field.kind in SEVERAL:
             return _several(field, raw, intake, adds)
