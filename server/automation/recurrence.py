@@ -1,7 +1,7 @@
 """Patterns of times that come again, such as `0 9 * * mon-fri`: whether they can be read, and when they are met next.
 
-Day of month and day of week are as in cron: where both are restricted, either one suffices. A time that a change to summer time leaves out comes as much later; one that
-comes twice is met once, unless the hour is `*`. Source: ours."""
+Day of month and day of week are as in cron: where both are restricted, either one suffices. A time that a change to
+summer time leaves out comes as much later; one that comes twice is met once, unless the hour is `*`."""
 
 import calendar
 import re

@@ -16,7 +16,7 @@ from tests.service import Api, Server
 app.endpoints()
 pages.load()
 BAD = ["0", "-1", str(2**63 - 1), str(2**63), str(2**64), "kiln", "\N{SUPERSCRIPT TWO}"]
-TYPES = ("ticket", "org", "worker", "webhook_listener")  # of pages and endpoints that are for any type
+TYPES = ("ticket", "webhook_listener")  # of pages and endpoints that are for any type
 # What pages and endpoints call ids, besides those that the table of endpoints declares.
 NAMES = "id ids ids[] ticket worker app app_id group bucket address person org contact page transport draft".split()
 ENDS = {"/sign-out", "/account/sessions/end", "/account/password", "/admin/system/restart"} | LEFT_OUT

@@ -29,7 +29,7 @@ class OAuthApp(RecordType):
         "callback_url": Text(
             "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
             "uses the token generator, except plain http to another machine, a fragment, and schemes that lead to no "
-            "app, such as `javascript:`.",
+            "app, such as javascript: and data:.",
             65535,
             required=True,
             exact=True,

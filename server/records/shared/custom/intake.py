@@ -71,7 +71,8 @@ def _several(field: FieldDefinition, raw: Any, intake: Intake, adds: bool) -> Va
         adds = adds or any(signs.values())
     else:
         signs = {text: "-" if adds and text.startswith("-") else "" for text in texts}
-    values, removes = [], []
+    values: list[Any] = []
+    removes: list[Any] = []
     for text in texts:
         value = _one(field, text.removeprefix(signs[text]), intake)
         (removes if signs[text] == "-" else values).append(value)
