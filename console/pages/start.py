@@ -66,7 +66,7 @@ def show(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-@page("POST", "/start/ticket", "admin")
+@page("POST", "/start/ticket", "admin", creates=True)
 def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
     made = to_do.send_test_ticket(visit.ctx)
