@@ -90,7 +90,7 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
         left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
-    incoming = [each["id"] for each in messages if not each["is_outgoing"]] if not later else []
+    incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
     return Conversation(
         tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
     )
@@ -117,13 +117,19 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
     text = str(keys.get("content") or "")
     is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
     email = str(keys.get("sender_email") or "")
-    who = keys.get("worker__label") if is_out else str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
+    who = keys.get("worker__label") if is_out else _sender(keys, email)
     return Entry(
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
         has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
     )  # fmt: skip
+
+
+def _sender(keys: dict[str, Any], email: str) -> str:
+    """The name of who wrote a message: of their contact, else the one that they wrote under."""
+    name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
+    return name if name and name != email else str(keys.get("from_name") or name)
 
 
 def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:

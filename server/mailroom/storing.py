@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from server.contexts import MESSAGE
 from server.desk.writing import RecordWriter
-from server.mail import charsets
+from server.mail import charsets, display_names, signed_names
 from server.mailroom.incoming import IncomingMail
 from server.records.attachment import COPIED
 from server.records.base import Record
@@ -54,10 +54,11 @@ def message(
     notes: Sequence[str],
     *,
     is_stranger: bool,
+    is_first: bool,
 ) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
 
-    notes: besides those of the mail."""
+    notes: besides those of the mail. is_first: whether its ticket is new."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create("message", {
@@ -66,11 +67,13 @@ def message(
         "worker_id": sender["worker_id"],
         "is_outgoing": 0,
         "is_stranger": int(is_stranger),
+        "is_notice": int(mail.is_notice and not is_first),
+        "from_name": display_names.clean(mail.sender_name, mail.sender or ""),
         "created": mail.date,
         "content": incoming.text,
         "headers": incoming.header_text,
         "message_id": mail.message_id,
-        "in_reply_to": next(iter(incoming.references), ""),
+        "in_reply_to": signed_names.without_names(next(iter(incoming.references), "")),
         "hash_header_message_id": incoming.digest,
         "html_attachment_id": html_id,
         "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
