@@ -14,6 +14,7 @@ from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
+from server.mail.addresses import parse_list
 from server.markup import quoted
 from server.markup.quoted import Kind
 from server.outbox import delivery
@@ -38,7 +39,8 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
     picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
-    with `has_html` a frame shows more."""
+    with `has_html` a frame shows more. original: the author of a mail that a worker forwarded, where they get no
+    replies."""
 
     kind: str
     id: int
@@ -54,6 +56,7 @@ class Entry:
     files: tuple[File, ...] = ()
     delivery: Delivery | None = None
     notes: tuple[str, ...] = ()
+    original: str = ""
     keys: dict[str, Any] = field(default_factory=dict)
 
 
@@ -86,7 +89,7 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     entries = [each for each in entries if since <= each.at < until]
     left = MAX_TEXT_CHARS
     for each in messages:
-        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS)))
+        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS), ticket))
         left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
@@ -113,7 +116,7 @@ def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
     return int(found[0]["created"]) if found else visit.now + 1
 
 
-def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
+def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: Sheet) -> Entry:
     text = str(keys.get("content") or "")
     is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
     email = str(keys.get("sender_email") or "")
@@ -122,8 +125,14 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
-        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), _original(keys, ticket), keys,
     )  # fmt: skip
+
+
+def _original(keys: dict[str, Any], ticket: Sheet) -> str:
+    author = str(keys.get("forwarded_from") or "")
+    emails = [each["email"] for each in (ticket.keys.get("requesters") or {}).values()]
+    return "" if any(each.address in emails for each in parse_list(author)) else author
 
 
 def _sender(keys: dict[str, Any], email: str) -> str:

@@ -11,7 +11,7 @@ from server.desk import events
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mail import addresses
+from server.mail import addresses, forwarded
 from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
@@ -33,6 +33,7 @@ ACKNOWLEDGED_SECONDS = (
 QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
 _MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # than plain text
 _ASKED = (mail_filter.FILTER, mail_filter.ROUTE)
+ATTACHED_MAIL = ("message/rfc822", "message/global")
 NAMED = 3  # messages with the same id that are named
 
 
@@ -175,6 +176,7 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
         notes,
         is_stranger=is_stranger or author.is_forged,
         is_first=thread.ticket is None,
+        forwarded_from=_forwarded_from(writing, incoming, thread, author),
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     if thread.ticket is None and not author.is_workers and _gets_acknowledged(writing, asked):
@@ -186,6 +188,20 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
         "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
     })  # fmt: skip
     return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
+
+
+def _forwarded_from(writing: RecordWriter, incoming: IncomingMail, thread: Thread, author: Author) -> str:
+    """The author of a mail that a worker forwards as a new ticket, "" for other mail."""
+    if thread.ticket is not None or not author.is_workers:
+        return ""
+    attached = (file.content for file in incoming.mail.files if file.mime_type in ATTACHED_MAIL)
+    found = forwarded.author_of(incoming.subject, incoming.text, attached)
+    if found is None or found.address == author.address["email"]:
+        return ""
+    if senders.is_own(senders.records_of(writing, [found.address]), found.address):
+        return ""
+    name = found.name.replace('"', "")
+    return f'"{name}" <{found.address}>' if name else found.address
 
 
 def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:

@@ -3,6 +3,7 @@
 Source: Mail, Sender and recipients; Security, Mail in."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -28,11 +29,15 @@ Addresses = dict[str, Record]  # by lower-case email
 
 
 def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
-    """The records of all addresses that a mail names, where there are any, and of what plus addresses belong to; each
-    with `is_own`: whether the desk sends from it, as mail to it comes in here. One statement."""
+    """The records of all addresses that a mail names; see records_of."""
     named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None]
-    named += [each.address for each in mail.senders] + everybody(mail)
-    wanted = {each for name in named if name for each in (name, addresses.without_plus(name))}
+    return records_of(reading, [*named, *(each.address for each in mail.senders), *everybody(mail)])
+
+
+def records_of(reading: RecordReader, emails: Iterable[str | None]) -> Addresses:
+    """The records of these addresses, where there are any, and of what plus addresses belong to; each with `is_own`:
+    whether the desk sends from it, as mail to it comes in here. One statement."""
+    wanted = {each for name in emails if name for each in (name, addresses.without_plus(name))}
     address, bucket, group = map(reading.registry.type, ("address", "bucket", "group"))
     table, places = address.table, (bucket.table.sql, group.table.sql)
 

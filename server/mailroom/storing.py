@@ -55,10 +55,12 @@ def message(
     *,
     is_stranger: bool,
     is_first: bool,
+    forwarded_from: str = "",
 ) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
 
-    notes: besides those of the mail. is_first: whether its ticket is new."""
+    notes: besides those of the mail. is_first: whether its ticket is new. forwarded_from: the author of a mail that
+    this one forwards."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create("message", {
@@ -68,6 +70,7 @@ def message(
         "is_outgoing": 0,
         "is_stranger": int(is_stranger),
         "is_notice": int(mail.is_notice and not is_first),
+        "forwarded_from": forwarded_from,
         "from_name": display_names.clean(mail.sender_name, mail.sender or ""),
         "created": mail.date,
         "content": incoming.text,

@@ -9,9 +9,11 @@ import pytest
 from server import mailroom
 from server.access import actor
 from server.desk import records
+from server.errors import Invalid
 from server.mail import display_names
 from server.mailroom import Receipt
 from server.records.base import Record
+from server.tickets import original_sender
 from server.tickets.types.ticket_parts import status
 from tests.desk.mailroom import NOW, Desk, mail, multipart
 
@@ -337,3 +339,48 @@ def test_a_stranger_does_not_bring_back_a_deleted_ticket(
     assert received.ticket_id == boat.ticket_id
     assert desk.ticket(boat)["status_id"] == (status.OPEN if opens else status.DELETED)
     assert desk.message(received)["is_stranger"] == int(not opens)
+
+
+# -- mail that a worker passes on --------------------------------------------------------------------------------------
+
+FORWARD = """please handle
+
+---------- Forwarded message ---------
+From: Carl Customer <AUTHOR>
+Date: Tue, 24 Nov 2026 at 09:00
+Subject: Pump broken
+To: <zoe@desk.example>
+
+The pump is broken.
+"""
+
+
+def test_the_author_of_a_mail_that_a_worker_forwards_can_take_the_workers_place(desk: Desk) -> None:
+    worker, email = f"zoe{next(_numbers)}@desk.example", someone()
+    desk.worker(worker)
+    received = desk.receive(mail(FORWARD.replace("AUTHOR", email), From=f"Zoe <{worker}>", Subject="Fwd: Pump broken"))
+    assert desk.message(received)["forwarded_from"] == f'"Carl Customer" <{email}>'
+    assert desk.requesters(received.ticket_id) == [worker]
+    for _ in range(2):  # a second click changes nothing more
+        assert original_sender.replace_sender(desk.ctx, received.ticket_id, received.message_id) == email
+        assert desk.requesters(received.ticket_id) == [email]
+    assert label_of(desk, email) == f"Carl Customer <{email}>"
+    assert desk.activity(received.ticket_id)[-2:] == ["ticket.participant.added", "ticket.participant.removed"]
+
+
+@names("headers", [{"From": "ANN"}, {"From": "ANN", "Subject": "Fwd: Pump broken"}])
+def test_forwards_of_others_offer_nobody(desk: Desk, headers: dict[str, str]) -> None:
+    email = someone()
+    named = {name: value.replace("ANN", email) for name, value in headers.items()}
+    received = desk.receive(mail(FORWARD.replace("AUTHOR", someone()), **named))
+    assert desk.message(received)["forwarded_from"] == ""
+    with pytest.raises(Invalid, match="names no original sender"):
+        original_sender.replace_sender(desk.ctx, received.ticket_id, received.message_id)
+
+
+@names("author", [HELP, "billing@desk.example", "help+x@desk.example"])
+def test_a_forward_of_our_own_mail_offers_nobody(desk: Desk, author: str) -> None:
+    worker = f"zoe{next(_numbers)}@desk.example"
+    desk.worker(worker)
+    received = desk.receive(mail(FORWARD.replace("AUTHOR", author), From=worker, Subject="Fwd: Pump broken"))
+    assert desk.message(received)["forwarded_from"] == ""

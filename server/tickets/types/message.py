@@ -125,6 +125,7 @@ class Message(RecordType):
         Column("from_name", "TEXT"),  # display name of the sender, made safe to show
         Column("html_template_id"),  # that it was, or is to be, sent with
         Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
+        Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
@@ -152,6 +153,8 @@ class Message(RecordType):
         Key("is_notice", "bit", "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket "
             "stays as it was.", column="is_notice"),
         Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
+        Key("forwarded_from", "text", "Name and address of the author of an email that a worker forwarded here, as its "
+            "text has it; blank for other email.", column="forwarded_from"),
         Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
             "worker, nor a recipient.", column="is_stranger"),
         Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
