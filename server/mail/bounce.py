@@ -24,12 +24,13 @@ class Bounce:
     """`original_message_id`: of the mail that was not delivered, or None. `failed_address`: lower case, or None.
 
     `is_permanent`: the address does not take mail. `is_failure`: the mail was given up; False for a delay, and for a
-    report that it arrived.
+    report that it arrived. `original_references`: of that mail.
     """
 
     original_message_id: str | None
     failed_address: str | None
     is_permanent: bool
+    original_references: tuple[str, ...] = ()
     is_failure: bool = True
 
 
@@ -52,13 +53,13 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
     is_report: a machine wrote the mail, so the id of an attached message counts. statuses: contents of its
     message/delivery-status parts. originals: attached messages or their headers. Source: Mail, Bounces.
     """
-    original = _original_id(originals) if is_report else None
+    original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:
         return None
     named = [recipient for status in statuses for recipient in _recipients(status)]
     permanent = [each.address for each in named if each.is_permanent and each.address]
     address = next(iter(permanent or [each.address for each in named if each.address]), None)
-    return Bounce(original, address, bool(permanent), not named or any(each.is_given_up for each in named))
+    return Bounce(original, address, bool(permanent), references, not named or any(each.is_given_up for each in named))
 
 
 def cut_copy(text: str) -> tuple[str, str]:
@@ -67,12 +68,14 @@ def cut_copy(text: str) -> tuple[str, str]:
     return (before, after.lstrip()) if line else (text, "")
 
 
-def _original_id(originals: Iterable[bytes]) -> str | None:
+def _original_ids(originals: Iterable[bytes]) -> tuple[str | None, tuple[str, ...]]:
+    """Message-ID and References of the first attached mail that has an id."""
     for content in originals:
-        found = headers.own_id(headers.split(content.lstrip()).first("message-id"))
+        head = headers.split(content.lstrip())
+        found = headers.own_id(head.first("message-id"))
         if found is not None:
-            return found
-    return None
+            return found, tuple(headers.ids_in(head.first("references")))
+    return None, ()
 
 
 def _recipients(status: bytes) -> list[_Recipient]:

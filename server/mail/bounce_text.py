@@ -38,7 +38,8 @@ def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
         return found
     address, is_permanent = _failed(text[: quoted.start()] if quoted else text)
     is_failure = is_permanent or not automatic.tells_delay(head, text)
-    return Bounce(original, address or _listed(head), is_permanent, is_failure)
+    references = found.original_references if found else ()
+    return Bounce(original, address or _listed(head), is_permanent, references, is_failure)
 
 
 def _is_from_server(head: headers.Head) -> bool:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.mail import charsets, mask, parse, signed_names, spam
+from server.mail import answer_names, charsets, mask, parse, spam
 from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
@@ -94,12 +94,12 @@ def again(incoming: IncomingMail, mail: Mail) -> IncomingMail:
 
 def _what_follows(mail: Mail) -> dict[str, Any]:
     """What is worked out from the parts of a mail that may be changed before it is filed."""
-    subject, text = charsets.fit(mail.subject), signed_names.without_names(charsets.fit(mail.text))
+    subject, text = charsets.fit(mail.subject), answer_names.without_names(charsets.fit(mail.text))
     return {
         "mail": mail,
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
-        "header_text": signed_names.without_names(charsets.fit(mail.header_text)),
+        "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
         "references": tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
@@ -130,7 +130,7 @@ def _pieces(mail: Mail) -> tuple[str | int, ...]:
     """The HTML cut where it shows a file of the same mail: `cid:` and the file's Content-ID."""
     if mail.html is None:
         return ()
-    html = signed_names.without_names(mail.html)
+    html = answer_names.without_names(mail.html)
     by_id = {file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id}
     if not by_id:
         return (html,)

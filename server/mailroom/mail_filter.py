@@ -14,7 +14,7 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
-from server.mail import headers, signed_names
+from server.mail import answer_names, headers
 from server.mailroom import sender as senders
 from server.mailroom import threading
 from server.mailroom.incoming import IncomingMail, again
@@ -104,16 +104,16 @@ def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     sender: Record | None = known.get(mail.sender or "")
     fields: dict[str, str] = {}
     for name, value in mail.headers:
-        value = signed_names.without_names(value)
+        value = answer_names.without_names(value)
         fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
     return {
         **events.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
         "email_sender_email": mail.sender,
         "email_subject": mail.subject,
         "email_headers": fields,
-        "email_body": signed_names.without_names(mail.text),
-        "email_body_html": signed_names.without_names(mail.html or ""),
-        "email_recipients": [signed_names.without_names(email) for email in senders.recipients(mail)],
+        "email_body": answer_names.without_names(mail.text),
+        "email_body_html": answer_names.without_names(mail.html or ""),
+        "email_recipients": [answer_names.without_names(email) for email in senders.recipients(mail)],
     }
 
 

@@ -14,7 +14,7 @@ from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mail import addresses, display_names, signed_names
+from server.mail import addresses, answer_names, display_names
 from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
 from server.outbox.sender import default_sender
@@ -189,7 +189,7 @@ def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Reco
     found = [] if is_ours else [sender]
     if writing.setting("mail_add_recipients"):
         for email in recipients(incoming.mail)[:MAX_ADDED]:
-            if is_own(known, email) or signed_names.NAME.search(email):
+            if is_own(known, email) or answer_names.NAME.search(email):
                 continue
             record = known.get(email)
             if record is None and requesters.participants.may_request(email, patterns):

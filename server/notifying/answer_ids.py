@@ -3,7 +3,7 @@
 It stands in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To where the setting
 `answer_address` has a place for it. The key never leaves the database; nobody can make a name, and one that somebody
 else came to know does nothing without mail from the worker's own address. Each name counts once, and stored text does
-not repeat it (mail/signed_names.py)."""
+not repeat it (mail/answer_names.py)."""
 
 import base64
 import hashlib
@@ -14,16 +14,14 @@ from collections.abc import Iterable
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk import service_settings
+from server.desk.signed_names import signed, signing_key, stored_key
 from server.jobs.scheduler import periodic
-from server.mail.signed_names import NAME
+from server.mail.answer_names import NAME
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 KEY = "answer_key"
-KEY_BYTES = 32
-SIGNATURE_BYTES = 15  # 24 letters
 DAY_SECONDS = 86400
 VALID_DAYS = 180  # after that, an answer is refused
 MAX_NAMES = 50  # of one mail that are looked at
@@ -55,9 +53,7 @@ class AnswerId:
     def name(self, key: bytes) -> str:
         """With its signature: letters, digits and hyphens, in lower case, as any local part may be."""
         text = f"{'n' if self.is_note else 'r'}-{self.ticket_id}-{self.worker_id}-{self.day}"
-        if self.nonce:
-            text = f"{text}-{self.nonce}"
-        return f"{text}-{_signature(key, text)}"
+        return signed(key, f"{text}-{self.nonce}" if self.nonce else text)
 
     @property
     def digest(self) -> str:
@@ -74,17 +70,8 @@ class FoundAnswerId:
 
 
 def key(service: Service) -> bytes:
-    """That of this service, made when there is none."""
-    stored = service.store.read(stored_key)
-    if stored is not None:
-        return stored
-    return service.store.write(_make_key)
-
-
-def stored_key(tx: Transaction) -> bytes | None:
-    """None before the first mail to a worker."""
-    text = service_settings.get(tx, KEY)
-    return bytes.fromhex(text) if text else None
+    """The key that signs answers to this service, created when there is none."""
+    return signing_key(service, KEY)
 
 
 def new_nonce() -> str:
@@ -103,7 +90,7 @@ def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
     matches = [match for text in list(texts)[:MAX_NAMES] for match in NAME.finditer(text.lower())]
     if not matches:
         return None
-    key = stored_key(tx)
+    key = stored_key(tx, KEY)
     found = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
     return next((each for each in found if each.is_genuine), found[0])
 
@@ -114,19 +101,6 @@ def _id_of(match: re.Match[str]) -> AnswerId:
 
 def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
     return key is not None and hmac.compare_digest(id.name(key), name)
-
-
-def _make_key(tx: Transaction) -> bytes:
-    stored = stored_key(tx)
-    if stored is None:
-        stored = secrets.token_bytes(KEY_BYTES)
-        service_settings.put(tx, KEY, stored.hex())
-    return stored
-
-
-def _signature(key: bytes, text: str) -> str:
-    digest = hmac.digest(key, text.encode(), "sha256")[:SIGNATURE_BYTES]
-    return base64.b32encode(digest).decode().lower()
 
 
 @periodic("signed names that were used", deletes=True)
