@@ -160,7 +160,7 @@ def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, di
             "email": email,
             "name": f"{first_name or ''} {last_name or ''}".strip() or name,
             "contact_id": contact_id,
-            "org_id": org_id or None,
+            "org_id": org_id,
         }
     return found
 
