@@ -50,6 +50,7 @@ setup(
         "mistune>=3.4,<4",
         "bleach>=6.4,<7",
         "nh3>=0.3,<1",
+        "css-inline>=0.24,<1",  # style sheets as attributes; premailer takes seven packages and six times the start
         "polib>=1.2,<2",
         "requests>=2.34,<3",
         "oauthlib>=4.0.1,<5",
@@ -63,6 +64,7 @@ setup(
         "dnspython>=2.9,<3",  # name servers: packets that were cut, long answers, the settings of Windows
         "dkimpy>=1.1.8,<2",  # signs mail; cryptography makes the keys
         "cryptography>=46,<51",
+        "idna>=3.10,<4",  # host names beyond ASCII: Python's own codec is of 2003, and leads to others' domains
         "segno>=1.6,<2",  # QR codes as SVG: error correction and masks are a day's work, and it needs nothing itself
     ],
     extras_require={

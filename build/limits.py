@@ -199,6 +199,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("markup.tables.MAX_TABLE_CELLS", "", "cells of the tables in one Markdown text"),
         ("markup.clean.MAX_HTML_BYTES", "bytes", "HTML that is shown; the text is shown instead of more"),
         ("markup.styles.MAX_STYLE_CHARACTERS", "characters", "`style` of an element; the rest is not shown"),
+        ("markup.stylesheets.MAX_CSS_CHARACTERS", "characters", "style sheets of an email; above it they do not count"),
+        ("markup.stylesheets.MAX_COMPARISONS", "", "rules times elements of an email with style sheets"),
+        ("markup.losses.MAX_LOSSES", "", "things that a mail template names as left out"),
         ("markup.text.MAX_TEXT_SOURCE", "characters", "HTML that a text is made from; the rest is left out"),
     ),
     "Automations": (
@@ -383,7 +386,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "CSV files": (
         ("imports.reading.MAX_FILE_BYTES", "bytes", "file"),
-        ("imports.reading.MAX_ROWS", "", "rows of a file, without the names of its columns"),
+        ("imports.importing.MAX_ATOMIC_ROWS", "", "rows of a file that are imported all or none; more go in portions"),
         ("imports.reading.MAX_COLUMNS", "", "columns of a file"),
         ("imports.background.MAX_AT_ONCE", "", "rows that a request works on; on more, the scheduler"),
         ("imports.uploads.MAX_UPLOADS", "", "files of one worker that wait to be imported; the oldest go first"),

@@ -30,10 +30,11 @@ STARTER_KEY = "starter_package"
 SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
 LINK_SECONDS = 1800  # that a set-up link works
 STEPS_KEY = "setup_steps_left"
+FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
 OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
-Step = Literal["address", "mail", "start"]
-STEPS: tuple[Step, ...] = ("address", "mail", "start")  # that follow the one of the person
+Step = Literal["address", "mail", "receive", "start"]
+STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # that follow the one of the person
 
 
 def prepare(ctx: Context) -> None:
@@ -61,9 +62,11 @@ def _is_bare(tx: Transaction) -> bool:
 
 
 def _prepare(ctx: Context, tx: Transaction) -> None:
-    if get(tx, "installation") is not None:
-        return
     writing = RecordWriter(ctx, tx)
+    if get(tx, "installation") is not None:
+        _follow_default_sender(writing)
+        return
+    put(tx, FOLLOWS_KEY, True)
     put(tx, "installation", ctx.service.installation)
     put(tx, STARTER_KEY, "due" if ctx.service.settings.starter_package else "none")
     sender = writing.create("address", {"email": _sender(ctx)})
@@ -73,6 +76,22 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
     writing.create("oauth_app", {
         "name": APP_NAME, "callback_url": own_callback(ctx.service.base_url), "scopes": DEFAULT,
     })  # fmt: skip
+
+
+def _follow_default_sender(writing: RecordWriter) -> None:
+    """Let groups that got a copy of the default sender when they were created follow it. Once.
+
+    The group that routing finds by that address stays as it is, unless it is the default group."""
+    tx = writing.tx
+    if get(tx, FOLLOWS_KEY):
+        return
+    put(tx, FOLLOWS_KEY, True)
+    sender = int(get(tx, "default_sender_id", 0) or 0)
+    groups = writing.registry.type("group")
+    copies = [groups.record(row) for row in tx.find(groups.table, reply_address_id=sender)] if sender else []
+    for place, group in enumerate(sorted(copies, key=lambda each: each["id"])):
+        if place > 0 or group["is_default"]:
+            writing.set("group", group["id"], {"reply_address_id": 0})
 
 
 def _sender(ctx: Context) -> str:

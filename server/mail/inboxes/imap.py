@@ -10,7 +10,7 @@ from imapclient import DELETED, IMAPClient
 from imapclient.exceptions import LoginError
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
+from server.mail.inboxes import Login, WaitingMail, ask_server, begin, wrong_login
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
 STEP = 500  # mails that one command names
@@ -21,7 +21,7 @@ Arguments = ParamSpec("Arguments")
 
 def connect(login: Login) -> "ImapInbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    client = ask_server(login.host, imaplib.IMAP4.error, lambda: _connected(login))
+    client = begin(login, imaplib.IMAP4.error, lambda: _connected(login))
     try:
         return ask_server(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
     except BaseException:
@@ -116,8 +116,10 @@ def _connected(login: Login) -> IMAPClient:
             client.starttls(login.tls)
         if login.token:
             client.oauth2_login(login.username, login.token)
-        else:
+        elif login.username.isascii() and login.password.isascii():
             client.login(login.username, login.password)
+        else:  # LOGIN takes ASCII alone, and PLAIN is UTF-8 (RFC 4616)
+            client.plain_login(login.username, login.password)
     except LoginError as error:
         _close(client)
         raise wrong_login(login, error) from error

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Self
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
+from server.mail.inboxes import Login, WaitingMail, ask_server, begin, wrong_login
 
 # Mail has lines that are far longer than the library takes, and one of them would make the whole mailbox unreadable.
 poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
@@ -16,7 +16,7 @@ poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
 
 def connect(login: Login) -> "Pop3Inbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    server = ask_server(login.host, poplib.error_proto, lambda: _connected(login))
+    server = begin(login, poplib.error_proto, lambda: _connected(login))
     try:
         return ask_server(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
     except BaseException:

@@ -168,6 +168,13 @@ class Group(RecordType):
             filter="private",
             filter_note="Only members may read its tickets.",
         ),
+        "language": Text(
+            "Locale, such as de_DE, of what the service writes into the group's mail: the line above a quotation, "
+            "names of header fields, dates. Blank for that of the worker who writes.",
+            16,
+            form="language",
+            filter=None,
+        ),
         "list_headers": ListHeaders(
             "Header fields that mark its mail as that of a list, one a line, such as `List-Id: <support.desk.example>` "
             "or `List-Unsubscribe: <https://desk.example/leave>`.",
@@ -181,9 +188,10 @@ class Group(RecordType):
         ),
         "name": Name("Group name; also the label.", one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from; it needs a mail transport.",
+            "Address that replies are sent from; 0: the default sender. One without a mail transport of its own uses "
+            "the default one.",
             "address",
-            auto="setting",
+            zero_ok=True,
             alternatives=("replyto_id",),
             filter="send.from.id",
             filter_note="Reply address by id.",
@@ -203,7 +211,12 @@ class Group(RecordType):
             one_line=True,
             filter=None,
         ),
-        "reply_personal": Text("Sender name on replies.", one_line=True, filter="send.as"),
+        "reply_personal": Text(
+            "Sender name on replies, with placeholders such as {{full_name}}; blank for the group's name.",
+            one_line=True,
+            filter="send.as",
+            filter_note="Sender name on replies; blank for the group's name.",
+        ),
         "reply_signature_id": Id(
             "Default signature.", "email_signature", zero_ok=True, filter="signature.id", filter_note="Signature by id."
         ),
@@ -214,6 +227,11 @@ class Group(RecordType):
             filter="signing.key.id",
             filter_note="Signing key by id.",
             nested_note="Signing key.",
+        ),
+        "timezone": Text(
+            "IANA zone of the dates in the group's mail. Blank for that of the worker who writes.",
+            form="timezone",
+            filter=None,
         ),
         "updated": UpdatedAt(),
     }
@@ -257,9 +275,7 @@ class Group(RecordType):
         self.registry = registry
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        if change.is_create and "reply_address_id" not in change.new:
-            change.new["reply_address_id"] = int(writing.setting("default_sender_id") or 0)
-        elif change.changes("reply_address_id"):
+        if change.changes("reply_address_id"):
             check_sender(writing, change.new["reply_address_id"])
         acknowledgement_text.check(change, writing, self.registry)
         default = writing.find("group", is_default=1)
