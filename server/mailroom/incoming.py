@@ -100,7 +100,7 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
         "header_text": charsets.fit(mail.header_text),
-        "references": tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
+        "references": tuple(dict.fromkeys(filter(None, (*mail.in_reply_to, *reversed(mail.references))))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),

@@ -319,7 +319,7 @@ def test_an_attached_message_is_one_file_and_not_unpacked(desk: Desk) -> None:
     inner = "From: cy@kite.example\nSubject: inner\nContent-Type: text/plain; name=secret.txt\n\nhello"
     received = desk.receive(multipart("Content-Type: text/plain\n\nSee", f"Content-Type: message/rfc822\n\n{inner}"))
     [(name, content)] = desk.files(received).items()
-    assert name.startswith("attached_message_") and b"Subject: inner" in content
+    assert name == "inner.eml" and b"Subject: inner" in content
 
 
 @pytest.mark.parametrize(
