@@ -33,6 +33,7 @@ from server.mail.bounce import Bounce
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
 ANSWERED = 20  # ids of In-Reply-To that are looked up
+SKEW_SECONDS = 3600  # that a clock may be ahead, or a zone be wrong in summer, without a note
 DATE_CHARACTERS = 100  # of a Date field that cannot be read, in its note
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
@@ -65,7 +66,7 @@ class ParseLimits:
     mail_bytes: int = 64 * 1024 * 1024
     parts: int = 1_000
     levels: int = 30
-    file_bytes: int = 10 * 1_024_000
+    file_bytes: int = 50 * 1024 * 1024
     text_bytes: int = 8 * 1024 * 1024  # of all text parts together; what is cut is also kept whole, as a file
     addresses: int = addresses.ADDRESSES
 
@@ -186,7 +187,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         sender = NamedAddress("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
     is_made, is_machine_written = read_id is None, automatic.is_machine_written(head, senders)
-    sent_at, date_note = _sent_at(head)
+    sent_at, date_note = _sent_at(head, now)
     return Mail(
         sender=sender.address if sender else None,
         sender_name=_sender_name(sender, from_list),
@@ -217,11 +218,12 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     )
 
 
-def _sent_at(head: headers.Head) -> tuple[int, str]:
+def _sent_at(head: headers.Head, now: int) -> tuple[int, str]:
     """(Unix seconds, a note or "")."""
     value = head.first("date")
     sent = dates.read_date(headers.header_value(value))
-    return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {sent.problem}" if sent.problem else ""
+    problem = sent.problem or ("lies in the future" if sent.at > now + SKEW_SECONDS else "")
+    return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {problem}" if problem else ""
 
 
 def _believable_date(head: headers.Head, sent_at: int, now: int) -> int:

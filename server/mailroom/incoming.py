@@ -130,7 +130,10 @@ def _pieces(mail: Mail) -> tuple[str | int, ...]:
     """The HTML cut where it shows a file of the same mail: `cid:` and the file's Content-ID."""
     if mail.html is None:
         return ()
-    by_id = {file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id}
+    # One whose content was not kept has no address.
+    by_id = {
+        file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id and not file.dropped
+    }
     if not by_id:
         return (mail.html,)
     pieces: list[str | int] = []
