@@ -383,7 +383,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "CSV files": (
         ("imports.reading.MAX_FILE_BYTES", "bytes", "file"),
-        ("imports.reading.MAX_ROWS", "", "rows of a file, without the names of its columns"),
+        ("imports.importing.MAX_ATOMIC_ROWS", "", "rows of a file that are imported all or none; more go in portions"),
         ("imports.reading.MAX_COLUMNS", "", "columns of a file"),
         ("imports.background.MAX_AT_ONCE", "", "rows that a request works on; on more, the scheduler"),
         ("imports.uploads.MAX_UPLOADS", "", "files of one worker that wait to be imported; the oldest go first"),
@@ -471,6 +471,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("people.form_drafts.MAX_DRAFT_CHARS", "characters", "what is typed into one form and not saved yet, as JSON"),
         ("people.form_drafts.MAX_DRAFT_FIELDS", "", "fields of such a draft"),
         ("people.form_drafts.MAX_DRAFTS", "", "drafts of one worker; the oldest go"),
+        ("people.accepted_forms.TWIN_SECONDS", "seconds", "time in which the same text in another form is asked about"),
+        ("people.accepted_forms.RETAINED_SECONDS", "seconds", "time for which a form that was accepted is known"),
     ),
     "Requests to other programs": (
         ("outbound.urls.MAX_URL_CHARS", "characters", "address that a request of the service goes to"),

@@ -305,8 +305,27 @@ SETTINGS: tuple[Setting, ...] = (
         is_live=True,
     ),
     Setting("mail_max_recipients", 100, "Most recipients of one outgoing mail.", "addresses", least=1, most=10_000),
-    Setting("mail_retry_seconds", 300, "Wait between two attempts to send a mail.", "seconds", least=1),
-    Setting("mail_attempts", 10, "Attempts to send a mail before it is given up.", "attempts", least=1, most=1000),
+    Setting(
+        "mail_retry_seconds",
+        300,
+        "Wait before a mail that was refused for now is tried again; it doubles with each further attempt.",
+        "seconds",
+        least=1,
+    ),
+    Setting("mail_retry_max_seconds", 14_400, "Longest wait between two attempts to send a mail.", "seconds", least=1),
+    Setting(
+        "mail_give_up_seconds",
+        5 * 86_400,
+        "Time after the first refusal in which a mail is tried again before it is given up.",
+        "seconds",
+    ),
+    Setting(
+        "mail_attempts",
+        0,
+        "Attempts after which a mail is given up before mail_give_up_seconds are over; 0: no limit.",
+        "attempts",
+        most=1000,
+    ),
     Setting(
         "undo_send_seconds",
         10,
@@ -743,12 +762,26 @@ def without_password(database: str) -> str:
 
 def _checked_url(name: str, text: str, shown_as: str) -> str:
     """The address without a slash at its end, so that paths can be put behind it."""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_web_address(text):
+        raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example", field=name)
+    path = urlsplit(text).path.rstrip("/")
+    if path and name == "base_url":
         raise Invalid(
-            f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk", field=name
+            f"{shown_as} is '{text}'; the service cannot be served below a path such as {path}. Give it a host name of "
+            "its own, such as https://desk.example, and let the proxy pass on all of it",
+            field=name,
         )
     return text.rstrip("/")
+
+
+def _is_web_address(text: str) -> bool:
+    parts = urlsplit(text)
+    try:
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    is_plain = not parts.query and not parts.fragment and parts.username is None
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port and is_plain
 
 
 def _require_apart(webhook_base_url: str, base_url: str) -> None:

@@ -3,7 +3,7 @@
 Source: ours."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +20,7 @@ from server.outbox import delivery
 from server.outbox.delivery import Delivery
 from server.records.shared.sending import FORWARD, REPLY
 from server.tickets import answered
+from server.tickets.unseen import Mark
 from server.translation import N_, Words
 
 STEP = 20  # messages on a page, and with each step back
@@ -27,8 +28,9 @@ MAX_BACK = records.MAX_PAGE - 1  # steps
 RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 16_000  # of a text, and of all messages together, the newest first; the message's page has all of it
+EXCERPT_CHARS = 200
 LEAST_CHARS = 600  # of each of them anyway
-MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
+MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
 # Entries that the messages, notes and drafts beside them tell already.
@@ -57,6 +59,13 @@ class Entry:
     notes: tuple[str, ...] = ()
     keys: dict[str, Any] = field(default_factory=dict)
     sent_at: int = 0
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the text, in one line."""
+        text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
+        words = " ".join((text or str(self.keys.get("content") or "")).split())
+        return words if len(words) <= EXCERPT_CHARS else f"{words[:EXCERPT_CHARS].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,16 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     return Conversation(
         tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
     )
+
+
+def newer(entries: Sequence[Entry], seen: Mark, worker_id: int) -> tuple[Entry, ...]:
+    """The entries of others that came after a mark."""
+    ids = {"message": seen.message, "note": seen.comment, "draft": seen.draft}
+    return tuple(
+        each for each in entries
+        if each.kind in ids and each.id > ids[each.kind] and each.who_id != worker_id
+        and (each.kind != "draft" or each.delivery is not None)
+    )  # fmt: skip
 
 
 def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:

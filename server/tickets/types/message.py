@@ -170,7 +170,8 @@ class Message(RecordType):
             lambda record, shown: shown.address(
                 paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
     )  # fmt: skip
-    expands = (*EXPANDS, revisions.FORMER)
+    expands = (*EXPANDS, revisions.CHANGES, revisions.FORMER)
+    for_admins = frozenset(("former",))
     tables = (revisions.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
