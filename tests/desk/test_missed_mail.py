@@ -9,6 +9,7 @@ import pytest
 from server.jobs.queue import JOB
 from server.mailroom.mailboxes import checking
 from server.mailroom.mailboxes.problems import MISSED_TOLD_AT
+from server.outbox.holds import TRANSPORT_HOLD
 from server.store import schema
 from server.upkeep import checkup_mail
 from tests.desk.mailroom import NOW, Desk, mail
@@ -22,7 +23,7 @@ CUT = ["cut", "bye"]
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     opened = Desk(tmp_path / "data")
-    opened.service.store.write(lambda tx: schema.add_tables(tx, [JOB]))
+    opened.service.store.write(lambda tx: schema.add_tables(tx, [JOB, TRANSPORT_HOLD]))
     yield opened
     opened.close()
 
