@@ -334,6 +334,20 @@ def test_the_stored_subject_never_holds_the_mask(desk: Post, smtp: SmtpServer, t
     assert desk.ticket(ticket)["subject"] == "Oars"
 
 
+@pytest.mark.parametrize(("answered", "left"), [
+    ("Re: [70012345] order of pumps", "Re: Boat [70012345]"), ("AW: [Ticket#4711] [Boat]", "Re: Boat [Ticket#4711]"),
+    ("=?utf-8?q?[SUPPORT-12]_Gr=C3=B6=C3=9Fe?=", "Re: Boat [SUPPORT-12]"), ("Re: [#MASK] Boat", "Re: Boat"),
+    ("Re: [Desk #MASK] Boat", "Re: Boat"), ("Re: Boat 300", "Re: Boat"),
+])  # fmt: skip
+def test_the_number_of_another_helpdesk_stays_in_the_subject(
+    desk: Post, smtp: SmtpServer, ticket: int, answered: str, left: str
+) -> None:
+    subject = answered.replace("MASK", desk.ticket(ticket)["mask"])
+    desk.reply(desk.received(ticket, Subject=subject))
+    assert taken(smtp)[2]["Subject"] == left
+    assert desk.ticket(ticket)["subject"] == "Boat"
+
+
 # -- merge and split ---------------------------------------------------------------------------------------------------
 
 
