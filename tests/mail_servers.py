@@ -26,7 +26,8 @@ class MailServer:
     known. mails: {uid: bytes}, in order. asked: the commands of all connections, without what is in quotes.
 
     tls: "", "starttls" or "tls". token: of OAuth2, where that is the way to log in. breaks_after: so many mails of a
-    connection are handed out, then it is cut. told_size: what is said about the size of every mail."""
+    connection are handed out, then it is cut. told_size: what is said about the size of every mail. refusal: the
+    response to every login, "" to look at it. login: user name and password."""
 
     host = HOST
 
@@ -42,6 +43,8 @@ class MailServer:
         self.moods: dict[int, str] = {}
         self.without: set[str] = set()
         self.told_size = 0
+        self.refusal = ""
+        self.login = LOGIN
         self.asked: list[str] = []
         self.lock = threading.RLock()
         self.emptied = threading.Event()  # set when the last mail was removed
@@ -192,7 +195,7 @@ class _Imap(_Session):
                 self.secure()
 
     def do_capability(self, rest: str) -> None:
-        names = ["IMAP4rev1", "AUTH=XOAUTH2"]
+        names = ["IMAP4rev1", "AUTH=XOAUTH2", "AUTH=PLAIN"]
         names += ["UIDPLUS"] if self.server.has_uidplus else []
         names += ["STARTTLS"] if self.server.tls == "starttls" else []
         self.send(f"* CAPABILITY {' '.join(names)}\r\n")
@@ -203,12 +206,16 @@ class _Imap(_Session):
     def do_login(self, rest: str) -> str:
         words = [quoted.replace('\\"', '"').replace("\\\\", "\\") if quoted else plain
                  for quoted, plain in re.findall(r'"((?:[^"\\]|\\.)*)"|(\S+)', rest)]  # fmt: skip
-        self.is_inside = tuple(words) == LOGIN
-        return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong name or password"
+        self.is_inside = tuple(words) == self.server.login
+        refusal = self.server.refusal or "NO [AUTHENTICATIONFAILED] wrong name or password"
+        return "OK in" if self.is_inside else refusal
 
     def do_authenticate(self, rest: str) -> str:
         self.send("+ \r\n")
         proof = b64decode(self.line()).decode()
+        if rest.upper() == "PLAIN":
+            self.is_inside = tuple(proof.split("\0")[1:]) == self.server.login
+            return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong name or password"
         self.is_inside = bool(self.server.token) and f"auth=Bearer {self.server.token}\1" in proof
         return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong token"
 
@@ -349,7 +356,7 @@ class _Pop3(_Session):
         self.send("+OK\r\n")
 
     def do_pass(self, rest: str) -> None:
-        self._let_in((self._user, rest) == LOGIN)
+        self._let_in((self._user, rest) == self.server.login)
 
     def do_auth(self, rest: str) -> None:
         proof = b64decode(rest.partition(" ")[2]).decode()
@@ -357,7 +364,8 @@ class _Pop3(_Session):
 
     def _let_in(self, is_known: bool) -> None:
         self.is_inside = is_known
-        self.send("+OK in\r\n" if is_known else "-ERR wrong name or password\r\n")
+        refusal = self.server.refusal or "-ERR wrong name or password"
+        self.send("+OK in\r\n" if is_known else f"{refusal}\r\n")
 
     def do_uidl(self, rest: str) -> None:
         lines = "".join(f"{number} uid-{uid}\r\n" for number, uid in enumerate(self._uids, start=1))

@@ -15,6 +15,7 @@ from server.mail.inboxes import (
     Login,
     WaitingMail,
     ask_server,
+    begin,
     connection_lost,
     not_retrieved,
     server_text,
@@ -30,7 +31,7 @@ Arguments = ParamSpec("Arguments")
 
 def connect(login: Login) -> "ImapInbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    client = ask_server(login.host, imaplib.IMAP4.error, lambda: _connected(login))
+    client = begin(login, imaplib.IMAP4.error, lambda: _connected(login))
     try:
         return ask_server(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
     except BaseException:
@@ -156,8 +157,10 @@ def _connected(login: Login) -> IMAPClient:
             client.starttls(login.tls)
         if login.token:
             client.oauth2_login(login.username, login.token)
-        else:
+        elif login.username.isascii() and login.password.isascii():
             client.login(login.username, login.password)
+        else:  # LOGIN takes ASCII alone, and PLAIN is UTF-8 (RFC 4616)
+            client.plain_login(login.username, login.password)
     except LoginError as error:
         _close(client)
         raise wrong_login(login, error) from error

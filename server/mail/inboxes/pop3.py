@@ -13,6 +13,7 @@ from server.mail.inboxes import (
     Login,
     WaitingMail,
     ask_server,
+    begin,
     connection_lost,
     not_retrieved,
     server_text,
@@ -27,7 +28,7 @@ poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
 
 def connect(login: Login) -> "Pop3Inbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    server = ask_server(login.host, poplib.error_proto, lambda: _connected(login))
+    server = begin(login, poplib.error_proto, lambda: _connected(login))
     try:
         return ask_server(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
     except BaseException:
