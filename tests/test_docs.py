@@ -175,7 +175,8 @@ INTERNAL = {
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES
         mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.compose.MAX_WORD_CHARACTERS
-        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT
+        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT markup.losses.MAX_SHOWN markup.losses.MAX_SOURCE
+        markup.plain.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS outbox.frame.MAX_DIRECTION_CHARACTERS
         export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
         records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN

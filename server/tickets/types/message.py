@@ -131,6 +131,7 @@ class Message(RecordType):
         Column("in_reply_to", "TEXT"),
         Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
         Column("is_autoreply"),
+        Column("is_forward"),  # passed on to others: no response to who wrote
         Column("is_notice"),  # of a program, such as an absence or a receipt: the ticket does not change by it
         Column("from_name", "TEXT"),  # display name of the sender, made safe to show
         Column("html_template_id"),  # that it was, or is to be, sent with
@@ -163,6 +164,7 @@ class Message(RecordType):
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
+        Key("is_forward", "bit", "A message that was passed on to others, which is no response.", column="is_forward"),
         Key("is_notice", "bit", "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket "
             "stays as it was.", column="is_notice"),
         Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
