@@ -20,6 +20,7 @@ from server.notifying.answer_ids import DAY_SECONDS, AnswerId, new_nonce
 from server.notifying.commands import ABOVE
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import Sender, TransportChoice, default_sender, sender_of, way_of
+from server.people.address_names import named_address
 from server.records.base import Record
 from server.records.shared import entries, paths
 from server.store.statements import slot
@@ -202,7 +203,7 @@ class _Letters:
             said = _("Write above this line to add a note. Customers do not see it.")
         else:
             ids = requesters.ids_of(self._reader.tx, ticket_id)[:MAX_SHOWN]
-            to = ", ".join(filter(None, (self._reader.label("address", id) for id in ids)))
+            to = ", ".join(filter(None, (named_address(self._reader, id) for id in ids)))
             said = _("Write above this line to answer {address}.", address=to) if to else ""
         return f"{ABOVE} {said or _('Write above this line to answer.')} -##"
 
@@ -210,7 +211,7 @@ class _Letters:
         """The newest that came in; where nothing did, the newest at all, so that one knows what it is about."""
         number = sum(each.kind == "message" for each in group)
         rows = self._newest("message", number or 1, is_outgoing=0, ticket_id=ticket["id"])
-        return [self._quoted(self._reader.label("address", row["sender_id"]), _said(row["content"])) for row in rows]
+        return [self._quoted(named_address(self._reader, row["sender_id"]), _said(row["content"])) for row in rows]
 
     def _notes(self, ticket_id: int, number: int) -> list[str]:
         rows = self._newest("comment", number, target__context=contexts.TICKET, target_id=ticket_id)
