@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from server.__main__ import main
 from server.cli.commands import parser
 from server.settings import BY_NAME, PREFIX, is_address, load
 from server.web.monitoring import HEALTH
@@ -81,6 +82,20 @@ def test_the_container_is_made_of_all_that_setup_needs() -> None:
     setup = (BUILD.parent / "setup.py").read_text("utf-8")
     assert all(name in setup for name in kept - {"setup.py", "build/requirements"})
     assert "/source/build/requirements/postgresql.txt" in DOCKERFILE
+
+
+def test_alert_rules_are_about_metrics_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alerts"]) == 0
+    rules = [rule for group in yaml.safe_load(capsys.readouterr().out)["groups"] for rule in group["rules"]]
+    documented = (BUILD.parent / "resources" / "help" / "operating.md").read_text("utf-8")
+    known = set(re.findall(r"^\| `(helpdesk_\w+)` \|", documented, re.MULTILINE))
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 8
+    for rule in rules:
+        named = {each.removesuffix("_bucket") for each in re.findall(r"\bhelpdesk_\w+", rule["expr"])}
+        assert named <= known and (named or "up{" in rule["expr"]), rule
+        assert rule["labels"]["severity"] in ("critical", "warning") and rule["annotations"].keys() == {
+            "summary", "description"
+        }  # fmt: skip
 
 
 SYSTEMD = shutil.which("systemd-analyze")
