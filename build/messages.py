@@ -80,8 +80,9 @@ def _of_declarations(found: Found) -> None:
             found.add("server/settings.py", text)
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
         found.add("server/records/shared/custom.py", text)
-    for point in points.POINTS.values():
-        found.add("server/records/shared/points.py", point.pattern)
+    patterns = [each.pattern for each in points.POINTS.values()]
+    for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values()):
+        found.add("server/records/shared/points.py", text)
     types = registry.load()
     for record_type in types:
         where = f"record types, {record_type.uri}"

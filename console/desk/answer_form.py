@@ -147,7 +147,9 @@ def note_form(visit: Visit, ticket_id: int) -> Form:
 def of_compose(visit: Visit) -> AnswerForm:
     """The form of a new ticket."""
     draft = answer_drafts.own(visit.ctx, 0)
-    values = _drafted(draft) if draft is not None else {"status": "1", "to": visit.query.text("to", "")}
+    values = _drafted(draft) if draft is not None else {
+        "status": "1", "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
+    }  # fmt: skip
     kept = _files(visit, draft.params.get("file_ids") or []) if draft is not None else ()
     found = _whole(visit, AnswerForm("compose", Form(_all(values)), 0, NO_WAY, draft, kept))
     way = way_from(visit, found.form.get("bucket") or next((value for value, _place in found.buckets), ""))

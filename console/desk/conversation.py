@@ -2,7 +2,6 @@
 
 Source: ours."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
@@ -18,6 +17,7 @@ from server.markup import quoted
 from server.markup.quoted import Kind
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
+from server.records.shared.entries import on_ticket
 from server.records.shared.sending import FORWARD, REPLY
 from server.tickets import answered
 from server.translation import N_, Words
@@ -168,12 +168,11 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
 
 
 def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
-    """What was changed, newest of many. The entries name the ticket, which is here the one that one looks at."""
-    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "_label")
+    """The newest entries of the activity log of a ticket."""
+    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
     found = records.search(visit.ctx, "activity_log", asked)["results"]
-    label = re.compile(rf"ticket \[#{re.escape(ticket.keys['mask'])}\].*?(?= to |$)")
     return [
-        Entry("event", each["id"], each["created"], label.sub("the ticket", str(each["_label"]), 1), keys=each)
+        Entry("event", each["id"], each["created"], on_ticket(each["activity_point"], each["params"]), keys=each)
         for each in found
         if each["activity_point"] not in TOLD
     ]

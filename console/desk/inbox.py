@@ -40,6 +40,7 @@ VIEWS = {
     "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
     "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
     "open": (N_("All open"), "list", "status:open"),
+    "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
 }
 LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
 STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),

@@ -8,7 +8,7 @@ from typing import Any
 from console import lists, ui, worklist
 from console.controls import Control
 from console.forms import Form
-from console.page_response import PageResponse, fragment, see
+from console.page_response import PageResponse, see
 from console.pages.people import TABS
 from console.pages.tickets.frames import framed
 from console.record_form import OpenForm, RecordForm
@@ -174,7 +174,7 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
         html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
     except HelpdeskError as error:
         html, wrong = "", error.message
-    return framed(fragment("message_body.html", html=html, more="", wrong=wrong))
+    return framed(html, wrong=wrong)
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
