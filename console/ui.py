@@ -382,6 +382,12 @@ def moment(visit: Visit, at: int) -> str:
     return f"{_locale(visit).moment(datetime.fromtimestamp(at, times.zone(zone)))} {zone}"
 
 
+def soon(visit: Visit, at: int) -> str:
+    """An instant as a sentence tells it: Mon 09:00 within a week, else with its date. Unix seconds."""
+    zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
+    return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
+
+
 def number(visit: Visit, value: float) -> str:
     """A number as who is signed in writes it."""
     return _locale(visit).number(value)

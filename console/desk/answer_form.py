@@ -13,7 +13,7 @@ from server import times
 from server.dataclass import dataclass
 from server.desk import files, records
 from server.desk.records import SearchRequest
-from server.errors import HelpdeskError, Invalid, NotFound
+from server.errors import HelpdeskError, Invalid, NotFound, Required
 from server.people import form_drafts
 from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, way_out
@@ -61,6 +61,8 @@ class AnswerForm:
 
     def refused(self, error: HelpdeskError) -> "AnswerForm":
         """With what an operation refused at its fields."""
+        if isinstance(error, Required) and error.details.get("field") == "content":
+            return replace(self, form=self.form.fail("content", _("Write a message first.")))
         return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
 
     def kept(self, draft: AnswerDraft) -> "AnswerForm":

@@ -42,7 +42,7 @@ FORM = RecordForm(URI, (
             N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
     Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
     Control("reply_address_id", N_("Replies come from"), query="mailTransport.id:>0"),
-    Control("reply_personal", hint=N_("Stands before the address in replies.")),
+    Control("reply_personal", hint=N_("Shown as the sender's name.")),
     Control("reply_to", N_("Answers go to"),
             N_("Instead of the address that mail comes from, and never into a ticket unless mail to it comes here. "
                "Usually blank."), "email"),

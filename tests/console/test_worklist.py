@@ -111,7 +111,7 @@ def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: 
     assert nora.record("task", ids[0]).status == 200
     assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=TASKS)) == TASKS
     told = text_of(signed_in.get(TASKS).text)
-    assert "2 records: done. Refused: 999999: there is no task 999999" in told
+    assert "2 records deleted. Refused: 999999: there is no task 999999" in told
     assert [nora.record("task", id).status for id in ids] == [404, 404, 200]
 
 

@@ -23,7 +23,7 @@ from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
-from server.translation import N_, _, ngettext
+from server.translation import N_, N_ngettext, _, ngettext
 from server.web import reach
 from server.web.routes import ENDPOINTS
 
@@ -119,7 +119,8 @@ LIST = declare(Worklist(
     actions=(
         BulkAction("revoke", N_("Revoke"), deletes=True,
                    run=lambda visit, key: token_lists.revoke(visit.ctx, id_of(key)),
-                   confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on.")),
+                   confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on."),
+                   says=N_ngettext("Token revoked.", "{count} tokens revoked.")),
     ),
     changes="proven admin", subtitle=N_("Keys to the API for scripts of yours"), none=N_("No token fits."),
     empty=N_("There are no tokens yet."), new=(NEW, N_("New token")),

@@ -12,7 +12,7 @@ from console.visit import Visit
 from console.worklist import PAGE_SIZES, BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server.jobs import scheduler
-from server.translation import N_, _, shown
+from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
 
 
@@ -61,8 +61,10 @@ LIST = declare(Worklist(
     ),
     actions=(
         BulkAction("off", N_("Switch off"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, False),
-                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again.")),
-        BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True)),
+                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again."),
+                   says=N_ngettext("Task switched off.", "{count} tasks switched off.")),
+        BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True),
+                   says=N_ngettext("Task switched on.", "{count} tasks switched on.")),
     ),
     sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks the service runs by itself"),
     tabs=tuple(TABS), tabs_label=N_("Scheduler"), source=RowSource(_rows),

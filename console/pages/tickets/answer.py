@@ -90,7 +90,7 @@ def take_back(visit: Visit) -> PageResponse:
     fields = _put_back(visit, found)
     if fields:
         properties.change(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
-    visit.tell("Not sent. It is a draft again.")
+    visit.tell(_("Sending cancelled. Your draft is back."))
     return see(f"{here}?answer={kept.kind}#answer")
 
 
@@ -184,7 +184,7 @@ def keep_compose(visit: Visit) -> PageResponse:
 def take_back_compose(visit: Visit) -> PageResponse:
     """As take_back, of a new ticket."""
     answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
-    visit.tell("Not sent. It is a draft again.")
+    visit.tell(_("Sending cancelled. Your draft is back."))
     return see(COMPOSE)
 
 
