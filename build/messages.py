@@ -144,6 +144,8 @@ def _of_python(found: Found, where: str, tree: ast.AST, takers: Takers) -> None:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in ("_", "N_", "shown", "lazy_gettext"):
                 _given(found, where, node.args[:1])
+            elif name in ("pgettext", "N_pgettext"):
+                _in_context(found, where, node.args)
             elif name in ("ngettext", "N_ngettext"):
                 _plural(found, where, node.args)
             else:
@@ -174,6 +176,12 @@ def _is_put_together(value: ast.AST) -> bool:
     return is_built and any(_LETTERS.search(text) for text in texts)
 
 
+def _in_context(found: Found, where: str, arguments: list[ast.expr]) -> None:
+    texts = [str(each.value) for each in arguments[:2] if isinstance(each, ast.Constant)]
+    if len(texts) == 2:
+        found.add(where, translation.keyed(texts[1], texts[0]))
+
+
 def _plural(found: Found, where: str, arguments: list[ast.expr]) -> None:
     texts = [each.value for each in arguments[:2] if isinstance(each, ast.Constant)]
     if len(texts) == 2:
@@ -200,11 +208,14 @@ def template(found: Found) -> polib.POFile:
     file = polib.POFile(wrapwidth=110)
     file.metadata = dict(HEADER)
     for (message, plural), places in found.messages.items():
-        entry = polib.POEntry(msgid=message, occurrences=[(place, "") for place in sorted(places)])
+        context, _end, text = message.rpartition(translation.END)
+        entry = polib.POEntry(
+            msgid=text, msgctxt=context or None, occurrences=[(place, "") for place in sorted(places)]
+        )
         if plural:
             entry.msgid_plural, entry.msgstr_plural = plural, {0: "", 1: ""}
         file.append(entry)
-    file.sort(key=lambda each: (each.occurrences[0][0], each.msgid))
+    file.sort(key=lambda each: (each.occurrences[0][0], each.msgid, each.msgctxt or ""))
     return file
 
 
@@ -214,7 +225,7 @@ def merged(path: Path, messages: polib.POFile) -> str:
     file.merge(messages)
     for each in file.obsolete_entries():
         file.remove(each)
-    file.sort(key=lambda each: (each.occurrences[0][0] if each.occurrences else "", each.msgid))
+    file.sort(key=lambda each: (each.occurrences[0][0] if each.occurrences else "", each.msgid, each.msgctxt or ""))
     return str(file)
 
 

@@ -29,7 +29,7 @@ from server.dataclass import dataclass
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.desk.records import SearchRequest
-from server.errors import BadQuery, HelpdeskError, Invalid, NotFound, nearest
+from server.errors import BadQuery, HelpdeskError, Invalid, nearest
 from server.people import list_columns
 from server.records.base import RecordType
 from server.tickets import following
@@ -487,7 +487,7 @@ def exported(visit: Visit, view: TableView) -> PageResponse:
     """What a list finds as a file with its columns, at most MAX_EXPORTED rows. Raises NotFound, BadQuery, Invalid."""
     format = visit.query.text("format", "")
     if format not in exports.FORMATS:
-        raise NotFound(_("There is no export as “{format}”; use csv or jsonl.", format=format[:20]))
+        raise exports.no_such_format(format)
     rows: list[dict[str, Any]] = []
     for batch in view.batches():
         more = view.loaded(batch)
@@ -495,7 +495,8 @@ def exported(visit: Visit, view: TableView) -> PageResponse:
     if visit.request.method != "HEAD":
         log_export(visit.ctx, f"the list of {view.title.lower()}")
     names = ["id", *(each.key for each in view.columns)]
-    return exports.file(format, view.export_name, names, rows)
+    times_of = [each.key for each in view.columns if each.is_time]
+    return exports.file(visit, format, view.export_name, names, rows, times_of)
 
 
 def _line(view: TableView, row: dict[str, Any], more: Any) -> dict[str, Any]:

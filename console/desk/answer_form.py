@@ -19,7 +19,7 @@ from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, way_out
 from server.tickets.answer_drafts import AnswerDraft
 from server.tickets.way_out import WayOut
-from server.translation import N_, Words, _
+from server.translation import N_, N_pgettext, Words, _
 from server.web.forms import Upload
 
 KINDS = ("reply", "forward", "note")
@@ -32,7 +32,11 @@ TEXTS = {
     "bucket": "bucket_id", UNTIL_ANSWERED: UNTIL_ANSWERED,
 }  # fmt: skip
 OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
-STATUSES: tuple[tuple[str, Words], ...] = (("1", N_("Waiting")), ("0", N_("Open")), ("2", N_("Closed")))
+STATUSES: tuple[tuple[str, Words], ...] = (
+    ("1", N_("Waiting")),
+    ("0", N_pgettext("status", "Open")),
+    ("2", N_("Closed")),
+)
 NO_WAY = WayOut("", "", "")
 SNIPPETS = 60  # to choose from
 

@@ -25,7 +25,7 @@ from server.people import presence
 from server.records.shared import paths
 from server.store.store_local import StoreLocal
 from server.tickets import targets
-from server.translation import N_, N_ngettext, _, shown
+from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
@@ -139,10 +139,13 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
 
 def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
     who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
-    told = " · ".join(filter(None, (row["mask"], ", ".join(who), row.get("org__label") or "")))
+    names = ", ".join(map(ui.name, who))
+    about = " · ".join(filter(None, (ui.plain(row["mask"]), names, ui.name(row.get("org__label") or ""))))
     there = here(visit, row["id"])
     link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
-    return f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> {ui.muted(told)}'
+    return (
+        f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> <span class="muted">{about}</span>'
+    )
 
 
 def here(visit: Visit, ticket_id: int) -> str:
@@ -159,11 +162,11 @@ def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.plain(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
+    return ui.name(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
 
 
 def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.plain(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
+    return ui.name(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
 
 
 # -- what is done to those that are selected --------------------------------------------------------------------------
@@ -193,7 +196,7 @@ SAYS = {
 ACTIONS = (
     BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE,
                says=SAYS["close"]),
-    BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE, is_rare=True,
+    BulkAction("open", N_pgettext("act", "Reopen"), {"status": "open"}, restores=STATE, is_rare=True,
                says=SAYS["open"]),
     BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
                hint=N_("mon 9am"), is_time=True,

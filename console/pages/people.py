@@ -122,6 +122,7 @@ LIST = declare(
                 lambda visit, row, more: ui.when(visit, more.get(row["id"], SignInMethods()).seen_at),
                 kind="word",
                 value=lambda row, more: more.get(row["id"], SignInMethods()).seen_at,
+                is_time=True,
             ),
         ),
         row=BASE + "/{id}",
@@ -294,8 +295,9 @@ def _open_new(visit: Visit) -> OpenForm:
     own = lists.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
     listed = [(id, name, "") for id, name in lists.choices(visit, "group", "sort:name")]
-    own_controls = tuple(replace(each, ticks=listed) if each.name == "groups" else each for each in NEW.controls)
-    fields = replace(NEW, controls=own_controls).open(visit)
+    found = [replace(each, ticks=listed) if isinstance(each, Control) and each.name == "groups" else each
+             for each in NEW.controls]  # fmt: skip
+    fields = replace(NEW, controls=tuple(found)).open(visit)
     fields.before.several["groups"] = [id for id, _name in lists.choices(visit, "group", "default:yes")]
     return fields.fill(timezone=own["timezone"], language=own["language"], invite=way)
 

@@ -85,7 +85,8 @@ def test_a_language_of_ours_is_whole_and_fits(path: Path) -> None:
     assert [each.msgid for each in file.untranslated_entries()] == []
     assert [each.msgid for each in file.fuzzy_entries()] == []
     catalog = translation.read(path.read_text("utf-8"), path.stem)
-    lost = {each.msgid for each in file} - {*catalog.messages, *catalog.plurals}
+    lost = {translation.keyed(each.msgid, each.msgctxt or "") for each in file}
+    lost -= {*catalog.messages, *catalog.plurals}
     assert lost == set(), "their placeholders differ from those of the message"
 
 

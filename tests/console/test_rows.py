@@ -75,7 +75,9 @@ def test_a_filter_stays_beside_the_way_to_other_pages_and_files(signed_in: Visit
 def test_a_file_has_all_rows_with_the_chosen_columns(signed_in: Visitor, mails: list[int]) -> None:
     asked = {"format": "csv", "columns": "mail,state", "sort": "subject", "limit": "1"}
     answer = signed_in.get(OUTBOX, params=asked)
-    rows = [each for each in csv.DictReader(io.StringIO(answer.text)) if int(each["id"]) in mails]
+    rows = [
+        each for each in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))) if int(each["id"]) in mails
+    ]
     assert [each["mail"] for each in rows] == ["Listed a", "Listed b", "Listed c"] and rows[0].keys() == {
         "id", "mail", "state",
     }  # fmt: skip

@@ -338,7 +338,7 @@ def _export_the_list(page: Page, hands: Hands) -> None:
     page.wait_for_url("**/inbox?v=open")
     hands.reach(page.locator(".tools .menu summary"))
     hands.press("Enter")
-    hands.reach(page.get_by_role("link", name="Export CSV"))
+    hands.reach(page.get_by_role("link", name="Export for spreadsheets"))
     with page.expect_download() as found:
         hands.press("Enter")
     rows = found.value.path().read_text("utf-8").splitlines()

@@ -56,7 +56,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """How its text begins and ends, and what it is for."""
     refresh = f" {ui.badge('muted', _('refresh'))}" if row["kind"] == "refresh" else ""
-    label = f"<br>{ui.plain(row['label'])}" if row["label"] else ""
+    label = f"<br>{ui.name(row['label'])}" if row["label"] else ""
     return f"<div>{ui.code(row['_label'])}{refresh}{label}</div>"
 
 
@@ -105,9 +105,9 @@ LIST = declare(Worklist(
     ("token", "app", "worker", "scopes", "created_at", "expires_at", "last_used_at", "do"),
     own=(
         ListColumn("token", N_("Token"), _token, "label", value=lambda row, more: row["_label"]),
-        ListColumn("label", N_("What for"), lambda visit, row, more: ui.plain(row["label"])),
-        ListColumn("app", N_("App"), lambda visit, row, more: ui.plain(row["app"])),
-        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.plain(row["worker"])),
+        ListColumn("label", N_("What for"), lambda visit, row, more: ui.name(row["label"])),
+        ListColumn("app", N_("App"), lambda visit, row, more: ui.name(row["app"])),
+        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.name(row["worker"])),
         ListColumn("scopes", N_("Scopes"), lambda visit, row, more: ui.code(" ".join(row["scopes"])),
                    value=lambda row, more: " ".join(row["scopes"])),
         ListColumn("created_at", N_("Created"), _created, "created_at"),

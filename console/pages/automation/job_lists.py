@@ -133,7 +133,7 @@ RUN_LIST = declare(Worklist(
             ui.badge("err", _("failed")) if row["error"] else ui.badge("ok", _("done"))),
             value=lambda row, more: "failed" if row["error"] else "done"),
         ListColumn("began_at", N_("Begun"), _begun, "began_at"),
-        ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at"),
+        ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at", is_time=True),
         ListColumn("ms", N_("Duration"), lambda visit, row, more: ui.plain(f"{row['ms']} ms"), "ms", "number"),
         ListColumn("attempt", N_("Attempt"), lambda visit, row, more: ui.plain(str(row["attempt"])), "attempt",
                    "number"),

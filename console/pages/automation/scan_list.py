@@ -52,10 +52,11 @@ LIST = declare(Worklist(
     own=(
         ListColumn("name", N_("Task"), _named, "name", value=lambda row, more: row["name"]),
         ListColumn("state", N_("State"), _state, value=lambda row, more: "on" if row["is_on"] else "off"),
-        ListColumn("at", N_("Last"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("at", N_("Last run"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("ms", N_("Duration"),
                    lambda visit, row, more: ui.plain(f"{row['ms']} ms") if row["at"] else "", "ms", "number"),
-        ListColumn("next_at", N_("Next"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at"),
+        ListColumn("next_at", N_("Next run"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at",
+                   is_time=True),
         ListColumn("error", N_("Error"), lambda visit, row, more: ui.plain(row["error"])),
         ListColumn("do", N_("Action"), _switch, value=lambda row, more: ""),
     ),

@@ -44,7 +44,7 @@ LIST = declare(Worklist(
     own=(
         ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
         ListColumn("why", N_("Why"), _why, "why"),
-        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["bytes"])), "bytes",
                    "number"),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),

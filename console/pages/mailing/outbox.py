@@ -66,7 +66,7 @@ LIST = declare(Worklist(
     "outbox", OUTBOX, N_("Outbox"), ("mail", "state", "reason", "due_at", "do"),
     own=(
         ListColumn("mail", N_("Mail"), _mail, "subject", value=lambda row, more: row["subject"]),
-        ListColumn("to", N_("To"), lambda visit, row, more: ui.plain(row["to"]), "to"),
+        ListColumn("to", N_("To"), lambda visit, row, more: ui.name(row["to"]), "to"),
         ListColumn("state", N_("State"), _state),
         ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: ui.plain(str(row["fails"])), "fails",
                    "number"),
@@ -74,7 +74,8 @@ LIST = declare(Worklist(
         ListColumn("due_at", N_("Next attempt"),
                    lambda visit, row, more: ui.when(visit, row["due_at"]) if row["state"] in WITH_ATTEMPT else "",
                    "due_at"),
-        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated"),
+        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
+                   is_time=True),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
     actions=(

@@ -173,10 +173,11 @@ def _event(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 AUDIT_LIST = declare(Worklist(
     "activity_log", AUDIT, N_("Audit log"), ("created", "who", "_label", "event"),
     own=(
-        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created"),
-        ListColumn("who", N_("Who"), lambda visit, row, more: ui.plain(_actor(row["params"])),
+        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created",
+                   is_time=True),
+        ListColumn("who", N_("Who"), lambda visit, row, more: ui.name(_actor(row["params"])),
                value=lambda row, more: _actor(row["params"])),
-        ListColumn("_label", N_("What"), lambda visit, row, more: ui.plain(row["_label"])),
+        ListColumn("_label", N_("What"), lambda visit, row, more: ui.name(row["_label"])),
         ListColumn("event", N_("Event"), _event, value=lambda row, more: row["activity_point"]),
     ),
     sort="-created,-id", subtitle=N_("Who did what, and when"), none=N_("No matches."),
