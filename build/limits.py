@@ -471,6 +471,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("people.form_drafts.MAX_DRAFT_CHARS", "characters", "what is typed into one form and not saved yet, as JSON"),
         ("people.form_drafts.MAX_DRAFT_FIELDS", "", "fields of such a draft"),
         ("people.form_drafts.MAX_DRAFTS", "", "drafts of one worker; the oldest go"),
+        ("people.accepted_forms.TWIN_SECONDS", "seconds", "time in which the same text in another form is asked about"),
+        ("people.accepted_forms.RETAINED_SECONDS", "seconds", "time for which a form that was accepted is known"),
     ),
     "Requests to other programs": (
         ("outbound.urls.MAX_URL_CHARS", "characters", "address that a request of the service goes to"),

@@ -17,6 +17,8 @@ DELIVERIES: dict[State, tuple[str, str]] = {
     "queued": ("info", N_("waits to be sent")),
     "later": ("info", N_("Scheduled")),
     "parked": ("err", N_("not sent")),
+    "held": ("warn", N_("not sent yet")),
+    "partly": ("err", N_("not sent to all")),
     "failing": ("warn", N_("not sent yet")),
     "failed": ("err", N_("not sent")),
 }

@@ -15,7 +15,7 @@ from server.access.service_actor import own_context
 from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
 from server.people import form_drafts, sign_in
 from server.people.sign_in import NewSession
-from server.translation import N_, _
+from server.translation import N_, Words, _, shown
 from server.web.params import Upload
 
 # Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
@@ -42,6 +42,17 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
         secrets=[name for name, value in sent if value and isinstance(value, str) and form_drafts.is_secret(name)],
         uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
         asks=_asks(visit, reason), email_field=EMAIL, proof_field=PROOF, has_code=_has_code(visit),
+    )  # fmt: skip
+
+
+def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
+    """The form that was accepted before, to be sent once more if that is wanted. answer: the field that says so."""
+    sent = _sent(visit)
+    plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
+    return render(
+        visit, "repeat.html", 409, reason=shown(reason), form=Form(), fields=[*plain, (answer, "1")],
+        uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
+        back=visit.referring_path,
     )  # fmt: skip
 
 
@@ -101,15 +112,15 @@ def _has_code(visit: Visit) -> bool:
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
     """The fields that were sent, without those of these pages."""
-    return [(name, value) for name, value in _flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
+    return [(name, value) for name, value in flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
 
 
-def _flat(tree: dict[str, Any], inside: str = "") -> Iterator[tuple[str, str | Upload]]:
+def flat(tree: dict[str, Any], inside: str = "") -> Iterator[tuple[str, str | Upload]]:
     """The fields of a form by the names that they were sent with."""
     for key, value in tree.items():
         name = f"{inside}[{key}]" if inside else key
         if isinstance(value, dict):
-            yield from _flat(value, name)
+            yield from flat(value, name)
             continue
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, bytes):

@@ -30,7 +30,7 @@ class Page:
     signed in, an `admin`; `proven`, who gave the password within the last ten minutes. checks_form: False where the
     address itself holds a secret that no other site knows. form_bytes: how large its form may be. is_open: whether it
     gets forms without a token of ours, too, whoever sends them: requests that other sites may make. hashes: whether it
-    hashes a password."""
+    hashes a password. creates: whether the same form, sent again, must not be carried out twice."""
 
     method: str
     pattern: re.Pattern[str]
@@ -40,6 +40,7 @@ class Page:
     form_bytes: int
     is_open: bool
     hashes: bool
+    creates: bool
 
 
 PAGES: list[Page] = []
@@ -54,13 +55,15 @@ def page(
     form_bytes: int = SMALL_FORM_BYTES,
     is_open: bool = False,
     hashes: bool = False,
+    creates: bool = False,
 ) -> Callable[[Callable[["Visit"], "PageResponse"]], Callable[["Visit"], "PageResponse"]]:
     """Declare the decorated function as a page. path: what stands in braces is an argument, by the names of _FORMS.
     `mask`, `file` and `rest` are as they were sent, not unquoted."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
     def declare(show: Callable[["Visit"], "PageResponse"]) -> Callable[["Visit"], "PageResponse"]:
-        PAGES.append(Page(method, re.compile(rf"{form}\Z"), show, access, checks_form, form_bytes, is_open, hashes))
+        pattern = re.compile(rf"{form}\Z")
+        PAGES.append(Page(method, pattern, show, access, checks_form, form_bytes, is_open, hashes, creates))
         return show
 
     return declare

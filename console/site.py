@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from console import confirmation, drafts, files, resume, routes
+from console import confirmation, drafts, files, once, resume, routes
 from console.page_response import PageResponse, see
 from console.rendering import bug, problem
 from console.routes import Page
@@ -206,7 +206,7 @@ class Console(Site):
             return resume.again(visit, resume.OLDER)
         if visit.is_post and confirmation.is_open(visit):
             return resume.ask(visit)
-        shown = each.show(visit)
+        shown = once.carry_out(visit, each.show) if each.creates else each.show(visit)
         if visit.is_post and shown.status == 303:
             drafts.is_saved(visit)
         return shown

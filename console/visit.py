@@ -44,6 +44,7 @@ MAX_UNDO_CHARS = 400  # of what undoes it, in the cookie; more of it is kept on 
 # A path of ours: not //host, not /\host, no control characters.
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*\Z")
 _TAG_CHARS = 40
+FORM_ID_CHARS = 16  # of the number of a form, behind the tag
 
 
 @dataclass
@@ -51,7 +52,8 @@ class Visit:
     """session: of who is signed in, None for nobody. secret: of the session or visit cookie, "" for none yet.
 
     cookies: the Set-Cookie headers of the answer. was_ours: whether the form carried the token of the session that this
-    request began with."""
+    request began with. message: that of the next page, with what undoes it. has_created: whether the
+    page that is shown is the result of the form, and not one that it leads to."""
 
     service: Service
     request: Request
@@ -62,6 +64,8 @@ class Visit:
     secret: str = ""
     cookies: list[str] = field(default_factory=list)
     was_ours: bool = False
+    message: tuple[str, str, dict[str, str | list[str]]] | None = None
+    has_created: bool = False
 
     @property
     def is_secure(self) -> bool:
@@ -164,13 +168,19 @@ class Visit:
 
     @property
     def form_token(self) -> str:
-        """What every form carries: it follows from the cookie, which other sites cannot read."""
-        return self._tag("form")
+        """What a form carries: the tag of the cookie, which other sites cannot read, and a number of its own."""
+        return self.tag("form") + secrets.token_hex(FORM_ID_CHARS // 2)
+
+    @property
+    def form_id(self) -> str:
+        """The number of the form that was sent; "" where it has none."""
+        given = self.form.text(FORM_TOKEN, "")[_TAG_CHARS:]
+        return given if len(given) == FORM_ID_CHARS else ""
 
     def has_form_token(self) -> bool:
         """Whether the form that was sent carries the token of this session or visit."""
-        given = self.form.text(FORM_TOKEN, "")
-        is_right = bool(self.secret) and hmac.compare_digest(given.encode(), self.form_token.encode())
+        given = self.form.text(FORM_TOKEN, "")[:_TAG_CHARS]
+        is_right = bool(self.secret) and hmac.compare_digest(given.encode(), self.tag("form").encode())
         return self.was_ours or is_right
 
     def require_secret(self) -> None:
@@ -179,7 +189,8 @@ class Visit:
             self.secret = secrets.token_urlsafe(32)
             self.cookies.append(cookies.write(cookies.VISIT, self.secret, self.is_secure))
 
-    def _tag(self, purpose: str) -> str:
+    def tag(self, purpose: str) -> str:
+        """A text that only somebody with the cookie can know."""
         return hmac.new(self.secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()[:_TAG_CHARS]
 
     # -- sessions ---------------------------------------------------------------------------------------------------
@@ -251,6 +262,8 @@ class Visit:
 
     def tell(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
         """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
+        message = refusals.translated(text)[:MAX_TOLD_CHARS]
+        self.message = message, undo, fields
         kept = ""
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
             kept = f"undo:{secrets.token_hex(8)}"  # too much for a cookie
@@ -259,9 +272,9 @@ class Visit:
             except TooLarge:
                 undo = kept = ""
             fields = {}
-        told = json.dumps([refusals.translated(text)[:MAX_TOLD_CHARS], undo, fields, kept], ensure_ascii=False)
+        told = json.dumps([message, undo, fields, kept], ensure_ascii=False)
         told = told.encode("utf-8", "replace").decode()
-        signed = f"{self._tag(told)}{told}"
+        signed = f"{self.tag(told)}{told}"
         self.cookies.append(cookies.write(cookies.TOAST, signed, self.is_secure, TOAST_SECONDS))
 
     @cached_property
@@ -272,7 +285,7 @@ class Visit:
             return None
         self.cookies.append(cookies.write(cookies.TOAST, "", self.is_secure, 0))
         tag, told = signed[:_TAG_CHARS], signed[_TAG_CHARS:]
-        if not self.secret or not hmac.compare_digest(tag.encode(), self._tag(told).encode()):
+        if not self.secret or not hmac.compare_digest(tag.encode(), self.tag(told).encode()):
             return None
         text, undo, fields, kept = json.loads(told)
         pairs = _pairs(fields)

@@ -48,7 +48,8 @@ class SmtpServer:
 
     refused: {address: answer} for RCPT; sender_answer, data_answer: for MAIL and DATA; "" accepts.
     login: (user name, password) that is asked for; token: that of OAuth2, for a login by it. tls: "", "starttls" or
-    "tls". takes_utf8: offer SMTPUTF8.
+    "tls". takes_utf8: offer SMTPUTF8. most_bytes: of a mail. most_recipients: of one transaction, 0 for any number;
+    limits: what EHLO announces of it (RFC 9422).
     """
 
     host = HOST
@@ -62,10 +63,14 @@ class SmtpServer:
         token: str = "",
         tls: str = "",
         takes_utf8: bool = True,
+        most_bytes: int = 2**25,
+        most_recipients: int = 0,
+        limits: str = "",
     ) -> None:
         self.refused = dict(refused or {})
         self.sender_answer, self.data_answer, self.login = sender_answer, data_answer, login
         self.token = token
+        self.most_recipients, self.limits = most_recipients, limits
         self.messages: list[Message] = []
         self.options: list[list[str]] = []  # of MAIL, one list a message
         self._taken = 0
@@ -80,6 +85,7 @@ class SmtpServer:
             port=0,
             server_hostname="mail.test",
             enable_SMTPUTF8=takes_utf8,
+            data_size_limit=most_bytes,
             ssl_context=context if tls == "tls" else None,
             tls_context=context if tls == "starttls" else None,
             authenticator=self._is_known if login else None,
@@ -172,6 +178,12 @@ class _Handler:
         await server.challenge_auth(b'{"status":"401"}')
         return AuthResult(success=False, handled=False)
 
+    async def handle_EHLO(
+        self, server: Any, session: Any, envelope: Any, hostname: str, responses: list[str]
+    ) -> list[str]:
+        session.host_name = hostname
+        return [responses[0], *([f"250-LIMITS {self.server.limits}"] if self.server.limits else []), *responses[1:]]
+
     async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         await self.server.answer()
         if self.server.sender_answer:
@@ -183,6 +195,8 @@ class _Handler:
     async def handle_RCPT(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         if address in self.server.refused:
             return self.server.refused[address]
+        if self.server.most_recipients and len(envelope.rcpt_tos) >= self.server.most_recipients:
+            return "452 4.5.3 Too many recipients"
         envelope.rcpt_tos.append(address)
         return "250 OK"
 

@@ -73,6 +73,7 @@ INTERNAL = {
         access.rules.MAX_KEPT web.rest.changes.MAX_KEPT web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
+        store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S
         kata.parser.MAX_KEPT_KEY kata.parser.MAX_KEPT_KEYS
         counting.bins.MAX_KEPT_DAYS counting.bins.MAX_KEPT_SCALES counting.bins.MAX_KEPT_TEXTS
         store.sqlite.MAX_FREE store.sqlite.MAX_WARM store.postgresql.connection.MAX_PREPARED
@@ -168,7 +169,7 @@ INTERNAL = {
         access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
-        outbox.deliver.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
+        outbox.outcome.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME
         jobs.queue.MAX_ERROR_CHARACTERS mail.compose.MAX_FILE_NAME_CHARACTERS mail.compose.MAX_ID_CHARACTERS
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES

@@ -299,6 +299,7 @@ def test_mail_servers_are_tried(tmp_path: Path) -> None:
         ({"jobs_due": 3, "oldest_job_seconds": 901}, "warning", "901 seconds"),
         ({"jobs_failed": 2}, "warning", "no longer tried"),
         ({"mail_parked": 2}, "problem", "no mail transport"),
+        ({"mail_given_up": 2}, "problem", "2 emails are given up"),
         ({"mail_queued": 3, "mail_failing": 2}, "warning", "2 of 3 mails"),
     ],
 )

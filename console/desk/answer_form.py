@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from console import lists, sheet
+from console.desk.conversation import Entry
 from console.forms import Form
 from console.sheet import File, Sheet
 from console.ui import ChooserOptions, Option, Sample
@@ -43,7 +44,10 @@ SNIPPETS = 60  # to choose from
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """kind: reply, forward, note or compose. message_id: that is answered, 0 for none. draft: what it is kept as, None
+    """seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
+    that came after it; is_stopped: whether they stopped the reply, which they do once.
+
+    kind: reply, forward, note or compose. message_id: that is answered, 0 for none. draft: what it is kept as, None
     before it is. files: that go along. snippets, templates, buckets: to choose from. drafted: the kinds of which the
     worker has a draft."""
 
@@ -58,6 +62,9 @@ class AnswerForm:
     buckets: tuple[Option, ...] = ()
     owner: ChooserOptions | None = None
     drafted: tuple[str, ...] = ()
+    seen: str = ""
+    is_stopped: bool = False
+    unseen: tuple["Entry", ...] = ()
 
     @property
     def file_ids(self) -> list[str]:
@@ -192,7 +199,9 @@ def sent(visit: Visit, kind: str, way: WayOut) -> AnswerForm:
     if known is not None:
         known = replace(known, revision=visit.form.text("revision", ""))
     message_id = visit.form.id("message", 0)
-    return _whole(visit, AnswerForm(kind, form, message_id, way, known, _files(visit, list(dict.fromkeys(ids)))))
+    kept = _files(visit, list(dict.fromkeys(ids)))
+    seen = visit.form.text("seen", "")
+    return _whole(visit, AnswerForm(kind, form, message_id, way, known, kept, seen=seen))
 
 
 def _whole(visit: Visit, form: AnswerForm) -> AnswerForm:

@@ -2,7 +2,7 @@
 
 Source: ours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -20,6 +20,7 @@ from server.outbox.delivery import Delivery
 from server.records.shared.entries import on_ticket
 from server.records.shared.sending import FORWARD, REPLY
 from server.tickets import answered
+from server.tickets.unseen import Mark
 from server.translation import N_, Words
 
 STEP = 20  # messages on a page, and with each step back
@@ -27,9 +28,11 @@ MAX_BACK = records.MAX_PAGE - 1  # steps
 RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 16_000  # of a text, and of all messages together, the newest first; the message's page has all of it
+EXCERPT_CHARS = 200
 LEAST_CHARS = 600  # of each of them anyway
-MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
+MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
+CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
 # Entries that the messages, notes and drafts beside them tell already.
 TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")
 
@@ -38,7 +41,7 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
     picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
-    with `has_html` a frame shows more."""
+    with `has_html` a frame shows more. sent_at: the sender's date, where it differs from `at` by an hour or more."""
 
     kind: str
     id: int
@@ -55,6 +58,14 @@ class Entry:
     delivery: Delivery | None = None
     notes: tuple[str, ...] = ()
     keys: dict[str, Any] = field(default_factory=dict)
+    sent_at: int = 0
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the text, in one line."""
+        text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
+        words = " ".join((text or str(self.keys.get("content") or "")).split())
+        return words if len(words) <= EXCERPT_CHARS else f"{words[:EXCERPT_CHARS].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +107,16 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     )
 
 
+def newer(entries: Sequence[Entry], seen: Mark, worker_id: int) -> tuple[Entry, ...]:
+    """The entries of others that came after a mark."""
+    ids = {"message": seen.message, "note": seen.comment, "draft": seen.draft}
+    return tuple(
+        each for each in entries
+        if each.kind in ids and each.id > ids[each.kind] and each.who_id != worker_id
+        and (each.kind != "draft" or each.delivery is not None)
+    )  # fmt: skip
+
+
 def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
     """How many steps back a message stands."""
     id, created = message["id"], message["created"]
@@ -122,8 +143,13 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
-        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys,
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys, _sender_date(keys),
     )  # fmt: skip
+
+
+def _sender_date(keys: dict[str, Any]) -> int:
+    sent_at = int(keys["sent_at"])
+    return sent_at if sent_at and abs(sent_at - keys["created"]) >= CLOCKS_DIFFER_SECONDS else 0
 
 
 def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:

@@ -135,7 +135,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, FORM.open(visit).fill(scopes=scopes.DEFAULT, is_pkce_required="1").take_up())
 
 
-@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES, creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make an app; its secret is shown this once."""
     fields = FORM.open(visit)
@@ -145,6 +145,7 @@ def create(visit: Visit) -> PageResponse:
     made = fields.create()
     if made is None:
         return _form(visit, fields)
+    visit.has_created = True
     return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
 
 
@@ -174,7 +175,7 @@ def show_rotate(visit: Visit) -> PageResponse:
     return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
 
 
-@page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
+@page("POST", f"{BASE}/{{id}}/rotate", "proven admin", creates=True)
 def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
     app = lists.record(visit, URI, visit.id)
@@ -186,6 +187,7 @@ def rotate(visit: Visit) -> PageResponse:
     until = visit.now + int(form.get("overlap"))
     made = records.update(visit.ctx, URI, visit.id, {"client_secret": "", "overlap_until": until})
     old = _("works until {until}", until=moment(visit, until)) if until > visit.now else _("no longer works")
+    visit.has_created = True
     return render(visit, "app_secret.html", app=app, secret=made.get("client_secret", ""), is_new=False, old=old)
 
 

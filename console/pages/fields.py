@@ -108,7 +108,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, fields.take_up(f"{visit.path}?type={record_type.uri}&kind={kind}"), record_type, kind)
 
 
-@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES, creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a field."""
     record_type, kind = _type(visit, visit.query.text("type", "")), visit.query.text("kind", "")
@@ -223,7 +223,7 @@ def show_new_set(visit: Visit) -> PageResponse:
     return _set_form(visit, SET_FORM.open(visit).fill(owner=owners.EVERYBODY), visit.query.text("type", ""))
 
 
-@page("POST", f"{SETS}/new", "admin")
+@page("POST", f"{SETS}/new", "admin", creates=True)
 def create_set(visit: Visit) -> PageResponse:
     """Make a fieldset."""
     record_type, fields = _type(visit, visit.query.text("type", "")), SET_FORM.open(visit)

@@ -139,7 +139,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, FORM.open(visit))
 
 
-@page("POST", f"{BASE}/new", "admin")
+@page("POST", f"{BASE}/new", "admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a group; who is in it comes next."""
     fields = FORM.open(visit)
@@ -198,7 +198,7 @@ def delete(visit: Visit) -> PageResponse:
 # -- buckets -----------------------------------------------------------------------------------------------------------
 
 
-@page("POST", f"{BASE}/{{id}}/buckets", "admin")
+@page("POST", f"{BASE}/{{id}}/buckets", "admin", creates=True)
 def create_bucket(visit: Visit) -> PageResponse:
     """Make a bucket in a group."""
     form = Form.sent(visit.form, ("bucket",))

@@ -106,7 +106,7 @@ def look(visit: Visit) -> PageResponse:
         return _list(visit, form.refuse(error))
 
 
-@page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES)
+@page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES, creates=True)
 def run(visit: Visit) -> PageResponse:
     """Import a package, or tell what it would make."""
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")

@@ -157,7 +157,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _new(visit, _open_new(visit).take_up())
 
 
-@page("POST", f"{BASE}/new", "proven admin")
+@page("POST", f"{BASE}/new", "proven admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a worker, and invite them if that was asked for."""
     fields = _open_new(visit)
@@ -194,7 +194,7 @@ def save(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-@page("POST", f"{BASE}/{{id}}/invite", "proven admin")
+@page("POST", f"{BASE}/{{id}}/invite", "proven admin", creates=True)
 def invite(visit: Visit) -> PageResponse:
     """Send a worker mail with a link to choose a password, or show the link."""
     try:
@@ -205,7 +205,7 @@ def invite(visit: Visit) -> PageResponse:
         return see(_path(visit.id))
 
 
-@page("POST", f"{BASE}/{{id}}/address/again", "proven admin")
+@page("POST", f"{BASE}/{{id}}/address/again", "proven admin", creates=True)
 def mail_confirmation(visit: Visit) -> PageResponse:
     """Mail the link once more that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
@@ -325,6 +325,7 @@ def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = Fal
     if way == "link":
         link = accounts.invitation(visit.ctx, id, ends_tokens)
         days = accounts.INVITATION_SECONDS // 86400
+        visit.has_created = True
         return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
         accounts.invite(visit.ctx, id, ends_tokens)

@@ -29,7 +29,7 @@ def show_new(visit: Visit) -> PageResponse:
     return see(own) if own else _form(visit, _new(visit, record_type).take_up())
 
 
-@page("POST", "/records/{type}/new", form_bytes=FORM_BYTES)
+@page("POST", "/records/{type}/new", form_bytes=FORM_BYTES, creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a record."""
     record_type = _type(visit)

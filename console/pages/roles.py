@@ -111,7 +111,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, FORM.open(visit).fill(privs_mode="itemized"))
 
 
-@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES, creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a role."""
     fields = FORM.open(visit)

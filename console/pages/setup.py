@@ -206,7 +206,7 @@ def show_start(visit: Visit) -> PageResponse:
     return _step(visit, "start", Form(), tickets=demo.TICKETS, is_filled=demo.is_filled(visit.ctx))
 
 
-@page("POST", f"{BASE}/demo", "admin")
+@page("POST", f"{BASE}/demo", "admin", creates=True)
 def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)

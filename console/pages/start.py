@@ -10,6 +10,7 @@ from console.routes import page
 from console.visit import Visit
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
+from server.outbox import mail_queue
 from server.people import security, token_lists
 from server.translation import N_, _
 
@@ -51,6 +52,9 @@ def show(visit: Visit) -> PageResponse:
             tells.append(
                 ("/automations/log?q=level%3Aerror", _("Automation errors since yesterday: {count}", count=errors))
             )
+        given_up = mail_queue.list_queue(ctx, "failed", 1)[1]
+        if given_up:
+            tells.append(("/admin/mail/outbox?state=failed", _("Mails given up: {count}", count=given_up)))
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", _("Tokens that expire within a week: {count}", count=ending)))
@@ -63,7 +67,7 @@ def show(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-@page("POST", "/start/ticket", "admin")
+@page("POST", "/start/ticket", "admin", creates=True)
 def send_ticket(visit: Visit) -> PageResponse:
     """Make a ticket of a mail from who asks."""
     made = to_do.send_test_ticket(visit.ctx)

@@ -46,7 +46,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, FORM.open(visit))
 
 
-@page("POST", f"{BASE}/new", "admin")
+@page("POST", f"{BASE}/new", "admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make one; it holds for open tickets, too."""
     fields = FORM.open(visit)

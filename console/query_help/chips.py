@@ -85,6 +85,8 @@ def _pieces(q: str) -> list[_Piece]:
                 joint = str(getattr(token.value, "value", token.value))
                 continue
             start, first = token.position, token.kind
+        elif listed[at - 1].kind is TokenKind.NOT and start == listed[at - 1].position:
+            first = token.kind  # of what is negated
         depth += (token.kind is TokenKind.OPEN) - (token.kind is TokenKind.CLOSE)
         if depth > 0 or _goes_on(token, listed[at + 1 :][:1], listed[at - 1 : at], start):
             continue
@@ -103,7 +105,7 @@ def _goes_on(token: SearchToken, following: list[SearchToken], before: list[Sear
     """Whether the next token belongs to the same term: the value of a field, what a `!` negates."""
     if not following:
         return False
-    if token.kind is TokenKind.FIELD:
+    if token.kind in (TokenKind.FIELD, TokenKind.NOT):
         return True
     is_bang = isinstance(token.value, SearchValue) and token.kind is TokenKind.TEXT and token.value.value == "!"
     if not is_bang:

@@ -41,8 +41,10 @@ addEventListener("submit", () => (acted = Date.now()), true);
 
 // -- who is here, and what is new --------------------------------------------------------------------------------------
 
-let doing = "viewing";
-function sign(now = doing) {
+const STILL = 60_000; // milliseconds without a key, after which nobody is writing any more
+let typed = -Infinity;
+const doing = () => (performance.now() - typed < STILL ? "writing" : "viewing");
+function sign(now = doing()) {
   const body = new URLSearchParams({ doing: now, _xsrf: formToken() });
   fetch(`${ticket.dataset.ticket}/presence`, { method: "POST", body, keepalive: true, headers: { "X-Live": "1" } }).catch(() => {});
 }
@@ -70,7 +72,7 @@ function follow() {
 addEventListener("input", (event) => event.target.closest?.(".note-form") && dispatchEvent(new Event("writing")));
 let said = 0;
 addEventListener("writing", () => {
-  doing = "writing";
+  typed = performance.now();
   if (Date.now() - said > 5000) (sign(), (said = Date.now()));
 });
 if (ticket) {
@@ -78,6 +80,47 @@ if (ticket) {
   setInterval(() => document.hidden || sign(), BEAT);
   document.addEventListener("visibilitychange", follow);
   addEventListener("pagehide", () => sign("left"));
+}
+
+// -- what was seen ----------------------------------------------------------------------------------------------------------
+
+// A reply stops once when somebody wrote what its writer has not seen: what was there when the page came, and what came
+// later and stood in view for a while. The form says so by a mark; see server/tickets/unseen.py.
+const LOOK = 1000; // milliseconds in view
+const PLACES = { message: 1, comment: 2, draft: 3 }; // in the mark; the first is the number of messages
+const seenField = (root) => root.querySelector("form[data-writing] [name=seen]");
+const seen = seenField(document)?.value.split(".").map(Number);
+function see(item) {
+  const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id);
+  if (kind === "message" && !("mine" in item.dataset)) seen[0] += 1;
+  seen[PLACES[kind]] = Math.max(seen[PLACES[kind]], Number(id));
+  const field = seenField(document);
+  if (field) field.value = seen.join(".");
+}
+const timers = new Map();
+const inView = new IntersectionObserver((changed) => {
+  for (const { target, intersectionRatio, intersectionRect } of changed) {
+    clearTimeout(timers.get(target));
+    if (intersectionRatio < 0.5 && intersectionRect.height < innerHeight * 0.4) continue;
+    timers.set(target, setTimeout(() => {
+      if (document.hidden) return inView.observe(target);
+      inView.unobserve(target);
+      see(target);
+    }, LOOK));
+  }
+}, { threshold: [0, 0.25, 0.5] });
+if (seen) {
+  enhance((root) => {
+    if (root === document) return;
+    for (const item of root.matches("li[id]") ? [root] : all(".said-list > li[id]", root)) {
+      const [, kind, id] = /^(message|comment|draft)(\d+)$/.exec(item.id) ?? [];
+      if (kind && Number(id) > seen[PLACES[kind]]) inView.observe(item);
+    }
+  });
+  addEventListener("put", ({ detail }) => {
+    const field = seenField(detail);
+    if (field) field.value = seen.join(".");
+  });
 }
 
 // -- another kind of answer, and what is older: without the page -----------------------------------------------------------

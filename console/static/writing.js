@@ -4,6 +4,7 @@ import { t } from "./say.js";
 
 document.documentElement.classList.add("js");
 
+const SENT = "sent"; // the form that was sent last
 const AGAIN = 3000; // until the server is asked once more that did not answer
 
 function write(form) {
@@ -14,6 +15,7 @@ function write(form) {
   let isChanged = false;
   let going = null;
   let isOver = false;
+  let isTyped = false;
 
   async function keep() {
     if (!isChanged || isOver) return going;
@@ -38,7 +40,7 @@ function write(form) {
   }
   const soon = calmly(keep, 1000);
   const changed = () => {
-    isChanged = true;
+    isChanged = isTyped = true;
     dispatchEvent(new Event("writing"));
     soon();
   };
@@ -49,6 +51,10 @@ function write(form) {
   // What is on its way arrives before the form is sent, or it would come back as a draft.
   form.addEventListener("submit", (event) => {
     if (field.back) field.back.value = location.pathname + location.search;
+    // With Back the browser puts the words into a page that is new: it is the form that was sent before, and not another.
+    const [path, words, number] = JSON.parse(sessionStorage.getItem(SENT) ?? "[]");
+    if (!isTyped && path === form.action && words === text.value && words !== text.defaultValue) field._xsrf.value = number;
+    sessionStorage.setItem(SENT, JSON.stringify([form.action, text.value, field._xsrf.value]));
     if (!going || isOver) return (isOver = true);
     event.preventDefault();
     event.stopImmediatePropagation();

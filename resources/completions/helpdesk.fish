@@ -97,7 +97,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -s h -l help -
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -l answer -x -d 'answer to a prompt of the package; once for each, or several times where a prompt takes a list'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -l dry-run -d 'make nothing, and print what would be made'
-complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -l grants -d 'agree to the rights and sign-ins that the package gives, which --dry-run prints'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk package import'" -l grants -d 'agree to what the package grants, as --dry-run prints it'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package export'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package export'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk package export'" -l name -x -d 'name of the package'

@@ -123,7 +123,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--data' = 'the data folder (helpdesk-data)'
             '--answer' = 'answer to a prompt of the package; once for each, or several times where a prompt takes a list'
             '--dry-run' = 'make nothing, and print what would be made'
-            '--grants' = 'agree to the rights and sign-ins that the package gives, which --dry-run prints'
+            '--grants' = 'agree to what the package grants, as --dry-run prints it'
         }
         'helpdesk package export' = [ordered]@{
             '-h' = 'show this help message and exit'

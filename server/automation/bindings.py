@@ -89,7 +89,6 @@ def handlers(text: str, trigger: str, values: dict[str, Any], host: Host) -> Ite
 
 def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Host) -> Iterator[BindingCandidate]:
     """Every entry of a binding, in their order, with what becomes of it. Raises as handlers."""
-    entries = _kept(text) if len(text) <= MAX_KEPT_CHARS else _entries(text)
     dictionary = values if isinstance(values, Dictionary) else Dictionary(values, host.load)
     around, budget = Surroundings(zone=host.zone, host=host.functions()), Budget()
 
@@ -99,7 +98,7 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
         return template.compile(source).render(dictionary, budget, around)
 
     evaluator = Generic(Environment(values=dictionary, render=render))
-    for name, (key, line, tree) in entries.items():
+    for name, (key, line, tree) in entries(text).items():
         disabling = _disabling(tree, evaluator, key)
         if disabling:
             yield BindingCandidate(key, line, reason=f"its `{disabling}` is true", is_off=True)
@@ -118,8 +117,12 @@ def binding_candidates(text: str, trigger: str, values: dict[str, Any], host: Ho
         yield BindingCandidate(key, line, str(uri), handler)
 
 
+def entries(text: str) -> dict[str, tuple[str, int, Tree]]:
+    """The entries of a binding, {name: (key as written, line from 1, what stands below it)}. Raises KataSyntax."""
+    return _kept(text) if len(text) <= MAX_KEPT_CHARS else _entries(text)
+
+
 def _entries(text: str) -> dict[str, tuple[str, int, Tree]]:
-    """{name of an entry: its key, its line from 1, what stands below it}, which nobody changes. Raises KataSyntax."""
     document = parse(text)
     found: dict[str, tuple[str, int, Tree]] = {}
     for key, value in document.tree.items():

@@ -1,7 +1,14 @@
-"""Joins the checks of scripts, policies and bindings to the records that hold such texts, which lie a layer below."""
+"""Registers with rooms above: the checks of scripts, policies and bindings, and what they grant in a package."""
+
+from collections.abc import Iterable
 
 from server.automation import bindings, checker
+from server.desk.writing import RecordWriter
+from server.packages import grants
+from server.records.base import Record
 from server.records.shared import checks
+
+GRANTING = ("automation", "automation_event", "automation_timer", "behavior", "resource", "webhook_listener")
 
 
 def register() -> None:
@@ -9,3 +16,10 @@ def register() -> None:
     checks.register("script", lambda text: [(each.line, each.message) for each in checker.check(text)])
     checks.register("policy", lambda text: [(each.line, each.message) for each in checker.check_policy(text)])
     checks.register("event", bindings.problems)
+    grants.register(GRANTING, _describe_grants)
+
+
+def _describe_grants(writing: RecordWriter, uri: str, record: Record) -> Iterable[str]:
+    from server.automation import package_grants  # which loads every command; only imports of packages need it
+
+    return package_grants.describe(writing, uri, record)

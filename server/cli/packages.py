@@ -36,7 +36,7 @@ def declare(commands: Any) -> None:
     bring.add_argument(
         "--grants",
         action="store_true",
-        help="agree to the rights and sign-ins that the package gives, which --dry-run prints",
+        help="agree to what the package grants, as --dry-run prints it",
     )
     out = command(below, "export", _export, about="Print records as a package, with what is on them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")

@@ -1,5 +1,5 @@
-"""Fills full-text indexes that came when there were records already, in portions, the newest records first; what was
-done is known after a kill. Meanwhile searches say that words of older records may not be found. Source: ours."""
+"""Fills full-text indexes that came when there were records already, or that hold words by earlier rules, in portions,
+the newest records first. Progress survives a kill. Meanwhile searches say that words of older records may be missed."""
 
 import time
 
@@ -26,7 +26,7 @@ FILLING: StoreLocal[dict[str, float]] = StoreLocal()  # {index that is being fil
 def look(service: Service, now: int) -> None:
     """Note which indexes are being filled, and how far."""
     found = service.store.read(lambda tx: tx.find(fulltext.TEXT_FILL))
-    FILLING.set(service.store, {name: 1 - next_id / top_id for name, next_id, top_id in found})
+    FILLING.set(service.store, {name: 1 - next_id / top_id for name, next_id, top_id, _ in found})
 
 
 @periodic("words of older records", everywhere=True)
@@ -63,16 +63,18 @@ def _portion(service: Service, tx: Transaction, record_type: RecordType | None, 
     row = tx.first(fulltext.TEXT_FILL, name=name)
     if row is None:
         return False
-    next_id = _fill(RecordWriter(own_context(service, now), tx), record_type, row[1]) if record_type is not None else 0
+    _, at_id, top_id, is_refill = row
+    writing = RecordWriter(own_context(service, now), tx)
+    next_id = _fill(writing, record_type, at_id, bool(is_refill)) if record_type is not None else 0
     if next_id:
-        tx.put(fulltext.TEXT_FILL, {"name": name, "next_id": next_id, "top_id": row[2]})
+        tx.put(fulltext.TEXT_FILL, {"name": name, "next_id": next_id, "top_id": top_id, "is_refill": is_refill})
     else:
         tx.delete(fulltext.TEXT_FILL, name=name)
     return next_id > 0
 
 
-def _fill(writing: RecordWriter, record_type: RecordType, next_id: int) -> int:
-    """Put in records from this id down; answers the id to go on with, 0 when all are there."""
+def _fill(writing: RecordWriter, record_type: RecordType, next_id: int, is_refill: bool) -> int:
+    """Put in records from this id down; return the id to go on with, 0 when all are there."""
     began, tx, text = time.perf_counter(), writing.tx, record_type.text
     assert text is not None
     table = record_type.table
@@ -82,7 +84,9 @@ def _fill(writing: RecordWriter, record_type: RecordType, next_id: int) -> int:
         (next_id, PORTION),
     )  # fmt: skip
     for row in rows:
-        fulltext.index(tx, text, row[0], record_type.texts(record_type.record(row), writing))
+        parts = record_type.texts(record_type.record(row), writing)
+        if not is_refill or not all(part.isascii() for part in parts.values()):
+            fulltext.index(tx, text, row[0], parts)
         next_id = row[0] - 1
         if time.perf_counter() - began > PORTION_SECONDS:
             return int(next_id)

@@ -23,6 +23,7 @@ from server.records.shared.tables import FIELDSET_USE
 from server.search.ast import Query
 from server.search.compile import SearchScope
 from server.search.parser import parse
+from server.search.remarks import remarks
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
 
@@ -192,8 +193,11 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
         return answer
 
     found = reading(ctx, read)
-    if told := index_backfill.notes(ctx.service.store, ctx.service.registry, record_type):
-        found["notes"] = told
+    notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
+    if asked.show_results and not found["total"]:
+        notes = [*notes, *remarks(parsed)]
+    if notes:
+        found["notes"] = notes
     asked_by = {"record_type": record_type.uri, "worker_id": ctx.actor.worker_id}
     metrics.record(ctx.service, RECORD_SEARCH, 1, asked_by, ctx.now)
     return found

@@ -21,12 +21,13 @@ _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?
 class Bounce:
     """`original_message_id`: of the mail that was not delivered, or None. `failed_address`: lower case, or None.
 
-    `is_permanent`: the address does not take mail; False for a delay.
+    `is_permanent`: the address does not take mail; False for a delay. `original_references`: of that mail.
     """
 
     original_message_id: str | None
     failed_address: str | None
     is_permanent: bool
+    original_references: tuple[str, ...] = ()
 
 
 def stand_in(statuses: Sequence[bytes], host: str) -> str:
@@ -42,13 +43,13 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
     is_report: a machine wrote the mail, so the id of an attached message counts. statuses: contents of its
     message/delivery-status parts. originals: attached messages or their headers. Source: Mail, Bounces.
     """
-    original = _original_id(originals) if is_report else None
+    original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:
         return None
     failed = [found for status in statuses for found in _recipients(status)]
     permanent = [address for address, is_permanent in failed if is_permanent]
     address = next(iter(permanent or [address for address, _ in failed]), None)
-    return Bounce(original, address, bool(permanent))
+    return Bounce(original, address, bool(permanent), references)
 
 
 def cut_copy(text: str) -> tuple[str, str]:
@@ -57,12 +58,14 @@ def cut_copy(text: str) -> tuple[str, str]:
     return (before, after.lstrip()) if line else (text, "")
 
 
-def _original_id(originals: Iterable[bytes]) -> str | None:
+def _original_ids(originals: Iterable[bytes]) -> tuple[str | None, tuple[str, ...]]:
+    """Message-ID and References of the first attached mail that has an id."""
     for content in originals:
-        found = headers.own_id(headers.split(content.lstrip()).first("message-id"))
+        head = headers.split(content.lstrip())
+        found = headers.own_id(head.first("message-id"))
         if found is not None:
-            return found
-    return None
+            return found, tuple(headers.ids_in(head.first("references")))
+    return None, ()
 
 
 def _recipients(status: bytes) -> list[tuple[str, bool]]:

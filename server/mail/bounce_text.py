@@ -37,7 +37,7 @@ def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
     if original is None:
         return found
     address, is_permanent = _failed(text[: quoted.start()] if quoted else text)
-    return Bounce(original, address or _listed(head), is_permanent)
+    return Bounce(original, address or _listed(head), is_permanent, found.original_references if found else ())
 
 
 def _is_from_server(head: headers.Head) -> bool:

@@ -1,16 +1,13 @@
-"""The header block of a mail or a part: its fields, their encoded words, parameters, ids and dates.
+"""The header block of a mail or a part: its fields, their encoded words, parameters and ids.
 
 Everything here takes time in proportion to its input, whatever that is, and never raises on it. Addresses are read in
-addresses.py; what the fields mean for a ticket is not decided here.
+addresses.py, dates in dates.py; what the fields mean for a ticket is not decided here.
 """
 
 import binascii
-import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import field
-from datetime import UTC, datetime
-from email.utils import mktime_tz, parsedate_tz
 from urllib.parse import unquote_to_bytes
 
 from server.dataclass import dataclass
@@ -23,7 +20,6 @@ BLOCK_BYTES = 1024 * 1024  # kept of one header block; what comes after is kept 
 SHORT_BYTES = 1_000
 WORDS = 200  # encoded words decoded in one field
 PARAMETERS = 100  # looked at in one field
-DATE_CHARACTERS = 100
 NOTED_CUTS = 3
 BROKEN_LINES = 5  # skipped in a row; more of them are no headers
 ID_CHARACTERS = 998  # the longest line a mail may have
@@ -212,34 +208,6 @@ def own_id(value: str) -> str | None:
     match = _ID.search(value)
     found = _without_spaces(match[0] if match else f"<{value.strip('<>')}>")
     return found if 2 < len(found) <= ID_CHARACTERS else None
-
-
-def date_in(value: str, now: int) -> tuple[int, str]:
-    """(Unix seconds of a Date field, a note or ""); `now` when it is missing, cannot be read, or lies in the future.
-
-    Source: Mail, Date. Without a zone it is UTC.
-    """
-    moment = _moment(value)
-    if moment is not None and 0 < moment <= now:
-        return moment, ""
-    why = "" if not value.strip() else "lies in the future" if moment is not None and moment > now else "cannot be read"
-    shown = one_line(value)[:DATE_CHARACTERS]
-    return now, f"the date '{shown}' {why}; the time of arrival stands for it" if why else ""
-
-
-def _moment(value: str) -> int | None:
-    text = value[:DATE_CHARACTERS].strip()
-    try:
-        parsed = parsedate_tz(text)
-        if parsed is not None:
-            moment: float = calendar.timegm((*parsed[:6], 0, 1, 0)) if parsed[9] is None else mktime_tz(parsed)
-            datetime(*parsed[:6])  # the 31st of February is no date
-        else:
-            read = datetime.fromisoformat(text)
-            moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-    return int(moment)
 
 
 def _after_empty_line(raw: bytes, position: int, end: int) -> int:

@@ -13,12 +13,13 @@ from dataclasses import field, replace
 from server.dataclass import dataclass
 from server.errors import Required, TooLarge
 from server.file_names import safe_name
-from server.mail import addresses, automatic, bounce, bounce_text, charsets, headers, rtf, smime, tnef
+from server.mail import addresses, automatic, bounce, bounce_text, charsets, dates, headers, rtf, smime, tnef
 from server.mail.addresses import NamedAddress
 from server.mail.bounce import Bounce
 
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
+DATE_CHARACTERS = 100  # of a Date field that cannot be read, in its note
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
 BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
@@ -75,6 +76,8 @@ class Mail:
 
     sender: first usable address of Reply-To, From, Return-Path, else what stands in for that of a report.
     subject: one line, of any length.
+    sent_at: what Date says, by the clock of the sender; 0 where it cannot be read. date: the same for mail whose Date
+    is believed, else when the last server before this one received it, else `now`; never after `now`.
     message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
     text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
@@ -90,6 +93,7 @@ class Mail:
     message_id_was_made: bool
     in_reply_to: str | None
     references: tuple[str, ...]
+    sent_at: int
     date: int
     to: tuple[NamedAddress, ...]
     cc: tuple[NamedAddress, ...]
@@ -164,7 +168,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         sender = NamedAddress("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
     is_made, is_machine_written = read_id is None, automatic.is_machine_written(head, senders)
-    date, date_note = headers.date_in(head.first("date"), now)
+    sent_at, date_note = _sent_at(head)
     return Mail(
         sender=sender.address if sender else None,
         sender_name=_sender_name(sender, from_list),
@@ -174,7 +178,8 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         message_id_was_made=is_made,
         in_reply_to=next((found for found in headers.ids_in(head.first("in-reply-to")) if found != message_id), None),
         references=_references(head, message_id),
-        date=date,
+        sent_at=sent_at,
+        date=_believable_date(head, sent_at, now),
         to=_addresses(head, content.limits, "to"),
         cc=_addresses(head, content.limits, "cc"),
         delivered_to=_addresses(head, content.limits, "envelope-to", "x-envelope-to", "delivered-to"),
@@ -191,6 +196,20 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         loop_token=head.first(automatic.INSTALLATION_HEADER.lower()) or None,
         bounce=found_bounce,
     )
+
+
+def _sent_at(head: headers.Head) -> tuple[int, str]:
+    """(Unix seconds, a note or "")."""
+    value = head.first("date")
+    sent = dates.read_date(headers.header_value(value))
+    return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {sent.problem}" if sent.problem else ""
+
+
+def _believable_date(head: headers.Head, sent_at: int, now: int) -> int:
+    if 0 < sent_at <= now:
+        return sent_at
+    received = dates.read_date(head.first("received").rpartition(";")[2]).at
+    return received if 0 < received <= now else now
 
 
 def _addresses(head: headers.Head, limits: ParseLimits, *names: str) -> tuple[NamedAddress, ...]:

@@ -140,8 +140,6 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
             id = int(found["id"])
             if found["mail_transport_id"] != transport_id:
                 writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
-        if found is None or found["mail_transport_id"] != transport_id:
-            _log_sender(writing, id, transport_id)
         if is_default and (before := default_sender(tx)) != id:
             old = (writing.record("address", before) or {}).get("email", "")
             service_settings.log_change(writing, DEFAULT_SENDER, old, text)
@@ -157,7 +155,6 @@ def unset_sender(ctx: Context, address_id: int) -> None:
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         writing.update_sent(writing.registry.type("address"), address_id, {"mail_transport_id": "0"})
-        _log_sender(writing, address_id, 0)
 
     ctx.service.store.write(write)
 
@@ -207,13 +204,6 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
         _send(ctx, TransportChoice(0, SMTP, dict(params)), name, sender, recipient)
     made = records.create(ctx, "mail_transport", {"name": name, "extension_id": SMTP, "params": dict(params)})
     set_default_transport(ctx, made["id"])
-
-
-def _log_sender(writing: RecordWriter, id: int, transport_id: int) -> None:
-    """Tell in the activity log which way mail from an address leaves now."""
-    by = writing.label("mail_transport", transport_id) if transport_id else "by the default mail transport"
-    context = writing.registry.type("address").context
-    writing.log("sender.changed", context, id, {"target": writing.label("address", id), "transport": by})
 
 
 def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:

@@ -46,15 +46,20 @@ class Receipt:
     outcome: Outcome
 
 
-def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | None = None) -> Receipt:
+def receive(
+    ctx: Context,
+    raw: bytes,
+    along: Callable[[Transaction], None] | None = None,
+    *,
+    is_taken_over: bool = False,
+) -> Receipt:
     """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
 
     along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
-    than once. Nobody is asked whether the caller may: the endpoint does. What cannot be understood of the mail is kept
-    and noted on the message. Raises Required for an empty mail, TooLarge above max_mail_bytes, Rejected without a
-    usable sender, for a banned one, and for a new ticket when no group takes it. Source: Mail, Inbound; Endpoints,
-    Parser."""
-    take = ready(ctx, raw)
+    than once. is_taken_over: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
+    understood of the mail is kept and noted on the message. Raises Required for an empty mail, TooLarge above
+    max_mail_bytes, Rejected without a usable sender, for a banned one, and for a new ticket when no group takes it."""
+    take = ready(ctx, raw, is_taken_over=is_taken_over)
 
     def write(tx: Transaction) -> Receipt:
         received = take(tx)
@@ -68,7 +73,7 @@ def receive(ctx: Context, raw: bytes, along: Callable[[Transaction], None] | Non
 def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[[Transaction], Receipt]:
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
 
-    is_taken_over: from elsewhere, where it was answered; no group acknowledges it."""
+    is_taken_over: from elsewhere, where it was answered: its Date is believed, and no group acknowledges it."""
     by, incoming, sender = _read(ctx, raw)
     found = replace(mail_filter.apply_filters(by, incoming), is_taken_over=is_taken_over)
     return lambda tx: _take(by, tx, found, sender)
@@ -142,7 +147,13 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
     else:
         is_stranger = _reply(writing, incoming, thread, sender, known)
     message_id = storing.message(
-        writing, incoming, ticket["id"], sender, [*forged, *_notes(thread)], is_stranger=is_stranger or bool(forged)
+        writing,
+        incoming,
+        ticket["id"],
+        sender,
+        [*forged, *_notes(thread)],
+        is_stranger=is_stranger or bool(forged),
+        created=_place_in_time(writing, asked, thread),
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
     if thread.ticket is None and not forged and _gets_acknowledged(writing, asked, sender):
@@ -154,6 +165,13 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
         "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
     })  # fmt: skip
     return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
+
+
+def _place_in_time(writing: RecordWriter, asked: FilteredMail, thread: Thread) -> int:
+    """Where the message stands in its ticket: at its arrival, whatever the sender's clock says, and never before the
+    message that it answers."""
+    at = asked.incoming.mail.date if asked.is_taken_over else writing.now
+    return max(at, thread.answered.created) if thread.answered else at
 
 
 def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:

@@ -54,10 +54,11 @@ def message(
     notes: Sequence[str],
     *,
     is_stranger: bool,
+    created: int,
 ) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
 
-    notes: besides those of the mail."""
+    notes: besides those of the mail. created: its place among the messages of the ticket."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create("message", {
@@ -66,7 +67,8 @@ def message(
         "worker_id": sender["worker_id"],
         "is_outgoing": 0,
         "is_stranger": int(is_stranger),
-        "created": mail.date,
+        "created": created,
+        "sent_at": mail.sent_at,
         "content": incoming.text,
         "headers": incoming.header_text,
         "message_id": mail.message_id,

@@ -1,5 +1,5 @@
-"""Finds the ticket that a mail belongs to: by the ids that it answers, then by masks in its subject; and tells whether
-the same mail is there already. Source: Mail, Thread and route; Special mail, Duplicates."""
+"""Finds the ticket that a mail belongs to: by the messages that it answers, by the ticket's own id, by masks in its
+subject; and whether the same mail is there already."""
 
 import json
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.mailroom.incoming import IncomingMail
+from server.outbox.ticket_ids import referenced_tickets
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.tickets.types.ticket_parts import merges
@@ -19,6 +20,7 @@ class ReferencedMessage:
 
     id: int
     ticket_id: int
+    created: int
     message_id: str
     sender_id: int
     is_outgoing: bool
@@ -27,12 +29,15 @@ class ReferencedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id.
-    bounced: the mail of ours that came back."""
+    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id. bounced: the
+    mail of ours that came back; is_returned: whether it is known by the ticket's own id alone. answered: the message by
+    which the ticket was found."""
 
     ticket: Record | None
     copies: tuple[ReferencedMessage, ...] = ()
     bounced: ReferencedMessage | None = None
+    answered: ReferencedMessage | None = None
+    is_returned: bool = False
 
 
 def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
@@ -47,7 +52,12 @@ def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
     for message in answered:
         ticket = survivor(reading, message.ticket_id)
         if ticket is not None:
-            return Thread(ticket, copies, bounced)
+            return Thread(ticket, copies, bounced, message)
+    returned = incoming.mail.bounce.original_references if incoming.mail.bounce else ()
+    for reference, ticket_id in referenced_tickets(reading.tx, (*returned, *incoming.references)).items():
+        ticket = survivor(reading, ticket_id)
+        if ticket is not None:
+            return Thread(ticket, copies, bounced, is_returned=reference in returned)
     return Thread(_by_mask(reading, incoming.masks), copies, bounced)
 
 
@@ -64,7 +74,13 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
     rows = reading.tx.rows(
         lambda: (
             table.select(
-                table.id, table.ticket_id, table.message_id, table.sender_id, table.is_outgoing, table.body_digest
+                table.id,
+                table.ticket_id,
+                table.created,
+                table.message_id,
+                table.sender_id,
+                table.is_outgoing,
+                table.body_digest,
             )
             .where(in_list(table.message_id, slot(0)))
             .order_by(table.id)
@@ -72,8 +88,8 @@ def _messages(reading: RecordReader, ids: list[str]) -> list[ReferencedMessage]:
         (json.dumps(ids),),
     )
     return [
-        ReferencedMessage(id, ticket, message_id, sender, bool(outgoing), body)
-        for id, ticket, message_id, sender, outgoing, body in rows
+        ReferencedMessage(id, ticket, created, message_id, sender, bool(outgoing), body)
+        for id, ticket, created, message_id, sender, outgoing, body in rows
     ]
 
 

@@ -5,20 +5,16 @@ It stands in the mail's Message-Id, which mail programs repeat in In-Reply-To, a
 else came to know does nothing without mail from the worker's own address. Source: Mail, Workers answering by mail; that
 an address may carry it, and the days, are ours."""
 
-import base64
 import hmac
 import re
-import secrets
 from collections.abc import Iterable
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk import service_settings
+from server.desk.signed_names import signed, signing_key, stored_key
 from server.store.transaction import Transaction
 
 KEY = "answer_key"
-KEY_BYTES = 32
-SIGNATURE_BYTES = 15  # 24 letters
 DAY_SECONDS = 86400
 VALID_DAYS = 180  # after that, an answer is refused
 MAX_NAMES = 50  # of one mail that are looked at
@@ -41,7 +37,7 @@ class AnswerId:
     def name(self, key: bytes) -> str:
         """With its signature: letters, digits and hyphens, in lower case, as any local part may be."""
         text = f"{'n' if self.is_note else 'r'}-{self.ticket_id}-{self.worker_id}-{self.day}"
-        return f"{text}-{_signature(key, text)}"
+        return signed(key, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +49,8 @@ class FoundAnswerId:
 
 
 def key(service: Service) -> bytes:
-    """That of this service, made when there is none."""
-    stored = service.store.read(stored_key)
-    if stored is not None:
-        return stored
-    return service.store.write(_make_key)
-
-
-def stored_key(tx: Transaction) -> bytes | None:
-    """None before the first mail to a worker."""
-    text = service_settings.get(tx, KEY)
-    return bytes.fromhex(text) if text else None
+    """The key that signs answers to this service, created when there is none."""
+    return signing_key(service, KEY)
 
 
 def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
@@ -72,7 +59,7 @@ def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
     matches = [match for text in list(texts)[:MAX_NAMES] for match in _NAME.finditer(text.lower())]
     if not matches:
         return None
-    key = stored_key(tx)
+    key = stored_key(tx, KEY)
     found = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
     return next((each for each in found if each.is_genuine), found[0])
 
@@ -83,16 +70,3 @@ def _id_of(match: re.Match[str]) -> AnswerId:
 
 def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
     return key is not None and hmac.compare_digest(id.name(key), name)
-
-
-def _make_key(tx: Transaction) -> bytes:
-    stored = stored_key(tx)
-    if stored is None:
-        stored = secrets.token_bytes(KEY_BYTES)
-        service_settings.put(tx, KEY, stored.hex())
-    return stored
-
-
-def _signature(key: bytes, text: str) -> str:
-    digest = hmac.digest(key, text.encode(), "sha256")[:SIGNATURE_BYTES]
-    return base64.b32encode(digest).decode().lower()

@@ -1,22 +1,21 @@
-"""One attempt to send one draft: the mail is made from rows, handed to a transport, and what follows is written.
+"""One attempt to send one draft: the mail is built from rows and handed to a transport; outcome.py writes what follows.
 
 The draft must be claimed by the caller. A mail that left is gone from the queue; a process that ends in between may
-send it twice, with the same Message-Id, but never not at all. Source: Queue and delivery states."""
+send it twice, with the same Message-Id, but never not at all."""
 
 import re
 from dataclasses import asdict, field, replace
 from typing import Any
 
-from server import contexts, log, times
-from server.access.actor import Actor
+from server import log, times
 from server.access.service_actor import own_context
 from server.connections import accounts
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.desk import events
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.reading import RecordReader
+from server.desk.signed_names import signing_key
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
@@ -25,18 +24,20 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, rows, signing, ticket_status
+from server.outbox import causes, outcome, rows, signing, ticket_ids
 from server.outbox.content import ImageUrl, Placeholders, in_template
-from server.outbox.sender import NO_TRANSPORT, TransportChoice, open_transport, way_of
+from server.outbox.holds import TransportHold, find_hold
+from server.outbox.outcome import AcceptedMail, DeliveryFailure
+from server.outbox.sender import TransportChoice, open_transport, way_of
+from server.outbox.ticket_ids import ticket_reference
 from server.people import late_links
 from server.records.base import Record
+from server.records.shared.sending import TRANSACTIONAL
 from server.settings import VERSION
 from server.store import blobs
 from server.store.transaction import Transaction
 
-APP, DRAFT, TRANSPORT = contexts.APP, contexts.DRAFT, contexts.MAIL_TRANSPORT
 MAX_RECIPIENTS = 500
-MAX_ERROR_CHARACTERS = 500
 _log = log.get("mail")
 
 
@@ -82,40 +83,40 @@ class MailSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadyMail:
-    """A mail ready to leave."""
+    """A mail ready to leave. recipients: those who do not have it yet. hold: of its transport, None for none."""
 
     outgoing: OutgoingMail
     recipients: tuple[str, ...]
     envelope_from: str
     way: TransportChoice | None
     sender_id: int
+    hold: TransportHold | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryFailure:
-    """Why a mail did not leave. `is_permanent`: it is not tried again. `transport_id` 0: it came to no transport."""
-
-    text: str
-    is_permanent: bool = False
-    transport_id: int = 0
-
-
-def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
-    """Try to send a draft that the caller has claimed; True when it left. A failure is noted and not raised."""
+def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | None:
+    """Try to send a draft that the caller has claimed: whether it left, None while its transport is held. A failure is
+    noted and not raised."""
     ctx = sending_context(service, draft_id, now)
     transport_id = sender_id = 0
     try:
-        loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim))
+        key = signing_key(service, ticket_ids.KEY)
+        loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim, key))
         if loaded is None:
             return False
-        if loaded.way is None:
-            service.store.write(lambda tx: park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
+        way, hold = loaded.way, loaded.hold
+        if way is None:
+            service.store.write(lambda tx: outcome.park(RecordWriter(ctx, tx), draft_id, loaded.outgoing.from_address))
             return False
-        transport_id, sender_id = loaded.way.transport_id, loaded.sender_id
-        outgoing = late_links.fill_link(ctx, draft_id, loaded.outgoing)
-        delivery = hand_over(ctx, replace(loaded, outgoing=outgoing), loaded.way)
+        if hold is not None and hold.stops(draft_id, now):
+            service.store.write(lambda tx: outcome.hold_back(tx, draft_id, claim, hold))
+            return None
+        transport_id, sender_id = way.transport_id, loaded.sender_id
+        report = DeliveryReport()
+        if loaded.recipients:
+            outgoing = late_links.fill_link(ctx, draft_id, loaded.outgoing)
+            report = hand_over(ctx, replace(loaded, outgoing=outgoing), way)
     except TransportFailed as error:
-        failure = DeliveryFailure(error.message, error.is_permanent, transport_id)
+        failure = DeliveryFailure(error.message, error.is_permanent, transport_id, error.is_unreachable, error.report)
     except HelpdeskError as error:  # the mail itself cannot be sent, and will not be the next time
         failure = DeliveryFailure(error.message, isinstance(error, (Invalid, TooLarge)), transport_id)
     except Exception:
@@ -123,12 +124,17 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool:
         _log.exception("mail.failed", draft=draft_id)
         failure = DeliveryFailure("an internal error; the log tells more")
     else:
-        _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(delivery.refused))
-        service.store.write(lambda tx: _sent(RecordWriter(ctx, tx), draft_id, claim, delivery))
+        _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(report.refused),
+                  deferred=len(report.deferred))  # fmt: skip
+        service.store.write(
+            lambda tx: outcome.note_sent(
+                RecordWriter(ctx, tx), draft_id, claim, AcceptedMail(loaded.recipients, report, transport_id)
+            )
+        )
         record(service, DELIVERIES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
         return True
     _log.warning("mail.failed", draft=draft_id, error=failure.text)
-    service.store.write(lambda tx: note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
+    service.store.write(lambda tx: outcome.note_failed_attempt(RecordWriter(ctx, tx), draft_id, claim, failure))
     if transport_id:
         record(service, FAILURES, 1, {"transport_id": transport_id, "sender_id": sender_id}, now)
     return False
@@ -140,81 +146,11 @@ def sending_context(service: Service, draft_id: int, now: int) -> Context:
     return own_context(service, now, depth=depth, is_by_machine=is_by_machine)
 
 
-def park(writing: RecordWriter, draft_id: int, email: str) -> None:
-    """Leave a mail in the queue until there is a transport for it, and say so on the draft, once."""
-    row = rows.get(writing.tx, draft_id)
-    text = NO_TRANSPORT.format(email=email)
-    if row is not None and row["last_error"] != text:
-        _say(writing, draft_id, text)
-    rows.put(writing.tx, draft_id, {**rows.FREE, "is_parked": 1, "last_error": text})
-
-
-def note_failed_attempt(writing: RecordWriter, draft_id: int, claim: str, failure: DeliveryFailure) -> None:
-    """Note a failed attempt: a comment, an activity entry, the time of the next one, or the end of all attempts.
-
-    The worker of the draft is told when it is given up; the ticket of a reply opens, so that somebody sees it."""
-    tx, draft = writing.tx, writing.record("draft", draft_id)
-    if draft is None or not rows.holds(tx, draft_id, claim):
-        return
-    settings = writing.ctx.service.settings
-    fails = draft["queue_fails"] + 1
-    is_over = failure.is_permanent or fails >= settings.mail_attempts
-    text = failure.text[:MAX_ERROR_CHARACTERS]
-    values = {"queue_fails": fails, "queue_delivery_date": writing.now + settings.mail_retry_seconds}
-    writing.set("draft", draft_id, values | ({"is_queued": 0} if is_over else {}))
-    rows.change(tx, draft_id, {**rows.FREE, "last_error": text})
-    _say(writing, draft_id, text)
-    told = (draft["worker_id"],) if is_over and draft["worker_id"] else ()
-    by_transport = RecordWriter(writing.ctx.as_actor(_transport(writing, failure), writing.ctx.tz), tx)
-    by_transport.log("transport.delivery.error", DRAFT, draft_id, {"error": text}, also_notify=told)
-    if draft["ticket_id"] and draft["type"].startswith("ticket.") and (fails == 1 or is_over):
-        ticket_status.reopen(writing, draft_id, draft["ticket_id"])
-    if is_over:
-        rows.wake_others(writing, draft["ticket_id"])
-
-
-def _transport(writing: RecordWriter, failure: DeliveryFailure) -> Actor:
-    """The transport as the one who acts, as the sentence of the entry has it."""
-    if not failure.transport_id:
-        return writing.actor
-    return Actor(TRANSPORT, failure.transport_id, True, "UTC", writing.label("mail_transport", failure.transport_id))
-
-
-def _say(writing: RecordWriter, draft_id: int, text: str) -> None:
-    """On the draft, where who looks at the queue finds it."""
-    writing.as_service().create("comment", {
-        "author__context": APP, "author_id": 0, "target__context": DRAFT, "target_id": draft_id,
-        "comment": f"Error sending message: {text}",
-    })  # fmt: skip
-
-
-def _sent(writing: RecordWriter, draft_id: int, claim: str, delivery: DeliveryReport) -> None:
-    """The draft goes; who did not get the mail is told on the message, or on the ticket when none is kept."""
-    draft, row = writing.record("draft", draft_id), rows.get(writing.tx, draft_id)
-    if draft is None or row is None or row["claimed_by"] != claim:
-        return
-    if delivery.refused:
-        named = "; ".join(f"{address}: {answer}" for address, answer in delivery.refused.items())
-        target = (contexts.MESSAGE, row["message_id"])
-        if not row["message_id"]:
-            target = (contexts.TICKET, draft["ticket_id"])
-        if target[1]:
-            writing.as_service().create("comment", {
-                "author__context": APP, "author_id": 0, "target__context": target[0], "target_id": target[1],
-                "comment": f"Not delivered to {named}",
-            })  # fmt: skip
-    if row["message_id"]:
-        events.tell(writing, "mail.sent", events.record_values("message", contexts.MESSAGE, row["message_id"]))
-    ticket_status.restore(writing, draft["ticket_id"], row["reopened"])
-    writing.delete("draft", draft_id)
-    rows.wake_others(writing, draft["ticket_id"])
-
-
 # -- the mail ----------------------------------------------------------------------------------------------------------
 
 
-def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail | None:
-    """The mail of a draft; None when the claim is lost or the draft gone."""
+def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) -> ReadyMail | None:
+    """The mail of a draft; None when the claim is lost or the draft gone. key: signs the id of its ticket."""
     writing = RecordReader(ctx, tx)
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -227,10 +163,13 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
+    own: tuple[str, ...] = ()
+    if draft["ticket_id"] and draft["type"] != TRANSACTIONAL:  # answers to notifications are signed otherwise
+        own = (ticket_reference(key, draft["ticket_id"], mail.from_address),)
     outgoing = OutgoingMail(
         message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
         from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
-        in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
+        in_reply_to=mail.in_reply_to or None, references=(*own, *mail.references), is_autoreply=mail.is_autoreply,
         is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
         reply_to=mail.reply_to, list_headers=list_headers.parse(mail.list_headers),
     )  # fmt: skip
@@ -238,10 +177,12 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
     most = ctx.service.settings.mail_max_recipients
     if not 1 <= len(recipients) <= most:
         raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
+    left = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
     # An automatic answer must not bounce into another one. Source: security, automatic mail.
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
-    return ReadyMail(outgoing, recipients, envelope_from, way, mail.from_address_id)
+    hold = find_hold(tx, way.transport_id) if way is not None else None
+    return ReadyMail(outgoing, left, envelope_from, way, mail.from_address_id, hold)
 
 
 def html_part(ctx: Context, tx: Transaction, mail: MailSpec, html: str, image_url: ImageUrl) -> str:

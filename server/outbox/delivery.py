@@ -1,24 +1,29 @@
 """What has become of a mail that somebody wrote, told where it was written: in the answer to compose and reply, and on
 its ticket. Source: ours."""
 
+import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from server.context import Context
 from server.dataclass import dataclass
-from server.outbox.rows import OUTGOING
+from server.outbox.holds import next_attempts
+from server.outbox.rows import OUTGOING, is_partly_sent
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-State = Literal["sent", "kept", "sending", "queued", "later", "parked", "failing", "failed"]
+State = Literal["sent", "kept", "sending", "queued", "later", "parked", "held", "partly", "failing", "failed"]
 # What each means, for people.
 STATES: dict[State, str] = {
     "sent": "a mail server took it", "kept": "it is kept and not mailed", "sending": "it is on its way",
     "queued": "it waits for its turn", "later": "it leaves at `send_at`", "parked": "no mail transport takes it",
+    "held": "its mail server cannot be reached, and is tried again",
+    "partly": "some recipients have it, those in `reason` do not; it is tried again at `due_at`, or given up without",
     "failing": "it could not be sent, and is tried again", "failed": "it could not be sent, and was given up",
 }  # fmt: skip
 _DRAFT, _OUTGOING = ("id", "is_queued", "queue_delivery_date", "queue_fails"), (
-    "message_id", "claimed_by", "claimed_until", "is_parked", "last_error",
+    "message_id", "claimed_by", "claimed_until", "is_parked", "held_by", "settled", "last_error",
 )  # fmt: skip
 
 
@@ -58,14 +63,31 @@ def of_ticket(ctx: Context, ticket_id: int) -> list[Delivery]:
 def state_of(found: dict[str, Any], now: int) -> State:
     """How far a mail is that has not left. found: columns of its draft and of what the queue knows of it."""
     if not found["is_queued"]:
-        return "failed"
+        return "partly" if _is_partly_sent(found) else "failed"
     if found.get("claimed_by") and found["claimed_until"] >= now:
         return "sending"
     if found.get("is_parked"):
         return "parked"
+    if found.get("held_by"):
+        return "held"
+    if found["queue_fails"] and _is_partly_sent(found):
+        return "partly"
     if found["queue_fails"]:
         return "failing"
     return "later" if found["queue_delivery_date"] > now else "queued"
+
+
+def next_attempt(found: dict[str, Any], state: State, holds: Mapping[int, int]) -> int:
+    """When a mail is tried next, Unix seconds; 0 for at once, and for never. holds: {transport: its next attempt}."""
+    if state == "held":
+        return holds.get(found["held_by"], 0)
+    is_put_off = state in ("failing", "later", "partly") and found["is_queued"]
+    return int(found["queue_delivery_date"]) if is_put_off else 0
+
+
+def _is_partly_sent(found: dict[str, Any]) -> bool:
+    settled = found.get("settled") or {}
+    return is_partly_sent(json.loads(settled) if isinstance(settled, str) else settled)
 
 
 def _found(tx: Transaction, column: str, id: int, now: int) -> list[Delivery]:
@@ -79,10 +101,12 @@ def _found(tx: Transaction, column: str, id: int, now: int) -> list[Delivery]:
         ),
         (id,),
     )
-    return [_delivery(dict(zip((*_DRAFT, *_OUTGOING), row, strict=True)), now) for row in rows]
+    found = [dict(zip((*_DRAFT, *_OUTGOING), row, strict=True)) for row in rows]
+    holds = next_attempts(tx) if any(each["held_by"] for each in found) else {}
+    return [_delivery(each, now, holds) for each in found]
 
 
-def _delivery(found: dict[str, Any], now: int) -> Delivery:
+def _delivery(found: dict[str, Any], now: int, holds: Mapping[int, int]) -> Delivery:
     state = state_of(found, now)
-    due_at = found["queue_delivery_date"] if state in ("failing", "later") else 0
+    due_at = next_attempt(found, state, holds)
     return Delivery(state, str(found["last_error"] or ""), found["id"], found["message_id"] or 0, due_at)

@@ -14,7 +14,9 @@ from server.jobs.clock_watch import after_set_back
 from server.jobs.queue import JobQueue, furthest, job
 from server.jobs.scheduler import at_start, periodic
 from server.outbox import making, rows
-from server.outbox.deliver import DeliveryFailure, note_failed_attempt, sending_context
+from server.outbox.deliver import sending_context
+from server.outbox.holds import hasten, probe_held
+from server.outbox.outcome import DeliveryFailure, note_failed_attempt
 from server.outbox.rows import CLAIM_SECONDS, OUTGOING
 from server.outbox.sender import way_of
 from server.outbox.sending import send_soon
@@ -36,28 +38,32 @@ def _release(service: Service, now: int) -> None:
 
 @periodic("drafts that are due")
 def find_due(service: Service, now: int) -> int | None:
-    """Add a job for every draft that is due; answers when the next one will be."""
+    """Add a job for every draft that is due; returns when the next one will be."""
     _unpark(service)
+    held_until = probe_held(service, now)
     retry = service.settings.mail_retry_seconds
     ids = service.store.read(lambda tx: _due_ids(tx, now, retry))
     if ids:
         service.store.write(lambda tx: [JobQueue.add(tx, KIND, now, {"draft_id": id}, f"{KIND}:{id}") for id in ids])
     if len(ids) == BATCH:
         return now
-    return service.store.read(lambda tx: _next_date(tx, now))
+    dates = (service.store.read(lambda tx: _next_date(tx, now)), held_until)
+    return min((date for date in dates if date is not None), default=None)
 
 
 @after_set_back("drafts that failed")
 def _hasten(service: Service, now: int) -> None:
     """Mail that failed while the clock was wrong is not put off further than any other that failed. When somebody wants
     a mail to leave is theirs to say."""
-    latest = now + service.settings.mail_retry_seconds
+    settings = service.settings
+    latest = now + max(settings.mail_retry_seconds, settings.mail_retry_max_seconds)
     draft: Any = table_named("draft")
     service.store.write(lambda tx: tx.run(
         lambda: draft.update({draft.c.queue_delivery_date: slot(0)})
         .where(draft.c.is_queued == 1, draft.c.queue_fails > 0, draft.c.queue_delivery_date > slot(1)),
         (now, latest),
     ))  # fmt: skip
+    service.store.write(lambda tx: hasten(tx, now))
 
 
 @job(KIND)
@@ -130,12 +136,12 @@ def _context_of_worker(ctx: Context, draft: Record, is_checked: bool) -> Context
 
 
 def _due_ids(tx: Transaction, now: int, retry_seconds: int) -> list[int]:
-    """The longest due first, without those that are being sent, wait for a mail server, or for their turn."""
+    """The longest due first, without those that are being sent, wait for a transport, or for their turn."""
     draft, outgoing = table_named("draft"), OUTGOING.sql
 
     def build() -> Any:
         busy: Any = outgoing
-        others = busy.select(busy.draft_id).where((busy.is_parked == 1) | ~rows.is_free(busy, 1))
+        others = busy.select(busy.draft_id).where((busy.is_parked == 1) | (busy.held_by > 0) | ~rows.is_free(busy, 1))
         return (
             draft.select(draft.c.id)
             .where(draft.c.is_queued == 1, draft.c.queue_delivery_date <= slot(0), draft.c.id.not_in(others))

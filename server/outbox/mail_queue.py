@@ -1,5 +1,6 @@
 """Mail that has not left, as administrators see it: why, trying it again, dropping it. Source: ours."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import peewee
@@ -12,8 +13,9 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict, NotFound
 from server.jobs.queue import JobQueue
 from server.outbox import rows
-from server.outbox.delivery import State, state_of
+from server.outbox.delivery import State, next_attempt, state_of
 from server.outbox.due import KIND
+from server.outbox.holds import let_through, next_attempts
 from server.outbox.rows import OUTGOING
 from server.records.base import Record
 from server.store.statements import ordering, slot
@@ -22,18 +24,19 @@ from server.store.transaction import Transaction
 
 DOING = "look at the mail of others that has not left"  # what administrators alone may
 
-FILTERS = ("failed", "parked", "failing", "queued")
+FILTERS = ("failed", "parked", "held", "failing", "queued")
 SORTS = {"subject": "name", "to": "to", "fails": "queue_fails", "due_at": "queue_delivery_date", "updated": "updated"}
 # What is looked at of a mail; its text is not.
 _DRAFT = ("id", "name", "to", "is_queued", "queue_fails", "queue_delivery_date", "ticket_id", "worker_id", "updated")
-_OUTGOING = ("claimed_by", "claimed_until", "is_parked", "last_error")
+_OUTGOING = ("claimed_by", "claimed_until", "is_parked", "held_by", "settled", "last_error")
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedMail:
-    """One mail. state: `failed` was given up; `parked` waits for a mail transport; `sending` just now; `failing` is
-    tried again at due_at; `later` was to be sent then; `queued` is due. reason: why it has not left, "" where it was
-    not tried. due_at, updated: Unix seconds."""
+    """One mail. state: `failed` was given up; `parked` waits for a mail transport, `held` for one to be reached;
+    `sending` just now; `failing` is tried again at due_at; `partly` has recipients who did not get it; `later` was to
+    be sent then; `queued` is due. is_given_up: it is not tried again. reason: why it has not left, "" where it was not
+    tried. due_at, updated: Unix seconds."""
 
     id: int
     subject: str
@@ -45,6 +48,7 @@ class QueuedMail:
     ticket_id: int
     worker_id: int
     updated: int
+    is_given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def list_queue(
         )
         total = tx.value(lambda: _in_state(state, peewee.fn.COUNT(table_named("draft").c.id)))
         names = (*_DRAFT, *_OUTGOING)
-        return [_listed(dict(zip(names, row, strict=True)), ctx.now) for row in found], int(total or 0)
+        holds = next_attempts(tx)
+        return [_listed(dict(zip(names, row, strict=True)), ctx.now, holds) for row in found], int(total or 0)
 
     return ctx.service.store.read(read)
 
@@ -86,6 +91,7 @@ def _in_state(state: str, *columns: Any) -> Any:
     conditions = {
         "failed": is_given_up,
         "parked": (draft.c.is_queued == 1) & (outgoing.is_parked == 1),
+        "held": (draft.c.is_queued == 1) & (outgoing.held_by > 0),
         "failing": (draft.c.is_queued == 1) & (draft.c.queue_fails > 0),
         "queued": draft.c.is_queued == 1,
     }
@@ -112,7 +118,8 @@ def letter(ctx: Context, id: int) -> QueuedMailText:
         mail = row.get("mail") or {}
         cc, bcc, text = (str(params.get(name) or "") for name in ("cc", "bcc", "content"))
         sender = str(mail.get("from_address") or params.get("from") or "")
-        return QueuedMailText(_listed({**row, **draft}, ctx.now), sender, cc, bcc, text or str(mail.get("text") or ""))
+        listed = _listed({**row, **draft}, ctx.now, next_attempts(tx))
+        return QueuedMailText(listed, sender, cc, bcc, text or str(mail.get("text") or ""))
 
     return ctx.service.store.read(read)
 
@@ -126,7 +133,8 @@ def send_again(ctx: Context, id: int) -> None:
         writing = RecordWriter(ctx, tx)
         found = _idle(writing, id)
         writing.update("draft", id, {"is_queued": 1, "queue_fails": 0, "queue_delivery_date": ctx.now})
-        rows.change(tx, id, {**rows.FREE, "is_parked": 0, "last_error": ""})
+        let_through(writing, id)
+        rows.change(tx, id, {**rows.FREE, "is_parked": 0, "held_by": 0, "last_error": "", "failing_since": 0})
         JobQueue.add(tx, KIND, ctx.now, {"draft_id": id}, f"{KIND}:{id}")
         _log(writing, "mail.retried", found)
         ctx.service.wake_after(tx)
@@ -155,7 +163,7 @@ def _log(writing: RecordWriter, point: str, mail: QueuedMail) -> None:
 
 def _idle(writing: RecordWriter, id: int) -> QueuedMail:
     draft, row = _of(writing, id)
-    found = _listed({**row, **draft}, writing.now)
+    found = _listed({**row, **draft}, writing.now, {})
     if found.state == "sending":
         raise Conflict(f"mail {id} is being sent just now; wait a moment")
     return found
@@ -169,8 +177,10 @@ def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
     return draft, row
 
 
-def _listed(found: Record, now: int) -> QueuedMail:
+def _listed(found: Record, now: int, holds: Mapping[int, int]) -> QueuedMail:
+    state = state_of(found, now)
     return QueuedMail(
-        found["id"], found["name"], found["to"], state_of(found, now), str(found.get("last_error") or ""),
-        found["queue_fails"], found["queue_delivery_date"], found["ticket_id"], found["worker_id"], found["updated"],
+        found["id"], found["name"], found["to"], state, str(found.get("last_error") or ""), found["queue_fails"],
+        next_attempt(found, state, holds) or found["queue_delivery_date"], found["ticket_id"], found["worker_id"],
+        found["updated"], is_given_up=not found["is_queued"],
     )  # fmt: skip

@@ -5,6 +5,7 @@ goes with its draft."""
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import peewee
@@ -12,7 +13,7 @@ import peewee
 from server.desk.writing import RecordWriter
 from server.jobs import processes
 from server.jobs.queue import furthest, new_claim, run_name
-from server.records.base import Record
+from server.records.base import Change, Record, Writing
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Transaction
@@ -32,12 +33,20 @@ OUTGOING = Table(
         Column("checked", "TEXT"),
         Column("last_error", "TEXT"),
         Column("reopened", "TEXT"),
+        Column("held_by"),
+        Column("failing_since"),
+        Column("settled", "TEXT"),
     ],
-    [Index(("is_parked", "from_address_id"), "mail that waits for a mail server")],
+    [
+        Index(("is_parked", "from_address_id"), "mail that waits for a mail server"),
+        Index(("held_by", "from_address_id"), "mail that waits for its transport to be reached"),
+    ],
     key=("draft_id",),
 )
 # is_parked: there is no transport for its sender. mail: JSON, see deliver.MailSpec; "" until ticket and message exist.
 # reopened: JSON, the ticket as it was before a failure opened it, see ticket_status.py; "" for none.
+# held_by: the transport that lets no mail through at present, see holds.py. failing_since: when an attempt failed first
+# since the mail was queued, Unix seconds. settled: JSON, {recipient: "" for one who has the mail, else the refusal}.
 # checked: the digest of params that were checked when a worker sent them; other params are checked again.
 
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
@@ -77,8 +86,31 @@ def get(tx: Transaction, draft_id: int) -> Record | None:
     if row is None:
         return None
     found = dict(zip(OUTGOING.names, row, strict=True))
-    found["mail"] = json.loads(found["mail"]) if found["mail"] else {}
+    for name in ("mail", "settled"):
+        found[name] = json.loads(found[name]) if found[name] else {}
     return found
+
+
+def settle(answers: Mapping[str, str]) -> dict[str, str]:
+    """The same by addresses in lower case, as the column `settled` has them."""
+    return {address.lower(): answer for address, answer in answers.items()}
+
+
+def unsettled(settled: Mapping[str, str], recipients: Iterable[str], *, is_queued_anew: bool) -> tuple[str, ...]:
+    """The recipients who have to get a mail still. is_queued_anew: those who were refused are tried once more."""
+    done = {address for address, answer in settled.items() if not (answer and is_queued_anew)}
+    return tuple(each for each in recipients if each.lower() not in done)
+
+
+def is_partly_sent(settled: Mapping[str, str]) -> bool:
+    """Whether some recipients have a mail already."""
+    return "" in settled.values()
+
+
+def follow_queueing(writing: Writing, written: Change) -> None:
+    """After a draft was queued, or taken out of the queue, by somebody: what failed before is forgotten."""
+    if written.changes("is_queued") and not written.is_create:
+        change(writing.tx, written.id, {"last_error": "", "held_by": 0, "failing_since": 0})
 
 
 def new_claim_values(now: int) -> dict[str, Any]:
@@ -116,11 +148,14 @@ def is_held_up(writing: RecordWriter, draft_id: int) -> bool:
 
 def has_earlier(draft: Any, now: int, retry: int) -> Any:
     """Whether an earlier mail on the ticket of a draft is still to leave: one that is due, or that failed and is tried
-    again. Mail that somebody wants to leave later, or that has no mail server, holds up none.
+    again within `mail_retry_seconds`. Mail that is scheduled, that has no mail server, or that some recipients have
+    already holds up none.
 
-    now, retry: places of the values `now`, and when mail is tried again that fails now."""
+    now, retry: places of the values `now`, and `now` with `mail_retry_seconds`."""
     earlier, outgoing = table_named("draft").alias("earlier"), OUTGOING.sql.alias("held")
-    parked = outgoing.select(outgoing.draft_id).where(outgoing.draft_id == earlier.c.id, outgoing.is_parked == 1)
+    parked = outgoing.select(outgoing.draft_id).where(
+        outgoing.draft_id == earlier.c.id, (outgoing.is_parked == 1) | (outgoing.settled != "")
+    )
     tried_again = (earlier.c.queue_fails > 0) & (earlier.c.queue_delivery_date <= slot(retry))
     return peewee.fn.EXISTS(earlier.select(earlier.c.id).where(
         draft.c.ticket_id > 0, earlier.c.ticket_id == draft.c.ticket_id, earlier.c.id < draft.c.id,

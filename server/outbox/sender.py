@@ -97,7 +97,8 @@ def open_transport(ctx: Context, way: TransportChoice) -> tuple[Transport, Any]:
         if isinstance(settings, SmtpSettings) and settings.account:
             settings = replace(settings, token=accounts.access_token(ctx, settings.account))
     except HelpdeskError as error:
-        raise TransportFailed(f"mail transport {way.transport_id}: {error.message}", is_permanent=False) from error
+        message = f"mail transport {way.transport_id}: {error.message}"
+        raise TransportFailed(message, is_permanent=False, is_unreachable=True) from error
     return chosen, settings
 
 

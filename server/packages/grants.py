@@ -1,72 +1,212 @@
-"""What a package would give to people and programs: sign-ins, rights, memberships, access of apps. Whoever imports says
-yes to each of it, or nothing is made.
+"""What the records of a package let people and programs do: rights, sign-ins, scripts that act, email, words in the
+name of others. The importer agrees to each, or nothing is created.
 
-Told of the records as they are after the import, so that no spelling of a field hides one. Source: ours."""
+Records are described as they are after the import, so that no spelling of a field hides anything."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
+from server.contexts import APP, WORKER
 from server.desk.writing import RecordWriter
 from server.errors import Invalid, Required
+from server.packages.document import Tree
 from server.records.base import Record
 from server.records.shared import scopes
 from server.records.shared.tables import GROUP_MEMBER
 
-MAX_TOLD = 20  # in an error; the dry run tells all
+MAX_TOLD = 20  # grants named by an error; a dry run names all
 EVERYTHING = "*"
-PASSWORD = "password"  # chosen by the worker alone, behind a link
+# {record type: fields} whose values the author of a package must not know. The service or the importer chooses them.
+SECRETS: dict[str, tuple[str, ...]] = {
+    "automation_resource": ("token",),
+    "connected_account": ("params",),
+    "draft": ("token",),
+    "mailbox": ("password",),
+    "message": ("token",),
+    "oauth_app": ("client_secret",),
+    "webhook_listener": ("guid",),
+    "worker": ("password",),
+}
+# {record type: keys of its params} likewise.
+SECRET_PARAMS: dict[str, tuple[str, ...]] = {
+    "connected_service": ("client_secret",),
+    "mail_transport": ("password",),
+}
+_CHOSEN_LATER = {
+    "connected_account": "the credentials were left out; enter them after the import",
+    "worker": "the password was left out; workers choose theirs behind a link",
+}
+
+Describer = Callable[[RecordWriter, str, Record], Iterable[str]]
 
 
-def of(writing: RecordWriter, uri: str, id: int) -> str:
-    """What a record that was just made grants, in words; "" for nothing."""
-    tell = _TELLERS.get(uri)
-    record = writing.record(uri, id) if tell is not None else None
-    return tell(writing, record) if tell is not None and record is not None else ""
+def register(uris: Iterable[str], describe: Describer) -> None:
+    """Let a room below this one describe the records of its types. describe: takes the writing, uri and record, and
+    returns verb phrases whose subject is the package."""
+    for uri in uris:
+        _DESCRIBERS[uri] = describe
 
 
-def require_yes(granted: list[str], is_agreed: bool) -> None:
-    """Raises Required, naming them, when a package grants something that nobody agreed to."""
-    if not granted or is_agreed:
+def describe_record(writing: RecordWriter, uri: str, id: int) -> list[str]:
+    """What a record that was just created lets people or programs do, as verb phrases; [] for nothing."""
+    record = writing.record(uri, id) if uri in _DESCRIBERS else None
+    return [] if record is None else describe(writing, uri, record)
+
+
+def describe(writing: RecordWriter, uri: str, record: Record) -> list[str]:
+    """As describe_record, of the values of a record that may differ from the stored ones."""
+    describer = _DESCRIBERS.get(uri)
+    return [] if describer is None else [each for each in describer(writing, uri, record) if each]
+
+
+def require_agreement(grants: list[str], is_agreed: bool) -> None:
+    """Raises Required, naming the grants, when the importer has not agreed to them."""
+    if not grants or is_agreed:
         return
-    more = f"; and {len(granted) - MAX_TOLD} more" if len(granted) > MAX_TOLD else ""
+    more = f"; and {len(grants) - MAX_TOLD} more" if len(grants) > MAX_TOLD else ""
     raise Required(
-        f"the package {'; it '.join(granted[:MAX_TOLD])}{more}. Send grants=1 to agree; dry_run=1 tells all of it",
+        f"the package {'; it '.join(grants[:MAX_TOLD])}{more}. Send grants=1 to agree; dry_run=1 tells all of it",
         field="grants",
     )
 
 
-def _worker(writing: RecordWriter, worker: Record) -> str:
+def remove_secrets(uri: str, fields: Tree) -> list[str]:
+    """Remove the secrets that a package chose from the fields of a record, and return what was removed, in words."""
+    notes = []
+    for name in SECRETS.get(uri, ()):
+        if fields.pop(name, None):
+            notes.append(_CHOSEN_LATER.get(uri, f"{name} was left out; the service chooses its own"))
+    if uri in SECRET_PARAMS and isinstance(fields.get("params"), str):
+        with suppress(ValueError, RecursionError):  # the field itself refuses what is no JSON
+            fields["params"] = json.loads(fields["params"])
+    params = fields.get("params")
+    if isinstance(params, dict):
+        for name in SECRET_PARAMS.get(uri, ()):
+            if params.pop(name, None):
+                notes.append(f"{name} was left out of params; enter it after the import")
+    return notes
+
+
+# -- people and access -------------------------------------------------------------------------------------------------
+
+
+def _worker(writing: RecordWriter, uri: str, worker: Record) -> Iterable[str]:
     address = writing.record("address", worker["email_id"])
     email = f" ({address['email']})" if address is not None else ""
     name = f"{writing.label('worker', worker['id'])}{email}"
-    return f"makes {name} an administrator" if worker["is_superuser"] else f"lets {name} sign in as a worker"
+    yield f"makes {name} an administrator" if worker["is_superuser"] else f"lets {name} sign in as a worker"
 
 
-def _role(writing: RecordWriter, role: Record) -> str:
+def _role(writing: RecordWriter, uri: str, role: Record) -> Iterable[str]:
     query = role["member_query_worker"].strip()
     whom = f"the workers that '{query}' finds" if query else "every worker"
     privileges = "all privileges" if role["privs_mode"] == "all" else "the privileges of its list"
-    return f"gives {privileges} to {whom} by the role {role['name']}"
+    yield f"gives {privileges} to {whom} by the role {role['name']}"
 
 
-def _app(writing: RecordWriter, app: Record) -> str:
+def _app(writing: RecordWriter, uri: str, app: Record) -> Iterable[str]:
     try:
-        found = scopes.parse(app["scopes"])
+        parsed = scopes.parse(app["scopes"])
     except Invalid:
-        found = {}
-    is_wide = any(EVERYTHING in each.pattern for scope in found.values() for each in scope.endpoints)
-    what = "everything that they may do" if is_wide else ", ".join(scope.label for scope in found.values()) or "nothing"
-    return f"lets the app {app['name']} ask workers for {what}"
+        parsed = {}
+    is_wide = any(EVERYTHING in each.pattern for scope in parsed.values() for each in scope.endpoints)
+    what = "everything that they may do" if is_wide else ", ".join(each.label for each in parsed.values()) or "nothing"
+    yield f"lets the app {app['name']} ask workers for {what}"
 
 
-def _group(writing: RecordWriter, group: Record) -> str:
+def _group(writing: RecordWriter, uri: str, group: Record) -> Iterable[str]:
     rows: list[Any] = writing.tx.find(GROUP_MEMBER, group_id=group["id"])
-    if not rows:
-        return ""
-    names = ", ".join(writing.label("worker", row[GROUP_MEMBER.position["worker_id"]]) for row in rows)
-    return f"puts {names} into the group {group['name']}"
+    if rows:
+        names = ", ".join(writing.label("worker", row[GROUP_MEMBER.position["worker_id"]]) for row in rows)
+        yield f"puts {names} into the group {group['name']}"
+    if group["is_default"]:
+        yield f"makes {group['name']} the default group, where new tickets go"
+    if group["ack_enabled"]:
+        yield f"acknowledges new tickets of the group {group['name']} by email"
 
 
-_TELLERS: dict[str, Callable[[RecordWriter, Record], str]] = {
-    "worker": _worker, "role": _role, "oauth_app": _app, "group": _group,
-}  # fmt: skip
+# -- mail --------------------------------------------------------------------------------------------------------------
+
+
+def _address(writing: RecordWriter, uri: str, address: Record) -> Iterable[str]:
+    if address["worker_id"]:
+        yield f"makes {address['email']} an address of {writing.label('worker', address['worker_id'])}"
+    if address["mail_transport_id"]:
+        transport = writing.label("mail_transport", address["mail_transport_id"])
+        yield f"sends email from {address['email']} through {transport}"
+
+
+def _mailbox(writing: RecordWriter, uri: str, mailbox: Record) -> Iterable[str]:
+    yield f"turns the email of {mailbox['username'] or mailbox['name']} at {mailbox['host']} into tickets"
+
+
+def _transport(writing: RecordWriter, uri: str, transport: Record) -> Iterable[str]:
+    host = (transport["params"] or {}).get("host", "")
+    yield f"adds the mail transport {transport['name']}" + (f", which sends email through {host}" if host else "")
+
+
+def _draft(writing: RecordWriter, uri: str, draft: Record) -> Iterable[str]:
+    author = writing.label("worker", draft["worker_id"]) or "the service"
+    if draft["is_queued"]:
+        yield f"sends an email to {draft['to'] or 'its recipients'} in the name of {author}"
+    elif not _is_importer(writing, WORKER, draft["worker_id"]):
+        yield f"adds a draft in the name of {author}"
+
+
+# -- words in the name of others ---------------------------------------------------------------------------------------
+
+
+def _message(writing: RecordWriter, uri: str, message: Record) -> Iterable[str]:
+    ticket = writing.label("ticket", message["ticket_id"])
+    if message["worker_id"]:
+        author = writing.label("worker", message["worker_id"])
+    else:
+        author = writing.label("address", message["sender_id"])
+    yield f"adds a message to the ticket {ticket} in the name of {author or 'nobody'}"
+
+
+def _comment(writing: RecordWriter, uri: str, comment: Record) -> Iterable[str]:
+    context, id = comment["author__context"], comment["author_id"]
+    if context != APP and not _is_importer(writing, context, id):
+        yield f"adds a comment in the name of {_author(writing, context, id)}"
+
+
+def _activity(writing: RecordWriter, uri: str, entry: Record) -> Iterable[str]:
+    if not _is_importer(writing, entry["actor__context"], entry["actor_id"]):
+        author = _author(writing, entry["actor__context"], entry["actor_id"])
+        yield f"writes into the activity log in the name of {author}"
+
+
+def _notification(writing: RecordWriter, uri: str, notification: Record) -> Iterable[str]:
+    if not _is_importer(writing, WORKER, notification["worker_id"]):
+        yield f"notifies {writing.label('worker', notification['worker_id'])}"
+
+
+def _is_importer(writing: RecordWriter, context: str, id: int) -> bool:
+    importer = writing.ctx.actor.author
+    return (context, id) == (importer.context, importer.id)
+
+
+def _author(writing: RecordWriter, context: str, id: int) -> str:
+    if context == APP:
+        return "the service"
+    record_type = writing.registry.find(context)
+    return (writing.label(record_type.uri, id) if record_type is not None else "") or "nobody"
+
+
+_DESCRIBERS: dict[str, Describer] = {
+    "activity_log": _activity,
+    "address": _address,
+    "comment": _comment,
+    "draft": _draft,
+    "group": _group,
+    "mail_transport": _transport,
+    "mailbox": _mailbox,
+    "message": _message,
+    "notification": _notification,
+    "oauth_app": _app,
+    "role": _role,
+    "worker": _worker,
+}

@@ -25,7 +25,7 @@ def import_package(
     ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False, grants_agreed: bool = False
 ) -> ImportResult:
     """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
-    grants_agreed: whether it may give rights and sign-ins to people and programs; else Required names them.
+    grants_agreed: whether the importer agrees to what it lets people and programs do; else Required names it.
 
     Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
     Packages."""

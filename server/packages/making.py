@@ -65,6 +65,7 @@ class _Importer:
         self.types: dict[PackageRecord, RecordType] = {}
         self.uids = dict(prepared.uids)
         self.secrets: dict[PackageRecord, Tree] = {}  # that only the answer of their making shows
+        self.added_grants: list[str] = []  # of what is added to existing records
         self.imported = ImportResult()
 
     def run(self) -> ImportResult:
@@ -94,10 +95,12 @@ class _Importer:
         return self.imported
 
     def _grants(self) -> None:
-        """Looked at when all is made: an entry may change what another one made."""
-        found = (grants.of(self.writing, self.types[part].uri, self.ids[part]) for part in self.prepared.plan.parts)
-        self.imported.granted = [each for each in found if each]
-        grants.require_yes(self.imported.granted, self.prepared.grants_agreed)
+        """Name the grants once all is created, since an entry may change what another one created."""
+        for part in self.prepared.plan.parts:
+            self.imported.granted += grants.describe_record(self.writing, self.types[part].uri, self.ids[part])
+        self.imported.granted += self.added_grants
+        self.imported.granted = list(dict.fromkeys(self.imported.granted))
+        grants.require_agreement(self.imported.granted, self.prepared.grants_agreed)
 
     def _log(self) -> None:
         made = len(self.prepared.plan.parts)
@@ -193,6 +196,7 @@ class _Importer:
         text = f"{before}\n\n{added}\n" if before else f"{added}\n"
         parse_kata(text)
         self.writing.update_sent(self.registry.type(uri), record["id"], {column: text})
+        self.added_grants += grants.describe(self.writing, uri, record | {column: added})
 
     def _names(self, uri: str) -> list[str]:
         table = self.registry.type(uri).table
@@ -211,6 +215,7 @@ class _Importer:
         nodes = [*behavior["nodes"], entry]
         self.writing.update("behavior", behavior["id"], {"nodes": nodes})
         told = {"target": self.writing.label("behavior", behavior["id"]), "changes": "nodes"}
+        self.added_grants += grants.describe_record(self.writing, "behavior", behavior["id"])
         self.writing.log("behavior.changed", self.registry.type("behavior").context, behavior["id"], told)
         self.imported.records.setdefault(NODE_CONTEXT, {})[uid] = {
             "id": len(nodes), "label": entry["title"], "behavior_id": behavior["id"], "parent_id": 0,

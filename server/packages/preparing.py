@@ -124,14 +124,10 @@ class ImportPlan:
     def _ready(self, part: PackageRecord, substitution: Substitution) -> Tree:
         fields: Tree = substitution.tree(part.fields, part.where)
         record_type = self._registry.find(part.type.lower())
-        self._drop_password(part, record_type, fields)
+        if record_type is not None:
+            self.notes |= {f"{part.where}: {note}" for note in grants.remove_secrets(record_type.uri, fields)}
         with at(part.where):
             return fields if record_type is None else record_type.before(fields)
-
-    def _drop_password(self, part: PackageRecord, record_type: RecordType | None, fields: Tree) -> None:
-        """A password that came with a package would be known to whoever wrote it."""
-        if record_type is not None and record_type.uri == "worker" and fields.pop(grants.PASSWORD, None):
-            self.notes.add(f"{part.where}: the password was left out; workers choose theirs behind a link")
 
 
 def _not_run(part: PackageRecord) -> str:

@@ -2,6 +2,7 @@
 
 Knows no record type and no table; SearchScope is how it reaches both. Counting and sorting are in select.py."""
 
+import re
 from collections.abc import Callable
 from dataclasses import field, replace
 from datetime import tzinfo
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.dataclass import dataclass
 from server.errors import BadQuery, nearest
-from server.search.ast import BareWord, BooleanGroup, Subquery, Term
+from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from server.records.base import RecordType
     from server.records.registry import Registry
     from server.store.transaction import Transaction
+
+_COMPARISON = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(==|<>|[<>!]=|[=<>])(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,8 @@ def compile_group(record_type: "RecordType", group: BooleanGroup, scope: SearchS
 
 
 def _bare(record_type: "RecordType", words: list[BareWord], scope: SearchScope) -> Condition:
+    for word in words:
+        _refuse_comparison(record_type, word.text, scope)
     default = record_type.default_filter
     if default is None:
         raise BadQuery(f"{record_type.uri} takes no bare words; write filter:value", position=words[0].position)
@@ -124,7 +129,33 @@ def _term(record_type: "RecordType", term: Term, scope: SearchScope) -> Conditio
     found = record_type.filter_named(term.field, scope)
     if found is None:
         raise unknown_filter(record_type, term.field, term.position)
+    _refuse_range(term)
     return found.condition(term, scope)
+
+
+def _refuse_comparison(record_type: "RecordType", text: SearchValue, scope: SearchScope) -> None:
+    """Raise BadQuery for a word such as `importance>50`, which other search languages read as a comparison."""
+    match = None if text.quoted else _COMPARISON.fullmatch(text.value)
+    if match is None or record_type.filter_named(match[1], scope) is None:
+        return
+    sign = {"=": "", "==": "", "<>": "!", "!=": "!"}.get(match[2], match[2])
+    raise BadQuery(
+        f"'{text.value[:60]}' at position {text.position}: a filter ends with a colon; write "
+        f"{match[1]}:{sign}{match[3][:60]}, or put quotes round it",
+        position=text.position,
+    )
+
+
+def _refuse_range(term: Term) -> None:
+    """Raise BadQuery for `[a TO b]`, which is a range elsewhere and a list of three here."""
+    items = term.value.items if isinstance(term.value, Items) else ()
+    if len(items) == 3 and items[1].value == "TO" and not items[1].quoted:
+        low, _, high = (each.value[:60] for each in items)
+        raise BadQuery(
+            f"'{term.field}:' at position {term.position}: write a range as {term.field}:\"{low} to {high}\"",
+            position=items[1].position,
+            field=term.field,
+        )
 
 
 def unknown_filter(record_type: "RecordType", name: str, position: int) -> BadQuery:

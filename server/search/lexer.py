@@ -5,7 +5,7 @@ Each character is looked at a fixed number of times, whatever the text. Source: 
 
 import re
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from server.errors import BadQuery
 from server.search.ast import Items, SearchValue
@@ -21,6 +21,7 @@ class TokenKind(IntEnum):
     CLOSE = 5  # str, always )
     LIST = 6  # Items
     OPERATOR = 7  # str, AND or OR with white space on both sides
+    NOT = 8  # str, - or NOT in front of what it negates
 
 
 class SearchToken(NamedTuple):
@@ -32,6 +33,9 @@ class SearchToken(NamedTuple):
 
 
 _SPACE = " \t\r\n\f\v"
+BOUNDARY = f"{_SPACE}("  # in front of a term
+NEGATIONS = ("-", "NOT")
+COMPARISONS = frozenset((">", ">=", "<", "<=", "!=", "="))
 # Possessive (++) wherever a run could otherwise be given back character by character.
 _TOKEN = re.compile(
     rf"""[{_SPACE}]*+(?:
@@ -73,15 +77,49 @@ def tokens(q: str) -> list[SearchToken]:
         if kind == "field":
             found.append(SearchToken(TokenKind.FIELD, q[start : at - 1], start))
         elif kind == "text":
-            found.append(_text(q, start, at))
+            sign = _negation(q, start, at, end) if not found or found[-1].kind is not TokenKind.FIELD else ""
+            if sign:
+                found.append(SearchToken(TokenKind.NOT, sign, start))
+                at = start + len(sign)
+            else:
+                found.append(_text(q, start, at))
         elif kind == "quoted":
-            found.append(SearchToken(TokenKind.QUOTED, SearchValue(q[start + 1 : at - 1], True, start), start))
+            value = q[start + 1 : at - 1]
+            if _is_comparison(found, start):  # size:>"1 MB"
+                start = found.pop().position
+                found.append(
+                    SearchToken(
+                        TokenKind.TEXT, SearchValue(q[start : q.index('"', start)] + value, False, start), start
+                    )
+                )
+            else:
+                found.append(SearchToken(TokenKind.QUOTED, SearchValue(value, True, start), start))
         elif kind == "list":
             items, at = _list(q, start)
             found.append(SearchToken(TokenKind.LIST, items, start))
         else:
             found.append(SearchToken(TokenKind.OPEN if kind == "open" else TokenKind.CLOSE, q[start:at], start))
     return found
+
+
+def _negation(q: str, start: int, end: int, last: int) -> str:
+    """The sign or word by which other search languages negate, where it stands in front of something; "" elsewhere."""
+    if (start and q[start - 1] not in BOUNDARY) or (
+        end == last and end - start <= len("NOT") and q[start:end] in NEGATIONS
+    ):
+        return ""
+    behind = q[start + 1 : start + 2]
+    if q[start] == "-" and (behind.isalnum() or (end == start + 1 and behind in '(["')):
+        return "-"
+    return "NOT" if q[start:end] == "NOT" and q[end] in f'{_SPACE}("' else ""
+
+
+def _is_comparison(found: list[SearchToken], start: int) -> bool:
+    """Whether the last token is a comparison that is joined to the quote at `start`, as the value of a field."""
+    if len(found) < 2 or found[-2].kind is not TokenKind.FIELD or found[-1].kind is not TokenKind.TEXT:
+        return False
+    text = cast(SearchValue, found[-1].value)
+    return text.value in COMPARISONS and text.position + len(text.value) == start
 
 
 def _text(q: str, start: int, end: int) -> SearchToken:

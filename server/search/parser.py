@@ -11,7 +11,7 @@ from typing import Literal, cast
 from server.errors import BadQuery
 from server.search.ast import BareWord, BooleanGroup, Items, Node, Query, SearchValue, Subquery, Term, Value
 from server.search.controls import CONTROLS, query_of
-from server.search.lexer import SearchToken, TokenKind, tokens
+from server.search.lexer import COMPARISONS, SearchToken, TokenKind, tokens
 
 MAX_QUERY_CHARS = 8192
 MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
@@ -20,7 +20,21 @@ MAX_CACHED_CHARS = 512  # longer ones are rare and would let a stranger fill the
 CACHED_QUERIES = 2048
 
 _FIELD = re.compile(r"[A-Za-z0-9_.]++:")
-_COMPARISONS = frozenset((">", ">=", "<", "<=", "!=", "="))
+# Operators of other search languages, in a word without quotes; what to write in their place.
+_FOREIGN = (
+    (re.compile(r"\|\|"), "write OR for one of two"),
+    (
+        re.compile(r"(?:NEAR|ADJ|W)/[0-9]+"),
+        'words cannot be searched by their distance; write a phrase in quotes, "like this"',
+    ),
+    (re.compile(r"[\w*]+\^[0-9.]+"), "results are not ranked; leave out the weight"),
+    (re.compile(r"\w+~[0-9.]*"), "words are found as they are written; write their beginning and a *"),
+    (re.compile(r"\w+(?:\?\w+)+"), "? stands for no letter; write the beginning of the word and a *"),
+    (
+        re.compile(r"/[^/]*[\\.+*?|^$][^/]*/i?"),
+        "there are no regular expressions; write words, or their beginning and a *",
+    ),
+)
 
 
 def parse(q: str) -> Query:
@@ -71,11 +85,12 @@ class _Frame:
 class _Field:
     """A field whose value has not come yet."""
 
-    __slots__ = ("name", "negated", "position")
+    __slots__ = ("is_not", "name", "negated", "position")
 
-    def __init__(self, name: str, position: int) -> None:
+    def __init__(self, name: str, position: int, is_not: bool) -> None:
         self.name = name
         self.position = position
+        self.is_not = is_not  # a NOT in front of it, which negates once more
         self.negated = False
 
 
@@ -88,6 +103,7 @@ class _Tree:
         self.field: _Field | None = None
         self.terms = 0
         self.bang: SearchToken | None = None  # a `!` that may negate a quoted text directly behind it
+        self.negation: SearchToken | None = None  # a `-` or NOT whose operand has not come yet
 
     def take(self, token: SearchToken) -> None:
         if self.bang is not None:
@@ -100,6 +116,7 @@ class _Tree:
     def finish(self) -> BooleanGroup:
         if self.bang is not None:
             self._bare(cast(SearchValue, self.bang.value), False)
+        self._drop_negation()
         if self.field is not None:
             raise _without_value(self.field)
         if self.outer:
@@ -142,7 +159,7 @@ class _Tree:
             if value == "!":
                 return
             text = SearchValue(value[1:], False, text.position + 1)
-        if text.value in _COMPARISONS or not text.value.strip("!"):
+        if text.value in COMPARISONS or not text.value.strip("!"):
             raise BadQuery(
                 f"'{text.value}' at position {text.position} compares with nothing; write the value directly "
                 f"behind it, or both in quotes",
@@ -152,7 +169,7 @@ class _Tree:
 
     def _term(self, field: _Field, value: Value) -> None:
         self.field = None
-        term = Term(field.name, value, field.negated, field.position)
+        term = Term(field.name, value, field.negated != field.is_not, field.position)
         if field.name in CONTROLS:
             self._count(field.position)
             self.frame.controls.append(term)
@@ -164,35 +181,56 @@ class _Tree:
         """A token where no field waits for its value."""
         kind = token.kind
         if kind is TokenKind.FIELD:
-            self.field = _Field(cast(str, token.value), token.position)
+            self.field = _Field(cast(str, token.value), token.position, self._take_negation())
         elif kind is TokenKind.TEXT:
             self._word(token)
         elif kind is TokenKind.QUOTED:
-            self._bare(cast(SearchValue, token.value), False)
+            self._bare(cast(SearchValue, token.value), self._take_negation())
+        elif kind is TokenKind.NOT:
+            self._drop_negation()
+            self.negation = token
         elif kind is TokenKind.OPERATOR:
+            self._drop_negation()
             self._operator(token)
         elif kind is TokenKind.OPEN:
             self._open(token)
         elif kind is TokenKind.CLOSE:
             self._close(token)
         else:  # a list without a field is no list, only words
+            if self._take_negation():
+                raise BadQuery(
+                    f"the list at position {token.position} has no field that could be negated; write field:![...]",
+                    position=token.position,
+                )
             for item in cast(Items, token.value).items:
                 self._bare(item, False)
+
+    def _take_negation(self) -> bool:
+        """Whether a `-` or NOT waits for this operand; then it has it."""
+        is_not, self.negation = self.negation is not None, None
+        return is_not
+
+    def _drop_negation(self) -> None:
+        """A NOT with nothing behind it is only a word."""
+        if self.negation is not None:
+            token, self.negation = self.negation, None
+            self._bare(SearchValue(cast(str, token.value), False, token.position), False)
 
     def _word(self, token: SearchToken) -> None:
         text = cast(SearchValue, token.value)
         value = text.value
-        if value == "!":
+        if value == "!" and self.negation is None:
             self.bang = token
         elif value[0] != "!" or not value.strip("!"):
-            self._bare(text, False)
+            _refuse_foreign(text)
+            self._bare(text, self._take_negation())
         elif _FIELD.match(value, 1):
             raise BadQuery(
                 f"the '!' at position {text.position} stands before a field; write field:!value instead",
                 position=text.position,
             )
         else:
-            self._bare(SearchValue(value[1:], False, text.position + 1), True, text.position)
+            self._bare(SearchValue(value[1:], False, text.position + 1), not self._take_negation(), text.position)
 
     def _bare(self, text: SearchValue, negated: bool, position: int | None = None) -> None:
         self._add(BareWord(text, negated, text.position if position is None else position))
@@ -208,6 +246,8 @@ class _Tree:
     def _open(self, token: SearchToken) -> None:
         opener = cast(str, token.value)
         position = token.position
+        if self._take_negation():
+            opener = opener[1:] if opener[0] == "!" else f"!{opener}"
         if self.field is None and opener.endswith("all("):  # `all` has its meaning only behind a colon
             negated = opener[0] == "!"
             self._bare(SearchValue("all", False, position + negated), negated, position)
@@ -224,6 +264,7 @@ class _Tree:
         self.field = None
 
     def _close(self, token: SearchToken) -> None:
+        self._drop_negation()
         if not self.outer:
             raise BadQuery(
                 f"')' at position {token.position} closes nothing; remove it or quote it", position=token.position
@@ -285,6 +326,16 @@ def _alternatives(frame: _Frame) -> tuple[Node, ...]:
         else:
             runs.append([node])
     return tuple(run[0] if len(run) == 1 else BooleanGroup("and", tuple(run), False, run[0].position) for run in runs)
+
+
+def _refuse_foreign(text: SearchValue) -> None:
+    """Raise BadQuery for a word that is an operator of another search language: as a word it would find nothing."""
+    for pattern, advice in _FOREIGN:
+        if pattern.fullmatch(text.value):
+            raise BadQuery(
+                f"'{text.value[:60]}' at position {text.position}: {advice}, or put it in quotes to find it as written",
+                position=text.position,
+            )
 
 
 def _without_value(field: _Field) -> BadQuery:

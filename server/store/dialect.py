@@ -14,7 +14,7 @@ def add_functions(connection: apsw.Connection) -> None:
 
 
 def fold(text: str | None) -> str | None:
-    """Text as compared by searches that hold letters beyond ASCII: SQLite's own LIKE folds ASCII only."""
+    """Text by Unicode's full case folding; SQLite's own LIKE folds ASCII only."""
     return text.casefold() if isinstance(text, str) else text
 
 

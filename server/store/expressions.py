@@ -1,5 +1,6 @@
 """Expressions that the databases write differently, or that are easily written so that one of them takes them only."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import peewee
@@ -68,6 +69,36 @@ class Same(peewee.ColumnBase):
 def is_exactly(column: Any, value: Any) -> Same:
     """A text is written just so, in a column in which case does not count otherwise."""
     return Same(column, value)
+
+
+class ComparedInAscii(peewee.ColumnBase):
+    """See compared_in_ascii."""
+
+    def __init__(self, column: Any, bounds: Sequence[tuple[str, Any]]) -> None:
+        self.column, self.bounds = column, bounds
+
+    def __sql__(self, ctx: Any) -> Any:
+        with ctx(parentheses=True, in_expr=True):
+            for place, (operator, bound) in enumerate(self.bounds):
+                ctx.literal(" AND " if place else "(").sql(self.column).literal(f" {operator} ").sql(bound)
+            if ctx.dialect != SQLITE:
+                first = self.bounds[0][1]
+                is_range = len(self.bounds) > 1
+                ctx.literal(" AND octet_length(left(" if is_range else " AND octet_length((").sql(self.column)
+                if is_range:
+                    ctx.literal("::text, length(").sql(first).literal("::text)")
+                else:
+                    ctx.literal("::text")
+                ctx.literal(")) = octet_length(").sql(first).literal("::text)")
+            return ctx.literal(")")
+
+
+def compared_in_ascii(column: Any, bounds: Sequence[tuple[str, Any]]) -> ComparedInAscii:
+    """A column equals a text, or lies between two, where only the case of ASCII letters does not count.
+
+    PostgreSQL may take others for letters of ASCII, such as the Kelvin sign, as the locale of the database says; what
+    takes as many bytes has none of them."""
+    return ComparedInAscii(column, bounds)
 
 
 class Unindexed(peewee.ColumnBase):

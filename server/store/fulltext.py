@@ -4,12 +4,12 @@ text may have waited until then to be put in with others (sqlite_texts.py).
 An index stores words and places only; the texts stay in their tables. The query language is that of SQLite's FTS5,
 known to this file alone; for PostgreSQL it is translated (postgresql/texts.py)."""
 
-import re
 from typing import Any
 
 import peewee
 
 from server.dataclass import dataclass
+from server.store import words
 from server.store.shapes import Part
 from server.store.statements import SQLITE, slot
 from server.store.tables import Column, Table, table_named
@@ -21,16 +21,13 @@ STOP_WORDS = frozenset(
     "a about an are as at be by can com de en for from how http https i in is it la of on or that the this to und was "
     "what when where who will with www you".split()
 )
-_WORD = re.compile(r"[^\W_]+")
-# Letters that SQLite's tokenizer leaves as they are, as people without them on their keyboard write them.
-_PLAIN = str.maketrans({
-    "ß": "ss", "ẞ": "ss", "æ": "ae", "Æ": "ae", "œ": "oe", "Œ": "oe", "ø": "o", "Ø": "o", "đ": "d", "Đ": "d",
-    "ł": "l", "Ł": "l", "þ": "th", "Þ": "th", "ð": "d", "Ð": "d", "ı": "i",
-})  # fmt: skip
 
 
 # Indexes that came when there were rows already, and how far they are filled; see desk/index_backfill.py.
-TEXT_FILL = Table("text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id")], key=("name",))
+# is_refill: the index has all texts, but those beyond ASCII as words of an earlier version of words.py.
+TEXT_FILL = Table(
+    "text_fill", [Column("name", "TEXT"), Column("next_id"), Column("top_id"), Column("is_refill")], key=("name",)
+)
 
 
 @dataclass(frozen=True)
@@ -50,16 +47,28 @@ def make(tx: Transaction, text: TextIndex) -> None:
     """Make the index, in place of one with other parts, and note from where the rows that are there are to be put in:
     from the newest on."""
     tx.store.add_text(tx, text)
+    _fill(tx, text, is_refill=False)
+
+
+def refill(tx: Transaction, text: TextIndex) -> None:
+    """Have texts beyond ASCII put in anew, since the rules of words.py have changed. Searches go on meanwhile."""
+    row = tx.first(TEXT_FILL, name=text.name)
+    _fill(tx, text, is_refill=row is None or bool(row[3]))
+
+
+def _fill(tx: Transaction, text: TextIndex, *, is_refill: bool) -> None:
     of = table_named(text.of)
     top = tx.value(lambda: of.select(peewee.fn.MAX(of.c.id)))
     if top:
-        tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top})
+        tx.put(TEXT_FILL, {"name": text.name, "next_id": top, "top_id": top, "is_refill": int(is_refill)})
 
 
 def index(tx: Transaction, text: TextIndex, id: int, parts: dict[str, str]) -> None:
     """Put a record's texts into the index, in place of what was there. Absent parts are empty."""
     tx.statements += 1
-    tx.store.index_text(tx, text, id, [_plain(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns])
+    tx.store.index_text(
+        tx, text, id, [words.indexed(parts.get(column, "")[:MAX_INDEXED_CHARS]) for column in text.columns]
+    )
 
 
 def remove(tx: Transaction, text: TextIndex, id: int) -> None:
@@ -86,7 +95,7 @@ def match(text: TextIndex, value: Any) -> Any:
     return Match(text, value)
 
 
-def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | None:
+def words_query(query: str, is_phrase: bool = False, column: str = "") -> str | None:
     """A full-text query for a user's words, or None when nothing is left to look for.
 
     All words must occur; `word*` finds beginnings; a word with symbols in it, such as an address, is a phrase.
@@ -99,29 +108,25 @@ def words_query(words: str, is_phrase: bool = False, column: str = "") -> str | 
     >>> words_query("of the") is None
     True
     """
-    words = _plain(words)
-    pieces = [words] if is_phrase else words.split()
-    found = []
-    for piece in pieces:
-        parts = _WORD.findall(piece)
-        is_start = piece.endswith("*")
-        if len(parts) == 1 and not is_phrase:
-            word = parts[0]
-            is_passed_over = not is_start and (len(word) < MIN_WORD or word.lower() in STOP_WORDS)
-            if len(word) > MAX_WORD or is_passed_over:
-                continue
-        elif is_phrase and not is_start and all(part.lower() in STOP_WORDS for part in parts):
-            continue
-        if parts:
-            found.append('"{}"{}'.format(" ".join(parts), "*" if is_start else ""))
-    if not found:
+    terms = []
+    for piece in [query] if is_phrase else query.split():
+        phrase = words.phrase(piece, piece.endswith("*"))
+        if phrase is not None and not _is_passed_over(phrase, is_phrase):
+            terms.append('"{}"{}'.format(" ".join(phrase.words), "*" if phrase.is_start else ""))
+    if not terms:
         return None
-    joined = " ".join(found)
+    joined = " ".join(terms)
     return f"{{{column}}} : ({joined})" if column else joined
 
 
-def _plain(text: str) -> str:
-    return text if text.isascii() else text.translate(_PLAIN)
+def _is_passed_over(phrase: words.Phrase, is_quoted: bool) -> bool:
+    """Whether it is too short, too long or too common to be looked for."""
+    if phrase.is_unspaced:
+        return False
+    if len(phrase.words) == 1 and not is_quoted:
+        word = phrase.words[0]
+        return len(word) > MAX_WORD or (not phrase.is_start and (len(word) < MIN_WORD or word.lower() in STOP_WORDS))
+    return is_quoted and not phrase.is_start and all(word.lower() in STOP_WORDS for word in phrase.words)
 
 
 def problems(tx: Transaction, text: TextIndex) -> list[str]:

@@ -17,7 +17,7 @@ import apsw
 from server import clock, settings
 from server.discovery import load_all
 from server.errors import Damaged
-from server.store import fulltext, migrations
+from server.store import fulltext, migrations, words
 from server.store.database import Store
 from server.store.sqlite import SqliteStore
 from server.store.sqlite_schema import APPLICATION_ID, SCHEMA_NUMBER
@@ -26,6 +26,7 @@ from server.store.transaction import Transaction
 
 PROGRAM = "program"  # the row of META that names the version which had the file open last
 SCHEMA = "schema"  # the row with the digest of the declarations
+WORDS = "words"  # the row with the rules by which texts have become words of full-text indexes
 BEGUN = (
     "it is a begun copy of another database, and none that can be used yet; finish it with "
     "`helpdesk migrate-database`, or remove it"
@@ -123,7 +124,7 @@ def _differs(tx: Transaction, tables: list[Table], texts: list[fulltext.TextInde
 
 def _fingerprint(store: Store, tables: list[Table], texts: list[fulltext.TextIndex]) -> str:
     """A digest of all that `add_all` would write."""
-    parts = [str(SCHEMA_NUMBER), *store.outlines(tables, texts)]
+    parts = [str(SCHEMA_NUMBER), words.RULES, *store.outlines(tables, texts)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -137,10 +138,14 @@ def add_all(tx: Transaction, tables: list[Table], texts: list[fulltext.TextIndex
     tx.store.add_missing(tx, tables)
     for version in sorted({version for table in tables for version in table.bumps}):
         tx.add(VERSION, {"name": version, "value": 1})
+    has_other_words = tx.first(META, name=WORDS) != (WORDS, words.RULES)
     for index in texts:
         if tx.store.text_parts(tx, index) != list(index.columns):
             fulltext.make(tx, index)
+        elif has_other_words:
+            fulltext.refill(tx, index)
         tx.store.complete_text(tx, index)
+    tx.put(META, {"name": WORDS, "value": words.RULES})
     tx.put(META, {"name": SCHEMA, "value": _fingerprint(tx.store, tables, texts)})
 
 

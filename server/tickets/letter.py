@@ -21,7 +21,8 @@ from server.mail import list_headers
 from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
 from server.outbox import rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
-from server.outbox.deliver import MailSpec, own_file, park
+from server.outbox.deliver import MailSpec, own_file
+from server.outbox.outcome import park
 from server.outbox.sender import Sender, TransportChoice, sender_of, way_of
 from server.records.base import Record
 from server.records.shared import custom

@@ -63,12 +63,13 @@ class ReplyPlan:
         return not self.request.dont_send and not self.read.recipients.is_empty
 
 
-def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None) -> SendResult:
+def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, check: Also | None = None) -> SendResult:
     """Reply to a message as a worker; answers ("ticket", id), whether the mail left at once, waits for `send_at`, or
     could not be sent yet.
 
     values: form values by name. also: what is written in the same transaction, after the reply; when it raises, there
-    is no reply either. Raises Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
+    is no reply either. check: raises what forbids the reply, in the same transaction before anything is written. Raises
+    Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
@@ -76,9 +77,11 @@ def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None) -> 
         if changed is not None:
             prepared = prepare(ctx, _as_changed(ctx, prepared, changed))
     if request.send_at and prepared.is_mailed:
-        return _schedule(ctx, prepared, also)
+        return _schedule(ctx, prepared, also, check)
 
     def write(tx: Transaction) -> tuple[int, str]:
+        if check is not None:
+            check(RecordWriter(ctx, tx))
         saved = save(RecordWriter(ctx, tx), prepared)
         if also is not None:
             also(RecordWriter(ctx, tx))
@@ -265,7 +268,7 @@ def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
     }
 
 
-def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None) -> SendResult:
+def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None, check: Also | None) -> SendResult:
     """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
     states."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
@@ -274,6 +277,8 @@ def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None) -> SendResul
 
     def write(tx: Transaction) -> int:
         writing = RecordWriter(ctx, tx)
+        if check is not None:
+            check(writing)
         _apply(writing, prepared)
         writing.set("ticket", ticket_id, {"updated": ctx.now})
         due = {"is_queued": 1, "queue_delivery_date": request.send_at}

@@ -393,6 +393,13 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             ),
             "choose a default mail transport in the console, under Mail, or one for the address",
         )
+    if waiting.mail_given_up:
+        yield Finding(
+            "mail",
+            "problem",
+            lazy_gettext("{mail_given_up} given up", mail_given_up=_emails(waiting.mail_given_up)),
+            "open Mail, Outbox in the console: correct the recipients and send them again, or drop them",
+        )
     if waiting.mail_failing:
         yield Finding(
             "mail",
@@ -404,7 +411,8 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
             ),
             "look at the error on their drafts",
         )
-    if not (waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing) and not is_late:
+    has_trouble = waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing or waiting.mail_given_up
+    if not has_trouble and not is_late:
         jobs = waiting.jobs_due + waiting.jobs_later
         yield Finding(
             "jobs",

@@ -3,12 +3,15 @@ could be taken."""
 
 import hashlib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import HelpdeskError
 from server.mailroom import mail_listening
 from server.mailroom.mailboxes import dead_letters
+from server.outbox.holds import TransportHold, list_holds
+from server.outbox.rows import OUTGOING
 from server.outbox.sender import TransportChoice, default_sender, open_transport
 from server.records.base import Record
 from server.store.transaction import Transaction
@@ -26,6 +29,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
                       "create one in the console, under Mail; the first becomes the default")  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
+    yield from _held(service, {each["id"]: str(each["name"]) for each in transports})
     if nameless:
         yield Finding(
             "mail",
@@ -84,6 +88,27 @@ def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Fi
         yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
     elif wrong is not None:
         yield Finding("mail", "ok", lazy_gettext("{name} can be reached", name=name))
+
+
+def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
+    """The transports that let no mail through at present, and how much waits for them."""
+
+    def read(tx: Transaction) -> list[tuple[TransportHold, int]]:
+        return [(hold, len(tx.find(OUTGOING, held_by=hold.transport_id))) for hold in list_holds(tx)]
+
+    for hold, count in service.store.read(read):
+        yield Finding(
+            "mail",
+            "problem",
+            lazy_gettext(
+                "{name} lets no mail through since {since} UTC, and {count} of it waits: {error}",
+                name=f"mail transport {hold.transport_id} ({names.get(hold.transport_id, '')})",
+                since=datetime.fromtimestamp(hold.since, UTC).strftime("%Y-%m-%d %H:%M"),
+                count=f"{count:,}",
+                error=hold.error,
+            ),
+            "correct the transport, or start that server; the mail is sent as soon as one gets through",
+        )
 
 
 def _digest(way: TransportChoice) -> str:

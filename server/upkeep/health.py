@@ -40,7 +40,9 @@ class Backlog:
     """The queues. jobs_due: jobs that could run now, oldest_job_seconds how long the first of them could.
 
     jobs_failed: jobs that are no longer tried. mail_queued: mail to be sent now or later, mail_failing of it after a
-    failure, mail_parked because no mail server is configured. queue_messages: messages in the queues of automations."""
+    failure, mail_parked because no mail server is configured, mail_held because its mail server cannot be reached.
+    mail_given_up: mail that is no longer tried, for some recipients or all. queue_messages: messages in the queues of
+    automations."""
 
     jobs_due: int
     jobs_later: int
@@ -49,6 +51,8 @@ class Backlog:
     mail_queued: int
     mail_failing: int
     mail_parked: int
+    mail_held: int
+    mail_given_up: int
     queue_messages: int
 
 
@@ -119,8 +123,15 @@ def backlog(tx: Transaction, now: int) -> Backlog:
         mail_queued=mail[0],
         mail_failing=int(mail[1] or 0),
         mail_parked=int(tx.value(lambda: outgoing.select(_count()).where(outgoing.is_parked == 1))),
+        mail_held=int(tx.value(lambda: outgoing.select(_count()).where(outgoing.held_by > 0))),
+        mail_given_up=int(tx.value(lambda: _given_up(outgoing, draft))),
         queue_messages=int(tx.value(lambda: message.select(_count()))),
     )
+
+
+def _given_up(outgoing: Any, draft: Any) -> Any:
+    queued = draft.select(draft.c.id).where(draft.c.is_queued == 1)
+    return outgoing.select(_count()).where(outgoing.last_error != "", outgoing.draft_id.not_in(queued))
 
 
 def _count() -> Any:

@@ -28,6 +28,8 @@ BACKLOG = {
     "mail_queued": "Mail that waits to be sent, now or later.",
     "mail_failing": "Mail of these that could not be sent so far.",
     "mail_parked": "Mail that waits because no mail server is configured.",
+    "mail_held": "Mail that waits because its mail server cannot be reached.",
+    "mail_given_up": "Mail that is no longer tried, for some recipients or all, until somebody deals with it.",
     "queue_messages": "Messages in the queues of automations.",
 }
 

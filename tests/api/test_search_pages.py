@@ -182,3 +182,36 @@ def test_relative_times_are_read_in_the_workers_zone(sample: Sample) -> None:
     """At noon in UTC it is 2024-05-15 all day in London, and 2024-05-16 already on Kiritimati, from 10:00 UTC on."""
     today = asked(sample, "set.timezone:Pacific/Kiritimati created:today")
     assert ids(today) == [each.id for each in sample.tickets if each.created >= NOW - 2 * 3600]
+
+
+@pytest.mark.parametrize(
+    ("query", "notes"),
+    [
+        ("pump or zzzz", ["'or' was searched as a word; write OR for the operator"]),
+        ("zzzz not pump", ["'not' was searched as a word; write NOT for the operator"]),
+        ("(zzzz or pump)", ["'or' was searched as a word; write OR for the operator"]),
+        ("zzzz or", None),
+        ('zzzz "or" pump', None),
+        ("zzzz OR yyyy", None),
+        ("pump", None),
+    ],
+)
+def test_a_search_without_results_says_which_word_was_no_operator(
+    query: str, notes: list[str] | None, sample: Sample
+) -> None:
+    assert sample.api.search("ticket", query).ok().json.get("notes") == notes
+
+
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("*ump", "subject:*mark*"),
+        ("importance>50", "write importance:>50"),
+        ("importance=50", "write importance:50"),
+        ("importance!=50", "write importance:!50"),
+        ("importance:[10 TO 50]", 'write a range as importance:"10 to 50"'),
+        ("pump || leak", "write OR"),
+    ],
+)
+def test_an_operator_of_another_language_is_answered_with_ours(query: str, advice: str, sample: Sample) -> None:
+    assert advice in sample.api.search("ticket", query)["message"]

@@ -86,3 +86,21 @@ def test_sixteen_at_once_by_a_name_that_need_not_be_unique(api: Api) -> None:
         )
     assert answers == [200] * 16
     assert len(api.found("org", f'name:"{name}"')) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("Εταιρεία Νίκος {}", "ΕΤΑΙΡΕΊΑ ΝΊΚΟΣ {}"),
+        ("Äpfel & Öl {}", "ÄPFEL & ÖL {}"),
+        ("ſtop {}", "ſTOP {}"),
+        ("ﬁne {}", "ﬁNE {}"),
+        ("Ꭰ {}", "ꭰ {}"),
+    ],
+)
+def test_a_name_beyond_ascii_matches_itself_in_any_case(name: str, other: str, api: Api) -> None:
+    count = number()
+    name, other = name.format(count), other.format(count)
+    first = api.upsert("org", f'name:"{name}"', name=name).ok()
+    assert api.upsert("org", f'name:"{name}"', name=name).ok()["id"] == first["id"]
+    assert api.upsert("org", f'name:"{other}"', city="Oslo").ok()["id"] == first["id"]

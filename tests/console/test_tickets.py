@@ -1,6 +1,7 @@
 """A ticket's page as somebody without scripts uses it: properties, people, merging, answers, drafts. In a browser see
 test_support_day.py; for who may see what, test_records.py and test_hostile_pages.py."""
 
+import email.utils
 import re
 from typing import Any
 
@@ -287,3 +288,20 @@ def test_a_ticket_reminds_of_itself(signed_in: Visitor, nora: Api, ticket: dict[
     signed_in.send(f"{at}/remind", {"remind_at": "+3 days", "name": "Call Bo"}, page=page)
     listed = signed_in.get("/reminders").text
     assert "Call Bo" in listed and "Never" not in listed
+
+
+@names(
+    ("date", "shown"),
+    [
+        ("Mon, 1 Jan 2001 10:00:00 -05:00", "The sender's date: Mon, Jan 1, 2001, 3:00 PM UTC"),
+        ("Thu, 1 Jan 2099 10:00:00 +0000", "The sender's date: Thu, Jan 1, 2099, 10:00 AM UTC"),
+        (email.utils.formatdate(), ""),
+        ("Thu, 1 Jan 1970 00:00:00 +0000", ""),
+    ],
+)
+def test_the_date_of_a_wrong_clock_stands_beside_the_arrival(
+    signed_in: Visitor, nora: Api, date: str, shown: str
+) -> None:
+    made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Clock\nDate: {date}\n\nTick.\n").ok()
+    page = text_of(signed_in.get(f"/tickets/{made['mask']}").text)
+    assert shown in page if shown else "sender's date" not in page

@@ -145,21 +145,6 @@ def test_subjects(desk: Desk, subject: str, stored: str) -> None:
     assert " ".join(ticket["subject"].split()) == stored
 
 
-@pytest.mark.parametrize(
-    ("date", "stored"),
-    [
-        ("Mon, 05 Jan 2026 10:00:00 +0100", 1767603600),
-        ("Fri, 01 Jan 2038 00:00:00 +0000", NOW),
-        ("yesterday", NOW),
-        ("", NOW),
-    ],
-)
-def test_the_message_has_the_date_of_the_mail_and_the_ticket_the_present(desk: Desk, date: str, stored: int) -> None:
-    received = desk.receive(mail(Date=date))
-    assert desk.message(received)["created"] == stored
-    assert (desk.ticket(received)["created"], desk.ticket(received)["updated"]) == (NOW, NOW)
-
-
 def test_the_headers_are_kept_and_the_raw_mail_byte_for_byte(desk: Desk) -> None:
     raw = mail(Message_Id="<One@kite.example>", X_Odd="  spaced   value").replace(b"\n", b"\r\n")
     received = desk.receive(raw)

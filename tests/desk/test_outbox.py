@@ -11,15 +11,17 @@ from server import tickets
 from server.desk import records
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
-from server.outbox import rows
+from server.outbox import delivery, holds, mail_queue, rows
 from server.outbox.deliver import deliver
 from server.outbox.due import send_draft
+from server.outbox.holds import TransportHold, list_holds
 from server.tickets.compose import prepare, save
 from server.tickets.parameters import compose_request
+from server.upkeep import checkup, checkup_mail, health
 from tests.desk.conftest import NOW, Post
 from tests.smtp_server import SmtpServer
 
-HOUR, RETRY = 3600, 300
+HOUR, DAY, RETRY = 3600, 86_400, 300
 DRAFT = "svc.contexts.mail.draft"
 
 
@@ -262,32 +264,286 @@ def test_a_token_that_is_refused_is_not_used_again(desk: Post) -> None:
         desk.update("mail_transport", id, params=login)
         assert desk.compose()[0] == "draft"
         assert desk.one("connected_account", id=account)["params"] == params | {"expires_at": NOW}
-        _, draft = desk.compose()
-    assert "does not accept the token" not in desk.comments("draft", draft)[0]  # another one was asked for
+        desk.run_due(RETRY)
+    [draft] = desk.all("draft")
+    assert "does not accept the token" not in desk.comments("draft", draft["id"])[-1]  # another one was asked for
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_mail_server_that_is_down_is_tried_ten_times(desk: Post, down: int) -> None:
+def test_mail_that_is_refused_for_now_is_tried_for_days_with_growing_waits(desk: Post, smtp: SmtpServer) -> None:
+    smtp.sender_answer = "451 4.7.1 later"
     uri, id = desk.compose()
     assert uri == "draft"
     draft = desk.one("draft", id=id)
     assert (draft["is_queued"], draft["queue_fails"], draft["queue_delivery_date"]) == (1, 1, NOW + RETRY)
-    assert desk.comments("draft", id)[0].startswith("Error sending message: no mail server at 127.0.0.1")
+    assert desk.comments("draft", id) == ["Error sending message: the mail server refused the sender: 451 4.7.1 later"]
     assert len(desk.all("activity_log", activity_point="transport.delivery.error")) == 1
     desk.run_due(RETRY - 1)
     assert desk.one("draft", id=id)["queue_fails"] == 1
-    for fails in range(2, 10):
-        desk.run_due(RETRY)
-        assert desk.one("draft", id=id)["queue_fails"] == fails
-    assert desk.all("notification") == []
-    desk.run_due(RETRY)
-    draft = desk.one("draft", id=id)
-    assert (draft["is_queued"], draft["queue_fails"]) == (0, 10)
+    waits = []
+    while draft["is_queued"]:
+        wait = max(draft["queue_delivery_date"] - desk.now, 0)
+        waits.append(wait)
+        assert desk.all("notification") == []
+        desk.run_due(wait)
+        draft = desk.one("draft", id=id)
+    assert waits[1:8] == [600, 1200, 2400, 4800, 9600, 14_400, 14_400]
+    assert 4 * DAY <= 5 * DAY <= desk.now - NOW <= 5 * DAY + 14_400
     assert [each["worker_id"] for each in desk.all("notification")] == [desk.nora]
+    desk.run_due(DAY)
+    assert len(desk.comments("draft", id)) == draft["queue_fails"] == len(waits) + 1 and len(desk.all("message")) == 1
+
+
+@pytest.mark.parametrize(("attempts", "fails"), [(1, 1), (3, 3)])
+def test_attempts_can_be_limited(desk: Post, smtp: SmtpServer, attempts: int, fails: int) -> None:
+    desk.set(mail_attempts=attempts)
+    smtp.sender_answer = "451 later"
+    _, id = desk.compose()
+    for _ in range(4):
+        desk.run_due(RETRY * 4)
+    draft = desk.one("draft", id=id)
+    assert (draft["is_queued"], draft["queue_fails"]) == (0, fails)
+
+
+def test_mail_that_was_given_up_is_named_until_somebody_deals_with_it(desk: Post, smtp: SmtpServer) -> None:
+    smtp.data_answer = "554 spam"
+    for name in ("Boat", "Oars"):
+        desk.compose(subject=name)
+
+    def findings() -> list[str]:
+        return [str(each.found) for each in checkup.of_jobs(desk.service, desk.now) if each.state == "problem"]
+
+    def given_up() -> int:
+        return int(desk.read(lambda tx: health.backlog(tx, desk.now).mail_given_up))
+
+    assert (findings(), given_up()) == (["2 emails are given up"], 2)
+    first, second = (each["id"] for each in desk.all("draft"))
+    mail_queue.drop(desk.context(desk.nora), first)
+    assert (findings(), given_up()) == (["1 email is given up"], 1)
+    smtp.data_answer = ""
+    mail_queue.send_again(desk.context(desk.nora), second)
+    desk.run_due()
+    assert (findings(), given_up(), len(smtp.messages)) == ([], 0, 1)
+
+
+# -- a transport that lets no mail through -----------------------------------------------------------------------------
+
+
+def hold(desk: Post) -> TransportHold:
+    [found] = desk.read(list_holds)
+    assert isinstance(found, TransportHold)
+    return found
+
+
+def test_an_unreachable_transport_holds_its_queue_and_gives_up_nothing(desk: Post, down: int) -> None:
+    ids = [desk.compose(to=f"a{n}@kite.example")[1] for n in range(3)]
+    first = desk.all("draft")[0]
+    assert desk.comments("draft", first["id"])[0].startswith("Error sending message: no mail server at 127.0.0.1")
+    states = [delivery.of_draft(desk.context(), each["id"]) for each in desk.all("draft")]
+    assert [each.state for each in states] == ["held"] * 3 and ids[1:] == [2, 3]  # tickets: they were not tried
+    assert {each.due_at for each in states} == {NOW + RETRY}
+    for _ in range(40):
+        desk.run_due(DAY)
+    drafts = desk.all("draft")
+    assert [each["is_queued"] for each in drafts] == [1, 1, 1]
+    assert [each["queue_fails"] for each in drafts] == [41, 0, 0]  # one of them finds out
+    assert len(desk.comments("draft", first["id"])) == 1 and desk.all("notification") == []
+    [found] = [each for each in checkup_mail.of_mail(desk.service, desk.now) if "lets no mail through" in each.found]
+    assert found.state == "problem" and "2026-11-20 15:04 UTC, and 3 of it waits" in found.found
+    with SmtpServer() as back:
+        params = {"host": back.host, "port": str(back.port), "timeout": "5"}
+        desk.write(lambda writing: writing.set("mail_transport", down, {"params": params}))  # as a server comes back
+        desk.run_due(holds.LONGEST_HOLD_SECONDS)
+        desk.run_due()
+        assert len(back.messages) == 3
+    assert desk.all("draft") == [] and desk.read(list_holds) == []
+
+
+def test_waits_of_a_held_transport_grow_to_a_quarter_of_an_hour(desk: Post, down: int) -> None:
+    desk.compose()
+    waits = []
+    for _ in range(4):
+        waits.append(hold(desk).retry_at - desk.now)
+        desk.run_due(waits[-1] - 1)
+        desk.run_due(1)
+    assert waits == [300, 600, 900, 900] and desk.all("draft")[0]["queue_fails"] == 5
+
+
+def test_a_transport_is_tried_at_once_when_it_is_changed(desk: Post, down: int) -> None:
+    desk.compose()
+    desk.compose()
+    with SmtpServer() as other:
+        params = {"host": other.host, "port": str(other.port), "timeout": "5"}
+        records.update(desk.context(desk.nora), "mail_transport", down, {"params": params})
+        desk.run_due()
+        assert len(other.messages) == 2
+
+
+def test_held_mail_leaves_when_its_sender_gets_another_transport(desk: Post, down: int) -> None:
+    desk.compose()
+    desk.compose()
+    with SmtpServer() as other:
+        desk.smtp(other.host, other.port)
+        desk.run_due()
+        assert len(other.messages) == 2 and desk.read(list_holds) != []
     desk.run_due(RETRY)
-    assert len(desk.comments("draft", id)) == 10 and len(desk.all("message")) == 1
+    assert desk.read(list_holds) == []  # nobody waits for it any more
+
+
+def test_one_mail_can_be_sent_now_through_a_held_transport(desk: Post, down: int) -> None:
+    _, first = desk.compose()
+    desk.compose()
+    mail_queue.send_again(desk.context(desk.nora), first)
+    desk.run_due()
+    assert [each["queue_fails"] for each in desk.all("draft")] == [1, 0]
+    assert "no mail server" in delivery.of_draft(desk.context(), first).reason and hold(desk).fails == 2
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_wrong_password_of_ours_loses_no_mail(desk: Post) -> None:
+    with SmtpServer(login=("ida", "s3cret")) as server:
+        id = desk.smtp(server.host, server.port)
+        params = {"host": server.host, "port": str(server.port), "username": "ida", "password": "old"}
+        desk.update("mail_transport", id, params=params)
+        _, draft = desk.compose()
+        assert (desk.one("draft", id=draft)["is_queued"], hold(desk).transport_id) == (1, id)
+        records.update(desk.context(desk.nora), "mail_transport", id, {"params": params | {"password": "s3cret"}})
+        desk.run_due()
+        assert len(server.messages) == 1
+
+
+def test_a_server_that_refuses_one_mail_is_not_held(desk: Post, smtp: SmtpServer) -> None:
+    smtp.sender_answer = "451 later"
+    desk.compose()
+    smtp.sender_answer = ""
+    desk.compose()
+    assert len(smtp.messages) == 1 and desk.read(list_holds) == []
+
+
+def test_a_hold_is_no_longer_than_others_after_the_clock_was_set_back(desk: Post, down: int) -> None:
+    desk.compose()
+    desk.service.store.write(lambda tx: holds.hasten(tx, NOW - DAY))
+    assert hold(desk).retry_at == NOW - DAY
+
+
+# -- some recipients ---------------------------------------------------------------------------------------------------
+
+
+BOTH = "ann@kite.example, bob@kite.example"
+
+
+@pytest.mark.parametrize("answer", ["451 4.7.1 Greylisted", "452 4.2.2 Mailbox full", "421 4.7.0 Slow down"])
+def test_who_was_refused_for_now_is_tried_again_and_others_get_it_once(
+    desk: Post, smtp: SmtpServer, answer: str
+) -> None:
+    smtp.refused = {"bob@kite.example": answer}
+    uri, _ = desk.compose(to=BOTH)
+    [draft] = desk.all("draft")
+    told = delivery.of_draft(desk.context(), draft["id"])
+    if not answer.startswith("421"):  # which ends the whole transaction
+        assert uri == "ticket" and smtp.take()[1] == ("ann@kite.example",)
+        assert (told.state, told.due_at) == ("partly", NOW + RETRY)
+        assert told.reason == f"not delivered yet to bob@kite.example: {answer}"
+        assert desk.all("notification") == []
+    smtp.refused = {}
+    desk.run_due(RETRY)
+    if answer.startswith("421"):
+        assert smtp.take()[1] == ("ann@kite.example", "bob@kite.example")
+    else:
+        _, recipients, raw = smtp.take()
+        assert recipients == ("bob@kite.example",)
+        assert "ann@kite.example" in message_from_bytes(raw, policy=default)["To"]
+    assert desk.all("draft") == [] and desk.comments("message", desk.all("message")[0]["id"]) == []
+
+
+def test_who_is_refused_for_now_for_days_is_given_up_and_shown(desk: Post, smtp: SmtpServer) -> None:
+    ticket = desk.ticket_id()
+    smtp.refused = {"bob@kite.example": "451 4.7.1 Greylisted"}
+    desk.reply(desk.received(ticket), to=BOTH, status="2")
+    assert desk.ticket(ticket)["status_id"] == 2
+    for _ in range(40):
+        desk.run_due(14_400)
+    [draft] = desk.all("draft")
+    told = delivery.of_draft(desk.context(), draft["id"])
+    assert (draft["is_queued"], told.state, told.due_at) == (0, "partly", 0) and "451 4.7.1" in told.reason
+    assert desk.ticket(ticket)["status_id"] == 0 and [each["worker_id"] for each in desk.all("notification")] == [
+        desk.nora
+    ]
+    [listed] = mail_queue.list_queue(desk.context(desk.nora), "failed")[0]
+    assert listed.is_given_up and [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",)]
+
+
+def test_who_is_refused_for_good_is_shown_to_the_author_and_tried_when_asked(desk: Post, smtp: SmtpServer) -> None:
+    ticket = desk.ticket_id()
+    smtp.refused = {"bob@kite.example": "550 5.1.1 no such user"}
+    desk.reply(desk.received(ticket), by=desk.milo, to=BOTH, status="2")
+    message = desk.message(ticket)
+    assert desk.comments("message", message["id"]) == ["Not delivered to bob@kite.example: 550 5.1.1 no such user"]
+    [draft] = desk.all("draft")
+    assert (draft["is_queued"], desk.ticket(ticket)["status_id"]) == (0, 0)
+    assert [each["worker_id"] for each in desk.all("notification")] == [desk.milo]
+    [told] = delivery.of_ticket(desk.context(), ticket)
+    assert (told.state, told.message_id) == ("partly", message["id"]) and "550 5.1.1 no such user" in told.reason
+    desk.run_due(DAY)
+    assert len(smtp.messages) == 1
+    smtp.refused = {}
+    mail_queue.send_again(desk.context(desk.nora), draft["id"])
+    desk.run_due()
+    assert [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",), ("bob@kite.example",)]
+    assert desk.all("draft") == []
+
+
+def test_a_corrected_recipient_alone_gets_the_mail(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"bop@kite.example": "550 5.1.1 no such user"}
+    desk.compose(to="ann@kite.example, bop@kite.example")
+    [draft] = desk.all("draft")
+    changed = draft["params"] | {"to": BOTH}
+    records.update(desk.context(desk.nora), "draft", draft["id"], {"params": changed, "is_queued": 1})
+    desk.run_due()
+    assert [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",), ("bob@kite.example",)]
+
+
+def test_nothing_is_sent_when_the_refused_recipient_is_taken_out(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"bob@kite.example": "550 5.1.1 no such user"}
+    desk.compose(to=BOTH)
+    [draft] = desk.all("draft")
+    changed = draft["params"] | {"to": "ann@kite.example"}
+    records.update(desk.context(desk.nora), "draft", draft["id"], {"params": changed, "is_queued": 1})
+    desk.run_due()
+    assert len(smtp.messages) == 1 and desk.all("draft") == []
+
+
+def test_refused_for_good_and_for_now_are_told_apart(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"bob@kite.example": "451 later", "carl@kite.example": "550 5.1.1 no such user"}
+    desk.compose(to=f"{BOTH}, carl@kite.example")
+    assert len(desk.all("notification")) == 1
+    smtp.refused = {"carl@kite.example": "550 5.1.1 no such user"}
+    desk.run_due(RETRY)
+    assert [recipients for _, recipients, _ in smtp.messages] == [("ann@kite.example",), ("bob@kite.example",)]
+    [draft] = desk.all("draft")
+    told = delivery.of_draft(desk.context(), draft["id"])
+    assert draft["is_queued"] == 0 and told.reason == "not delivered to carl@kite.example: 550 5.1.1 no such user"
+    assert len(desk.all("notification")) == 1  # nothing new
+
+
+def test_all_refused_some_for_good_tries_the_others_alone(desk: Post, smtp: SmtpServer) -> None:
+    smtp.refused = {"ann@kite.example": "550 5.1.1 no such user", "bob@kite.example": "451 later"}
+    desk.compose(to=BOTH)
+    smtp.refused = {}
+    desk.run_due(RETRY)
+    assert smtp.take()[1] == ("bob@kite.example",)
+    [draft] = desk.all("draft")
+    assert "not delivered to ann@kite.example: 550" in delivery.of_draft(desk.context(), draft["id"]).reason
+
+
+def test_a_later_reply_does_not_wait_for_a_recipient_who_is_refused_for_now(desk: Post, smtp: SmtpServer) -> None:
+    answered = desk.received(desk.ticket_id())
+    smtp.refused = {"bob@kite.example": "451 later"}
+    desk.reply(answered, to=BOTH, content="one")
+    desk.reply(answered, to="ann@kite.example", content="two")
+    assert texts(smtp) == ["one", "two"]
 
 
 def test_a_failed_reply_opens_the_ticket_and_answers_it(desk: Post, down: int) -> None:
@@ -323,14 +579,6 @@ def test_a_failed_draft_starts_anew_with_corrected_recipients(desk: Post, smtp: 
     assert desk.one("draft", id=id)["queue_fails"] == 0
     desk.run_due()
     assert smtp.take()[1] == ("ann@kite.example",) and len(desk.all("ticket")) == 1
-
-
-def test_some_refused_recipients_are_told_on_the_message(desk: Post, smtp: SmtpServer) -> None:
-    smtp.refused = {"bob@kite.example": "550 no such user"}
-    uri, id = desk.compose(to="ann@kite.example, bob@kite.example")
-    assert uri == "ticket" and smtp.take()[1] == ("ann@kite.example",)
-    assert desk.comments("message", desk.message(id)["id"]) == ["Not delivered to bob@kite.example: 550 no such user"]
-    assert desk.all("draft") == []
 
 
 def test_a_transport_with_wrong_settings_is_tried_again_later(desk: Post) -> None:
@@ -454,7 +702,7 @@ def test_a_ticket_gets_the_status_of_its_reply_once_the_mail_has_left(desk: Post
     desk.run_due(RETRY)
     assert desk.ticket(ticket)["status_id"] == 0
     smtp.sender_answer = ""
-    desk.run_due(RETRY)
+    desk.run_due(2 * RETRY)
     found = desk.ticket(ticket)
     assert (found["status_id"], found["reopen_date"]) == (1, NOW + 2 * 86400)
 

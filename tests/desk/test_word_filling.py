@@ -98,3 +98,31 @@ def test_the_index_follows_the_subject_and_nothing_else(desk: Post, monkeypatch:
     assert [search(desk, words)["total"] for words in ("balloon", "airship")] == [0, 1]
     monkeypatch.setattr(fulltext, "index", lambda *_: pytest.fail("indexed for nothing"))
     desk.update("ticket", ticket, importance=7)
+
+
+def test_words_by_earlier_rules_are_put_in_anew_while_the_others_stay_found(
+    desk: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a database of an earlier program, whose index has no words of scripts without spaces."""
+    fill(desk)
+    desk.create("ticket", subject="退款问题", group_id=desk.support)
+    made = []
+    original = fulltext.index
+    with monkeypatch.context() as earlier:
+        earlier.setattr("server.store.words.indexed", lambda text: text)
+        desk.service.store.write(lambda tx: original(tx, TICKET_TEXT, 6, {"subject": "退款问题"}))
+    desk.service.store.write(lambda tx: tx.put(schema.META, {"name": schema.WORDS, "value": "1"}))
+    desk.service.store.write(lambda tx: tx.put(schema.META, {"name": schema.SCHEMA, "value": "of an earlier program"}))
+    assert search(desk, "问题")["total"] == 0
+    _start(desk)
+    monkeypatch.setattr(fulltext, "index", lambda tx, text, id, parts: (made.append(id), original(tx, text, id, parts)))
+    assert search(desk, "gondola")["total"] == len(SUBJECTS) and "notes" in search(desk, "gondola")
+    fill(desk)
+    assert search(desk, "问题")["total"] == 1 and "notes" not in search(desk, "问题")
+    assert made == [6]  # texts in ASCII stay as they are
+
+
+def test_a_new_database_has_words_by_the_present_rules(desk: Post) -> None:
+    fill(desk)
+    _start(desk)
+    assert desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == []

@@ -11,7 +11,7 @@ import pytest
 from server.errors import Invalid, Required
 from server.mail import dialogue
 from server.mail.compose import compose
-from server.mail.transports import TRANSPORTS, TransportFailed, null, smtp, transport
+from server.mail.transports import TRANSPORTS, DeliveryReport, TransportFailed, null, smtp, transport
 from server.mail.transports.smtp import Encryption, SmtpSettings, settings_from
 from tests.mail.test_compose import PLAIN
 from tests.smtp_server import CERTIFICATE, SmtpServer
@@ -85,13 +85,50 @@ def test_answers_from_500_are_permanent(server, refused, sender_answer, data_ans
     assert len(server.messages) == before
 
 
+def test_who_is_refused_for_now_is_told_apart_from_who_is_refused_for_good(server):
+    server.refused.update({"bob@kite.example": "451 4.7.1 Greylisted", "carl@kite.example": "550 5.1.1 No such user"})
+    report = send(server, "ann@kite.example", "bob@kite.example", "carl@kite.example")
+    assert report.deferred == {"bob@kite.example": "451 4.7.1 Greylisted"}
+    assert report.refused == {"carl@kite.example": "550 5.1.1 No such user"}
+    assert server.take()[1] == ("ann@kite.example",)
+
+
+MANY = [f"a{n}@{host}.example" for host in ("kite", "oak") for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        ({"most_recipients": 3}, [3, 3, 2]),  # found out by the response to RCPT
+        ({"limits": "RCPTMAX=3 MAILMAX=100", "most_recipients": 3}, [3, 3, 2]),
+        ({"limits": "RCPTDOMAINMAX=1"}, [4, 4]),
+        ({"limits": "RCPTMAX=nonsense MAILMAX"}, [8]),
+        ({}, [8]),
+    ],
+)
+def test_a_mail_goes_to_as_many_recipients_at_once_as_the_server_takes(options, sizes):
+    with SmtpServer(**options) as server:
+        assert send(server, *MANY) == DeliveryReport()
+        assert [len(recipients) for _, recipients, _ in server.messages] == sizes
+        assert sorted(each for _, recipients, _ in server.messages for each in recipients) == sorted(MANY)
+
+
+def test_a_mail_above_the_size_that_the_server_takes_is_refused_in_words():
+    with SmtpServer(most_bytes=1000) as server, pytest.raises(TransportFailed) as failed:
+        send(server, raw=RAW + b"x" * 1000)
+    assert failed.value.is_permanent
+    assert "the mail server takes at most 1,000; send fewer or smaller files" in failed.value.message
+
+
 @pytest.mark.parametrize(("second", "is_permanent"), [("550 No", True), ("451 Later", False)])
 def test_all_refused_is_permanent_only_when_each_one_is(server, second, is_permanent):
     server.refused.update({"ann@kite.example": "550 No", "bob@kite.example": second})
     with pytest.raises(TransportFailed) as failed:
         send(server, "ann@kite.example", "bob@kite.example")
     assert failed.value.is_permanent is is_permanent
-    assert failed.value.details["refused"] == {"ann@kite.example": "550 No", "bob@kite.example": second}
+    report = failed.value.report
+    assert {**report.refused, **report.deferred} == {"ann@kite.example": "550 No", "bob@kite.example": second}
+    assert set(report.deferred) == (set() if is_permanent else {"bob@kite.example"})
 
 
 def test_no_server_is_temporary():
@@ -99,7 +136,7 @@ def test_no_server_is_temporary():
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(TransportFailed) as failed:
             smtp.send(SmtpSettings("127.0.0.1", unused.getsockname()[1]), SENDER, ["ann@kite.example"], RAW)
-    assert not failed.value.is_permanent
+    assert failed.value.is_unreachable and not failed.value.is_permanent
     assert "127.0.0.1" in failed.value.message
 
 
@@ -118,10 +155,10 @@ def test_a_login_is_made_where_there_is_a_user_name():
 
 
 @pytest.mark.parametrize("account", [("ida", "wrong-s3cret"), ("nobody", "s3cret")])
-def test_a_wrong_login_is_permanent_and_its_error_holds_no_password(account):
+def test_a_wrong_login_is_no_fault_of_the_mail_and_its_error_holds_no_password(account):
     with SmtpServer(login=("ida", "s3cret")) as server, pytest.raises(TransportFailed) as failed:
         send(server, username=account[0], password=account[1])
-    assert failed.value.is_permanent
+    assert failed.value.is_unreachable and not failed.value.is_permanent
     assert "user name and password" in failed.value.message
     assert "s3cret" not in failed.value.message + repr(failed.value.details)
 
@@ -145,7 +182,7 @@ def test_a_wrong_token_is_not_shown_and_the_next_may_be_better():
 def test_missing_login_is_the_servers_refusal():
     with SmtpServer(login=("ida", "s3cret")) as server, pytest.raises(TransportFailed) as failed:
         send(server)
-    assert failed.value.is_permanent
+    assert failed.value.is_unreachable and not failed.value.is_permanent
     assert "530" in failed.value.message
 
 

@@ -24,7 +24,7 @@ def task(uid: str = "one", title: Any = "Count", **fields: Any) -> Tree:
 
 def bring(desk: Desk, value: Any, by: int = 0, **answers: Any) -> ImportResult:
     """Import a package, as the service or a worker."""
-    return import_package(desk.context(by), value, answers)
+    return import_package(desk.context(by), value, answers, grants_agreed=True)
 
 
 def title(desk: Desk, text: str, *, prompts: Any = (), placeholders: Any = (), **answers: Any) -> str:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from server.access.logins import WORKER_LOGIN
 from server.desk import records
 from server.errors import AdminOnly, Conflict, Invalid, TooLarge
 from server.packages import document, importing, requirements
@@ -15,6 +14,7 @@ from server.packages.importing import ATTEMPTS, import_package
 from server.packages.preparing import ImportPlan
 from server.packages.substitution import Substitution
 from server.records.base import Record
+from tests import databases
 from tests.packages.parcel import TASK, Tree, bring, counts, package, task, told_before
 from tests.records.desk import Desk
 
@@ -388,10 +388,10 @@ def test_a_mistake_is_told_with_its_place(value, words, desk):
 
 
 def test_what_is_taken_already_is_a_conflict(desk):
-    hook = {"uid": "h", "_context": "webhook_listener", "name": "H", "guid": "0123456789abcdef-x"}
-    bring(desk, package(hook))
-    with pytest.raises(Conflict, match="records: 'h': guid: '0123456789abcdef-x' belongs to webhook_listener"):
-        bring(desk, package(hook))
+    queue = {"uid": "q", "_context": "queue", "name": "orders"}
+    bring(desk, package(queue))
+    with pytest.raises(Conflict, match="records: 'q': name: 'orders' belongs to queue"):
+        bring(desk, package(queue))
 
 
 def test_only_administrators_import(desk, ids):
@@ -474,15 +474,51 @@ def test_the_ordinary_way_sees_what_was_made(desk):
     assert [each["id"] for each in found["results"]] == [made["a"]]
 
 
-@pytest.mark.parametrize("title", ["Clerk", "{{{uid.eve}}}"], ids=["alone", "naming another"])
-def test_no_password_comes_with_a_package(desk: Desk, title: str) -> None:
-    worker = {
-        "uid": "eve", "_context": "worker", "first_name": "Eve", "email": f"eve{len(title)}@kite.example",
-        "language": "en_US", "timezone": "UTC", "password": "known to who wrote it", "title": title,
-    }  # fmt: skip
-    made = import_package(desk.context(), package(worker), {}, grants_agreed=True)
-    assert made.notes == ["records: 'eve': the password was left out; workers choose theirs behind a link"]
-    assert desk.read(lambda tx: tx.first(WORKER_LOGIN, worker_id=ids_of(made)["eve"])) is None
+EVE = {"_context": "worker", "first_name": "Eve", "language": "en_US", "timezone": "UTC"}
+SECRETS = [
+    (EVE | {"email": "eve@kite.example"}, "password", "the password was left out; workers choose theirs behind a link"),
+    (EVE | {"email": "eve.{{{uid.one}}}@kite.example"}, "password",
+     "the password was left out; workers choose theirs behind a link"),
+    ({"_context": "webhook", "name": "H"}, "guid", "guid was left out; the service chooses its own"),
+    ({"_context": "automation_resource", "name": "a.txt"}, "token", "token was left out; the service chooses its own"),
+    ({"_context": "oauth_app", "name": "A", "callback_url": "https://kite.example/"}, "client_secret",
+     "client_secret was left out; the service chooses its own"),
+    ({"_context": "draft", "type": "mail.transactional"}, "token", "token was left out; the service chooses its own"),
+    ({"_context": "mailbox", "name": "M", "host": "kite.example", "protocol": "imap", "username": "m"}, "password",
+     "password was left out; the service chooses its own"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "secret", "note"), SECRETS, ids=[f"{each[0]['_context']}-{each[1]}" for each in SECRETS]
+)
+def test_no_secret_comes_with_a_package(fields: Tree, secret: str, note: str, desk: Desk) -> None:
+    chosen = "known-to-its-author"
+    made = import_package(desk.context(), package({"uid": "one", secret: chosen} | fields), {}, grants_agreed=True)
+    assert made.notes == [f"records: 'one': {note}"]
+    for table in desk.read(lambda tx: databases.tables(tx.connection)):
+        rows = desk.read(lambda tx, name=table: tx.connection.execute(f'SELECT * FROM "{name}"').fetchall())
+        assert not [row for row in rows if chosen in map(str, row)], table
+
+
+PARAMS = [
+    ({"_context": "connected_account", "name": "A", **APP}, {"token": "known"}, "credentials were left out", {}),
+    ({"_context": "connected_service", "name": "S", "extension_id": "svc.service.provider.oauth2"},
+     {"client_secret": "known", "client_id": "c"}, "client_secret was left out", {"client_id": "c"}),
+    ({"_context": "mail_transport", "name": "T", "extension_id": "core.mail.transport.smtp"},
+     {"host": "kite.example", "username": "u", "password": "known"}, "password was left out",
+     {"host": "kite.example", "username": "u"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("encode", [dict, json.dumps], ids=["a map", "JSON"])
+@pytest.mark.parametrize(("fields", "params", "note", "stored"), PARAMS, ids=[each[0]["_context"] for each in PARAMS])
+def test_no_secret_comes_in_the_params_of_a_package(fields, params, note, stored, encode, desk: Desk) -> None:
+    entry = {"uid": "one", "params": encode(params)} | fields
+    made = import_package(desk.context(), package(entry), {}, grants_agreed=True)
+    assert len(made.notes) == 1 and note in made.notes[0]
+    assert desk.row(fields["_context"], ids_of(made)["one"])["params"].items() >= stored.items()
+    assert "known" not in str(desk.row(fields["_context"], ids_of(made)["one"]))
 
 
 class Interrupted(ImportPlan):

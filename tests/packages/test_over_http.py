@@ -124,6 +124,82 @@ GRANTS = [
 ]  # fmt: skip
 
 
+POLICY = """commands:
+  record.create:
+    allow@bool: {{ inputs.record_type == 'worker' }}
+  record.get:
+    allow@bool: yes
+"""
+MAKER = {"uid": "a", "_context": "automation", "name": "maker", "extension_id": "svc.trigger.webhook.respond",
+         "script": "start:\n  return:\n    body: ok\n"}  # fmt: skip
+BINDING = "automation/any:\n  uri: svc:automation:maker\n"
+EVERY_COMMAND = (
+    "email.parse, file.write, function, http.request, metric.increment, queue.pop, queue.push, record.create, "
+    "record.delete, record.update, record.upsert, storage.delete, storage.set"
+)
+ACTS = "lets the automation maker use record.create with the rights of an administrator"
+HOOK = {"uid": "h", "_context": "webhook", "name": "Door", "automations_kata": BINDING}
+DOOR = "lets outside programs run the automation maker by the webhook Door"
+# What acts or speaks: records, further sections, and what the package is said to do.
+ACTING = [
+    ([MAKER | {"policy_kata": POLICY}], {}, [ACTS]),
+    ([MAKER | {"policy_kata": "commands:\n  all:\n    deny/mail@bool: {{ false }}\n    allow@bool: yes\n"}], {},
+     [f"lets the automation maker use {EVERY_COMMAND} with the rights of an administrator"]),
+    ([MAKER | {"policy_kata": "commands:\n  record.get:\n    allow@bool: yes\n"}], {}, []),
+    ([MAKER | {"policy_kata": "commands:\n  http.request:\n    deny@bool: yes\n    allow@bool: yes\n"}], {}, []),
+    ([MAKER | {"policy_kata": POLICY}, HOOK], {}, [ACTS, f"{DOOR}: record.create, record.get"]),
+    ([HOOK], {},
+     [f"{DOOR}: commands of an automation that does not exist yet"]),
+    ([HOOK, MAKER | {"policy_kata": ""}], {}, []),
+    ([MAKER | {"extension_id": "svc.trigger.mail.send"}], {"events": [{"event": "mail.send", "kata": BINDING}]},
+     ["runs the automation maker at each event mail.send: a mail is about to leave; it can be changed"]),
+    ([{"uid": "t", "_context": "automation_timer", "name": "Nightly", "automations_kata": BINDING}], {},
+     ["runs the automation maker at the times of the timer Nightly"]),
+    ([{"uid": "r", "_context": "resource", "name": "rates", "extension_id": "svc.resource.dataset.csv", "is_dynamic": 1,
+       "automation_kata": BINDING}], {}, ["runs the automation maker when the resource rates is opened"]),
+    ([], {"bots": [{"uid": "b", "name": "Bot", "owner": "", "is_disabled": 0, "params": [], "behaviors": [{
+        "uid": "v", "title": "Promote", "is_disabled": False, "is_private": False, "priority": 50, "variables": [],
+        "event": {"key": "event.api.custom_request", "label": "Request", "params": []},
+        "nodes": [{"type": "loop", "title": "Each", "status": "live", "params": {}, "nodes": [
+            {"type": "action", "title": "Do", "status": "live", "params": {"actions": [
+                {"action": "core.bot.action.record.update"}, {"action": "_exit"}]}}]}]}]}]},
+     ["lets the behavior Promote use core.bot.action.record.update with the rights of an administrator"]),
+    ([{"uid": "x", "_context": "address", "email": "x@kite.example", "worker_id": 1}], {},
+     ["makes x@kite.example an address of Nora Berg"]),
+    ([{"uid": "t", "_context": "mail_transport", "name": "Relay", "extension_id": "core.mail.transport.null"},
+      {"uid": "x", "_context": "address", "email": "x@kite.example", "mail_transport_id": "{{{uid.t}}}"}], {},
+     ["adds the mail transport Relay", "sends email from x@kite.example through Relay"]),
+    ([{"uid": "m", "_context": "mailbox", "name": "In", "host": "mail.kite.example", "username": "desk"}], {},
+     ["turns the email of desk at mail.kite.example into tickets"]),
+    ([{"uid": "d", "_context": "draft", "type": "mail.transactional", "to": "ana@kite.example", "is_queued": 1,
+       "worker_id": 1}], {}, ["sends an email to ana@kite.example in the name of Nora Berg"]),
+    ([{"uid": "d", "_context": "draft", "type": "mail.compose", "worker_id": 2}], {},
+     ["adds a draft in the name of Milo Test"]),
+    ([{"uid": "c", "_context": "comment", "target__context": "worker", "target_id": 1, "comment": "Hello",
+       "author__context": "worker", "author_id": 2}], {}, ["adds a comment in the name of Milo Test"]),
+    ([{"uid": "l", "_context": "activity_log", "activity_point": "custom.other", "actor__context": "worker",
+       "actor_id": 2, "target__context": "worker", "target_id": 1, "params": {"message": "Hello"}}], {},
+     ["writes into the activity log in the name of Milo Test"]),
+    ([{"uid": "n", "_context": "notification", "activity_point": "custom.other", "worker_id": 2,
+       "params": {"message": "Hello"}}], {}, ["notifies Milo Test"]),
+    ([{"uid": "g", "_context": "group", "name": "All", "is_default": 1, "ack_enabled": 1, "ack_text": "Hello"}], {},
+     ["makes All the default group, where new tickets go", "acknowledges new tickets of the group All by email"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("entries", "sections", "grants"), ACTING, ids=["; ".join(told)[:60] for _, _, told in ACTING])
+def test_each_record_that_acts_or_speaks_is_named(
+    entries: list[Tree], sections: Tree, grants: list[str], api: Api
+) -> None:
+    value = package(*entries, **sections)
+    dry_run = bring(api, value, dry_run=1).ok()
+    assert dry_run.json.get("grants", []) == grants
+    if grants:
+        refused = bring(api, value)
+        assert (refused.status, refused["errors"][0]["field"]) == (422, "grants")
+        assert all(each in refused["message"] for each in grants)
+
+
 @pytest.mark.parametrize(("record", "told"), GRANTS, ids=[told for _, told in GRANTS])
 def test_what_a_package_grants_is_named_and_agreed_to(record: Tree, told: str, api: Api) -> None:
     uri, value = record["_context"], package(record)

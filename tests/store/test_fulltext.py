@@ -1,5 +1,7 @@
 """The full-text index: what users' words become, and what is found by them."""
 
+import sys
+
 import pytest
 
 from server.store import fulltext
@@ -45,7 +47,11 @@ TEXTS = {
         ("^pump", '"pump"'),
         ("pump\x00leak", '"pump leak"'),
         ("---", None),
-        ("Köln", '"Köln"'),
+        ("Köln", '"Koln"'),
+        ("退款", '"退款"'),  # two characters are a word there
+        ("订单号是4711", '"订单 单号 号是 是 4711"'),
+        ("茶", '"茶"*'),
+        ("や*", '"や"*'),
     ],
 )
 def test_words_become_a_query(words: str, expected: str | None) -> None:
@@ -163,6 +169,42 @@ ALIKE: list[tuple[dict[str, str], str, bool, str, bool]] = [
     ({"notes": "nul\x00byte"}, "nul byte", True, "", True),
     ({"notes": "x" * 83}, "x" * 83, False, "", True),
     ({"notes": "³ m² ½ Ⅳ ٣٤"}, "٣٤", True, "", True),
+    ({"notes": "٣٤"}, "34*", False, "", True),
+    ({"notes": "m²"}, "m2*", False, "", True),
+    ({"name": "退款问题", "notes": "你好，我想申请退款，订单号是 4711。"}, "退款", False, "", True),
+    ({"notes": "你好，我想申请退款，订单号是 4711。"}, "申请退款", False, "", True),
+    ({"notes": "你好，我想申请退款，订单号是 4711。"}, "订单号", False, "", True),
+    ({"notes": "你好，我想申请退款"}, "款", False, "", True),
+    ({"notes": "你好，我想申请退款"}, "退订", False, "", False),
+    ({"notes": "你好，我想申请退款"}, "请申", False, "", False),
+    ({"notes": "订单号是4711的"}, "订单号是4711", False, "", True),
+    ({"notes": "订单号4711"}, "4711", False, "", True),
+    ({"notes": "見積書の件、サンドボックス修正テスト"}, "見積書", False, "", True),
+    ({"notes": "見積書の件、サンドボックス修正テスト"}, "サンドボックス", False, "", True),
+    ({"notes": "見積書の件、サンドボックス修正テスト"}, "ﾃｽﾄ", False, "", True),  # half width
+    ({"notes": "お世話に\nなっております"}, "世話になって", False, "", True),  # a mail program broke the line
+    ({"notes": "カス"}, "ガス", False, "", False),
+    ({"notes": "안녕하세요. 환불요청합니다"}, "환불", False, "", True),
+    ({"notes": "안녕하세요. 환불요청합니다"}, "환불요청", False, "", True),
+    ({"notes": "안녕하세요. 환불 요청합니다"}, "환불 요청", True, "", True),
+    ({"notes": "ขอคืนเงินค่าสินค้า"}, "คืนเงิน", False, "", True),
+    ({"notes": "ขอคืนเงินค่าสินค้า"}, "เงินคืน", False, "", False),
+    ({"notes": "ສະບາຍດີ"}, "ບາຍ", False, "", True),
+    ({"notes": "ជំរាបសួរ"}, "រាប", False, "", True),
+    ({"notes": "हिन्दी में"}, "हिन्दी", False, "", True),
+    ({"notes": "हिन्दी में"}, "हान्दा", False, "", False),
+    ({"notes": "صَبَاحُ الخَيْر"}, "صباح الخير", False, "", True),
+    ({"notes": "مـــرحبا"}, "مرحبا", False, "", True),
+    ({"notes": "שָׁלוֹם"}, "שלום", False, "", True),
+    ({"notes": "Ёлка"}, "елка", False, "", True),
+    ({"notes": "Νίκος"}, "ΝΙΚΟΣ", False, "", True),
+    ({"notes": "ｆｕｌｌ ｗｉｄｔｈ"}, "full width", False, "", True),
+    ({"notes": "ﬁnal"}, "final", False, "", True),
+    ({"notes": "ſtop"}, "stop", False, "", True),
+    ({"notes": "İstanbul"}, "istanbul", False, "", True),
+    ({"notes": "istanbul"}, "İSTANBUL", False, "", True),
+    ({"notes": "Dampf\u00adschiff"}, "Dampfschiff", False, "", True),
+    ({"notes": "Windows™ läuft"}, "windows", False, "", True),
 ]
 
 
@@ -175,6 +217,23 @@ def test_words_are_found_alike(
         assert not is_found
     else:
         assert (9 in found(words, is_phrase, column)) == is_found
+
+
+def test_every_letter_is_found_by_its_other_case(store: Store, found) -> None:
+    """All of Unicode's case folding, whichever store runs the tests."""
+    letters = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).casefold() != chr(code)]
+    letters = [each for each in letters if words_query(f"q{each}q") is not None]
+    parts = [letters[start : start + 100] for start in range(0, len(letters), 100)]
+    assert len(letters) > 1400
+
+    def index(tx) -> None:
+        for id, part in enumerate(parts, 1000):
+            fulltext.index(tx, WORDS, id, {"notes": " ".join(f"q{letter}q" for letter in part)})
+
+    store.write(index)
+    for id, part in enumerate(parts, 1000):
+        assert id in found(" ".join(f"q{letter.casefold()}q" for letter in part))
+        assert id in found(" ".join(f"q{letter}q" for letter in part))
 
 
 def test_a_phrase_finds_words_in_their_order(found) -> None:

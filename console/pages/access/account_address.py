@@ -22,7 +22,7 @@ def show(visit: Visit) -> PageResponse:
     return _form(visit, Form())
 
 
-@page("POST", BASE, hashes=True)
+@page("POST", BASE, hashes=True, creates=True)
 def ask(visit: Visit) -> PageResponse:
     """Mail a link to another address; the one before counts until it was opened."""
     form = Form.sent(visit.form, ("email",))
@@ -41,7 +41,7 @@ def ask(visit: Visit) -> PageResponse:
     return see(BACK)
 
 
-@page("POST", f"{BASE}/again")
+@page("POST", f"{BASE}/again", creates=True)
 def send_again(visit: Visit) -> PageResponse:
     """Mail the link once more."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)

@@ -148,7 +148,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _new(visit, Form(values, {"scopes": ["api"]}))
 
 
-@page("POST", NEW, "proven admin")
+@page("POST", NEW, "proven admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make an access token and a refresh token; they are shown this once."""
     form = Form.sent(visit.form, FIELDS, ("scopes",))
@@ -165,6 +165,7 @@ def create(visit: Visit) -> PageResponse:
     except (Invalid, NotFound) as error:
         where = Invalid(error.message, field="expires") if not error.details.get("field") else error
         return _new(visit, form.refuse(where))
+    visit.has_created = True
     return render(
         visit, "token_made.html", found=found, ends=visit.now + found.expires_in, file=_file(visit, found),
         token_variable=TOKEN_VARIABLE,

@@ -211,7 +211,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _editor(visit, _EditorView(0, form))
 
 
-@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES)
+@page("POST", f"{BASE}/new", "admin", form_bytes=TEXT_BYTES, creates=True)
 def create(visit: Visit) -> PageResponse:
     """Create an automation, or simulate what is not made yet."""
     return _do(visit, 0)

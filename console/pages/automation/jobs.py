@@ -74,6 +74,7 @@ SCANS_DO = {
     N_("words of older records"): N_("Puts them into full-text indexes that are new, until all are there."),
     N_("old automation log entries"): N_("Removes them."),
     N_("old continuations"): N_("Removes what nobody went on with."),
+    N_("old accepted forms"): N_("Forgets which forms were carried out a month ago."),
     N_("old drafts of forms"): N_("Removes them."),
     N_("old files to be imported"): N_("Removes them."),
     N_("old webhook deliveries"): N_("Removes what no rule keeps."),

@@ -67,7 +67,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _form(visit, _open_new(visit))
 
 
-@page("POST", f"{BASE}/new", "admin")
+@page("POST", f"{BASE}/new", "admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Make a timer."""
     fields = _open_new(visit)

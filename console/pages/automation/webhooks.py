@@ -201,7 +201,7 @@ def show_new(visit: Visit) -> PageResponse:
     return _new(visit, NEW.open(visit))
 
 
-@page("POST", f"{BASE}/new", "admin")
+@page("POST", f"{BASE}/new", "admin", creates=True)
 def create(visit: Visit) -> PageResponse:
     """Create a webhook that an automation answers to."""
     fields = NEW.open(visit)
@@ -277,7 +277,7 @@ def end_address(visit: Visit) -> PageResponse:
     return see(f"{BASE}/{visit.id}")
 
 
-@page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
+@page("POST", f"{BASE}/{{id}}/rotate", "proven admin", creates=True)
 def rotate(visit: Visit) -> PageResponse:
     """Give the webhook a new address."""
     form = overlaps.sent(visit)
@@ -327,7 +327,7 @@ def show_delivery(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-@page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin")
+@page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin", creates=True)
 def replay_delivery(visit: Visit) -> PageResponse:
     """Let the webhook answer to the same request once more."""
     made = replay(visit.ctx, visit.id)

@@ -13,7 +13,7 @@ from server.translation import _
 PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"
 
 
-@page("POST", PATH)
+@page("POST", PATH, creates=True)
 def save(visit: Visit) -> PageResponse:
     """Save what a list is searched by, and show it. What is wrong with it is told above the list. Raises NotFound."""
     found = asked_list(visit)

@@ -48,7 +48,7 @@ def show_upload(visit: Visit) -> PageResponse:
     return _proof(visit, record_type) or _upload(visit, record_type, Form.of({"file": ""}))
 
 
-@page("POST", "/records/{type}/import", form_bytes=reading.MAX_FILE_BYTES + SMALL_FORM_BYTES)
+@page("POST", "/records/{type}/import", form_bytes=reading.MAX_FILE_BYTES + SMALL_FORM_BYTES, creates=True)
 def upload(visit: Visit) -> PageResponse:
     """Keep a file, and go on to its columns."""
     record_type = _type(visit)

@@ -116,7 +116,7 @@ def show_dns(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-@page("POST", f"{BASE}/senders", "admin")
+@page("POST", f"{BASE}/senders", "admin", creates=True)
 def add_sender(visit: Visit) -> PageResponse:
     """Let mail come from an address, through a transport."""
     form = Form.sent(visit.form, ("email", "transport", "is_default"))
@@ -259,7 +259,7 @@ def show_new_transport(visit: Visit) -> PageResponse:
     return _transport(visit, _new_transport(visit))
 
 
-@page("POST", f"{TRANSPORTS}/new", "proven admin")
+@page("POST", f"{TRANSPORTS}/new", "proven admin", creates=True)
 def create_transport(visit: Visit) -> PageResponse:
     """Make a transport."""
     fields, was = _new_transport(visit), mail_setup.defaults(visit.ctx)[1]
@@ -291,7 +291,7 @@ def save_transport(visit: Visit) -> PageResponse:
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
-@page("POST", f"{TRANSPORTS}/{{id}}/test", "admin")
+@page("POST", f"{TRANSPORTS}/{{id}}/test", "admin", creates=True)
 def test_transport(visit: Visit) -> PageResponse:
     """Send a mail through a transport, now, and tell what the server said."""
     fields, recipient = _open_transport(visit), visit.form.text("recipient", "").strip()
@@ -369,7 +369,7 @@ def show_new_mailbox(visit: Visit) -> PageResponse:
     return _mailbox(visit, MAILBOX_FORM.open(visit).fill(**NEW_BOX))
 
 
-@page("POST", f"{MAILBOXES}/new", "proven admin")
+@page("POST", f"{MAILBOXES}/new", "proven admin", creates=True)
 def create_mailbox(visit: Visit) -> PageResponse:
     """Make a mailbox; it is looked at right away."""
     fields = MAILBOX_FORM.open(visit).fill(**NEW_BOX)

@@ -23,7 +23,7 @@ def show(visit: Visit) -> PageResponse:
     return _all(visit, Form())
 
 
-@page("POST", BASE, "proven admin")
+@page("POST", BASE, "proven admin", creates=True)
 def make(visit: Visit) -> PageResponse:
     """Create a key for a domain; it is used once DNS shows it."""
     form = Form.sent(visit.form, ("domain",))

@@ -22,13 +22,16 @@ STATES = {
     "failed": ("err", N_("given up")),
     "parked": ("warn", N_("no mail transport")),
     "sending": ("info", N_("being sent")),
+    "held": ("warn", N_("server not reached")),
     "failing": ("warn", N_("tried again")),
+    "partly": ("err", N_("not sent to all")),
     "later": ("muted", N_("for later")),
     "queued": ("ok", N_("queued")),
 }
 SHOWN = [("", N_("All that have not left")), ("failed", N_("Given up")), ("parked", N_("Without a mail transport")),
-         ("failing", N_("Tried again")), ("queued", N_("To be sent"))]  # fmt: skip
-WITH_ATTEMPT = ("failing", "later", "queued")  # states in which it is tried again by itself
+         ("held", N_("Waiting for their server")), ("failing", N_("Tried again")),
+         ("queued", N_("To be sent"))]  # fmt: skip
+WITH_ATTEMPT = ("held", "failing", "partly", "later", "queued")  # states in which it may be tried again by itself
 
 
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -49,12 +52,16 @@ def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     return f"<div>{badge}<br>{ui.muted(fails)}</div>"
 
 
+def _is_tried_again(row: Mapping[str, Any]) -> bool:
+    return row["state"] in WITH_ATTEMPT and not row["is_given_up"]
+
+
 def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """Nothing while it is being sent."""
     if row["state"] == "sending":
         return ""
     path = f"{OUTBOX}/{row['id']}"
-    again = N_("Send again") if row["state"] == "failed" else N_("Send now")
+    again = N_("Send again") if row["is_given_up"] else N_("Send now")
     asked = _("Drop '{subject}'? It is not sent. This cannot be undone.", subject=row["subject"])
     return ui.row(
         ui.button(visit, f"{path}/send", again, "small"),
@@ -72,8 +79,7 @@ LIST = declare(Worklist(
                    "number"),
         ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: ui.plain(row["reason"])),
         ListColumn("due_at", N_("Next attempt"),
-                   lambda visit, row, more: ui.when(visit, row["due_at"]) if row["state"] in WITH_ATTEMPT else "",
-                   "due_at"),
+                   lambda visit, row, more: ui.when(visit, row["due_at"]) if _is_tried_again(row) else "", "due_at"),
         ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
                    is_time=True),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),

@@ -27,7 +27,7 @@ def show_contact(visit: Visit) -> PageResponse:
     return _show(visit, "contact")
 
 
-@page("POST", "/records/contact/{id}/merge")
+@page("POST", "/records/contact/{id}/merge", creates=True)
 def merge_contact(visit: Visit) -> PageResponse:
     """Merge another contact into this one."""
     return _merge(visit, "contact")
@@ -39,7 +39,7 @@ def show_organization(visit: Visit) -> PageResponse:
     return _show(visit, "org")
 
 
-@page("POST", "/records/org/{id}/merge")
+@page("POST", "/records/org/{id}/merge", creates=True)
 def merge_organization(visit: Visit) -> PageResponse:
     """Merge another organization into this one."""
     return _merge(visit, "org")

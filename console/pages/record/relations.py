@@ -25,7 +25,7 @@ def linkable(visit: Visit) -> list[Option]:
     return [(each.uri, shown(each.label_names[0])) for each in found]
 
 
-@page("POST", "/records/{type}/{id}/link")
+@page("POST", "/records/{type}/{id}/link", creates=True)
 def link(visit: Visit) -> PageResponse:
     """Link the record to another, by its type and its name or number. Raises NotFound, Forbidden."""
     uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form
@@ -54,7 +54,7 @@ def unlink(visit: Visit) -> PageResponse:
     return _back(visit, uri)
 
 
-@page("POST", "/records/{type}/{id}/remind")
+@page("POST", "/records/{type}/{id}/remind", creates=True)
 def remind(visit: Visit) -> PageResponse:
     """Make a reminder of one's own about the record. Raises NotFound, Forbidden."""
     uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form

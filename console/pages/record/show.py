@@ -55,7 +55,7 @@ def show(visit: Visit) -> PageResponse:
     return _record(visit, record_type, drafts.take_up(visit, visit.path, Form.of({COMMENT: ""})))
 
 
-@page("POST", "/records/{type}/{id}/comment", form_bytes=FORM_BYTES)
+@page("POST", "/records/{type}/{id}/comment", form_bytes=FORM_BYTES, creates=True)
 def write_comment(visit: Visit) -> PageResponse:
     """Write a comment on a record. Raises NotFound, Forbidden."""
     record_type = visit.service.registry.type(visit.arguments["type"])

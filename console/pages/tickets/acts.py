@@ -138,7 +138,7 @@ def _wanted(visit: Visit, name: str) -> str:
 # -- people -----------------------------------------------------------------------------------------------------------
 
 
-@page("POST", "/tickets/{mask}/requester")
+@page("POST", "/tickets/{mask}/requester", creates=True)
 def add_requester(visit: Visit) -> PageResponse:
     """Let an address get the replies. Raises Invalid, Forbidden."""
     found, email = of_mask(visit), visit.form.text("email", "").strip()
@@ -174,7 +174,7 @@ def watch(visit: Visit) -> PageResponse:
 # -- notes ------------------------------------------------------------------------------------------------------------
 
 
-@page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024)
+@page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024, creates=True)
 def write_note(visit: Visit) -> PageResponse:
     """Write a note for colleagues. Raises Required."""
     found = of_mask(visit)
@@ -206,7 +206,7 @@ def show_merge(visit: Visit) -> PageResponse:
     return _merge_form(visit, of_mask(visit), "")
 
 
-@page("POST", "/tickets/{mask}/merge")
+@page("POST", "/tickets/{mask}/merge", creates=True)
 def merge(visit: Visit) -> PageResponse:
     """Put another ticket together with this one; the older one stays. Raises Forbidden."""
     found, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
@@ -244,7 +244,7 @@ def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: 
     )  # fmt: skip
 
 
-@page("POST", "/tickets/{mask}/split")
+@page("POST", "/tickets/{mask}/split", creates=True)
 def split(visit: Visit) -> PageResponse:
     """Give a message a ticket of its own. Raises Invalid, Forbidden."""
     of_mask(visit)

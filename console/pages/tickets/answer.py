@@ -2,9 +2,10 @@
 operations."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from console import lists
+from console import lists, once
 from console.desk import answer_form
 from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
@@ -21,10 +22,11 @@ from server import refusals, tickets
 from server.desk import files, records
 from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.outbox.delivery import Delivery
+from server.people import accepted_forms
 from server.records.shared import paths
-from server.tickets import answer_drafts, preview, properties, snippets, way_out
+from server.tickets import answer_drafts, preview, properties, snippets, unseen, way_out
 from server.tickets.answer_drafts import AnswerDraft
-from server.translation import _, ngettext
+from server.translation import N_, _, ngettext
 
 FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
 MAX_ADDRESSES = 12  # offered at once
@@ -33,6 +35,8 @@ TEXT_BYTES = 4 * 1024 * 1024
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
 NOW = "now_"  # before the name of a column: what it became by sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
+DISCARD = "discard"
+UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs a look
 COMPOSE, WAY = "/compose", "/-/way"
 
 
@@ -42,10 +46,22 @@ COMPOSE, WAY = "/compose", "/-/way"
 @page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
 def send(visit: Visit) -> PageResponse:
     """Send an answer, in `undo_send_seconds` or later; keep it without sending; or only as a draft."""
+    if visit.form.text("do", "send") in (*KEPT, DISCARD):
+        return _send(visit)
+    return once.carry_out(visit, _send, draft=_draft_sent(visit), is_writing=True)
+
+
+def _draft_sent(visit: Visit) -> str:
+    """The draft and the revision that a form sends; "" for none."""
+    id, revision = visit.form.id("draft", 0), visit.form.text("revision", "")
+    return f"{id}:{revision[:64]}" if id and revision else ""
+
+
+def _send(visit: Visit) -> PageResponse:
     found = of_mask(visit)
     written = _sent(visit, found)
     do, here = visit.form.text("do", "send"), paths.ticket(found.keys["mask"])
-    if do == "discard":
+    if do == DISCARD:
         return _discard(visit, written, came_from.kept(visit, here)) or shown(visit, found, written)
     if do in KEPT:
         return _keep(visit, written, found.id, here, do) or shown(visit, found, written)
@@ -54,8 +70,14 @@ def send(visit: Visit) -> PageResponse:
     if written.form.is_wrong:
         return shown(visit, found, written)
     try:
-        done = tickets.reply(visit.ctx, answer_form.planned(visit, values))
+        seen = unseen.parse(written.seen) if written.kind == "reply" else None
+        done = tickets.reply(
+            visit.ctx, answer_form.planned(visit, values),
+            check=lambda writing: unseen.require_seen(writing, found.id, seen),
+        )  # fmt: skip
     except HelpdeskError as error:
+        if isinstance(error, Conflict) and error.details.get("unseen"):
+            return shown(visit, found, replace(written, is_stopped=True))
         return shown(visit, found, written.refused(error))
     _forget(visit, written.draft)
     tell_sent(visit, done.delivery, here, bool(written.form.text("send_at")), changed_by_sending(visit, found))
@@ -87,6 +109,7 @@ def take_back(visit: Visit) -> PageResponse:
     found = of_mask(visit)
     here = paths.ticket(found.keys["mask"])
     kept = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    accepted_forms.forget(visit.ctx, f"{here}/answer")
     fields = _put_back(visit, found)
     if fields:
         properties.change(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
@@ -152,10 +175,16 @@ def show_compose(visit: Visit) -> PageResponse:
 
 @page("POST", COMPOSE, form_bytes=FORM_BYTES)
 def compose(visit: Visit) -> PageResponse:
-    """Make a ticket with its first message."""
+    """Create a ticket with its first message."""
+    if visit.form.text("do", "send") in (*KEPT, DISCARD):
+        return _create(visit)
+    return once.carry_out(visit, _create, draft=_draft_sent(visit), is_writing=True)
+
+
+def _create(visit: Visit) -> PageResponse:
     written = _composed(visit)
     do = visit.form.text("do", "send")
-    if do == "discard":
+    if do == DISCARD:
         return _discard(visit, written, "/inbox") or _compose(visit, written)
     if do in KEPT:
         return _keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
@@ -184,6 +213,7 @@ def keep_compose(visit: Visit) -> PageResponse:
 def take_back_compose(visit: Visit) -> PageResponse:
     """As take_back, of a new ticket."""
     answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    accepted_forms.forget(visit.ctx, COMPOSE)
     visit.tell(_("Sending cancelled. Your draft is back."))
     return see(COMPOSE)
 
@@ -307,6 +337,11 @@ def _delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
 def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
     """Say what became of mail, with a button that takes it back. here: of the ticket. is_later: whether it leaves when
     somebody chose. before: of changed_by_sending."""
+    if told.draft_id and told.state in UNSENT:
+        is_partly = told.state == "partly"
+        words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
+        visit.tell(_(words, reason=told.reason))
+        return
     if not told.draft_id or told.state not in ("later", "queued"):
         visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
         return

@@ -29,7 +29,7 @@ def show(visit: Visit) -> PageResponse:
     )
 
 
-@page("POST", BASE, form_bytes=TEXT_BYTES)
+@page("POST", BASE, form_bytes=TEXT_BYTES, creates=True)
 def send(visit: Visit) -> PageResponse:
     """Answer each ticket by itself, with the rights of who asks; those that cannot be answered are told. Raises
     Invalid."""

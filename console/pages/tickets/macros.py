@@ -47,7 +47,7 @@ def show(visit: Visit) -> PageResponse:
     return _page(visit, found, form, listed, macro)
 
 
-@page("POST", PATH)
+@page("POST", PATH, creates=True)
 def run(visit: Visit) -> PageResponse:
     """Run a macro: its changes are made, and its texts stand in the answer. Raises NotFound, Forbidden."""
     found, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
@@ -176,7 +176,7 @@ def show_bulk(visit: Visit) -> PageResponse:
     )
 
 
-@page("POST", BULK)
+@page("POST", BULK, creates=True)
 def run_bulk(visit: Visit) -> PageResponse:
     """Run a macro on each ticket by itself; those that are refused are told. Raises Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))

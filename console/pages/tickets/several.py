@@ -28,7 +28,7 @@ def show_note(visit: Visit) -> PageResponse:
     return _form(visit, "bulk_note.html", NOTE, _named(visit), Form.of({"note": ""}))
 
 
-@page("POST", NOTE, form_bytes=TEXT_BYTES)
+@page("POST", NOTE, form_bytes=TEXT_BYTES, creates=True)
 def write_notes(visit: Visit) -> PageResponse:
     """Write the same note on each ticket; those that refuse it are told. Raises Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
@@ -54,7 +54,7 @@ def show_merge(visit: Visit) -> PageResponse:
     return _form(visit, "bulk_merge.html", MERGE, _named(visit), Form.of({}))
 
 
-@page("POST", MERGE)
+@page("POST", MERGE, creates=True)
 def merge(visit: Visit) -> PageResponse:
     """Put the tickets together; the oldest stays. Raises Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))

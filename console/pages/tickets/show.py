@@ -1,6 +1,7 @@
 """The page of a ticket: its conversation, what is known of it, and the answer below. Source: Records, `record_url`;
 ours."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlencode
 
@@ -24,7 +25,8 @@ from server.digits import id_in
 from server.errors import Forbidden, NotFound
 from server.people import presence, profile
 from server.records.shared import paths
-from server.tickets import answered, following, masks
+from server.tickets import answered, following, masks, unseen
+from server.tickets.unseen import Mark
 from server.translation import N_, _
 
 TICKET = "ticket"
@@ -48,12 +50,15 @@ def show(visit: Visit) -> PageResponse:
 
 def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageResponse:
     """The page, with the answer as it is, or as it was sent when something is wrong with it."""
+    mark = unseen.mark(visit.ctx, found.id)  # before the conversation is read: nothing in between counts as seen
     said = _conversation(visit, found)
     keys = found.keys
     earlier, later = _beside(visit, said)
     written = form or answer_form.of_ticket(visit, found, said.answered)
+    if written is not None:
+        written = _with_unseen(visit, written, said, mark)
     return render(
-        visit, "ticket.html", written.form.status if written is not None else 200,
+        visit, "ticket.html", _status(written),
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
         neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
         unanswerable="" if written is not None else _why_unanswerable(visit, found),
@@ -77,11 +82,28 @@ def _why_unanswerable(visit: Visit, found: Sheet) -> str:
     )  # fmt: skip
 
 
+def _status(written: AnswerForm | None) -> int:
+    if written is None:
+        return 200
+    return 409 if written.unseen else written.form.status
+
+
+def _with_unseen(visit: Visit, written: AnswerForm, said: Conversation, mark: Mark) -> AnswerForm:
+    """The answer with the mark of what was seen: that of this page, or the one that the form came with when it is shown
+    again for another reason than what others wrote."""
+    before = unseen.parse(written.seen)
+    if before is None or written.is_stopped:
+        entries = conversation.newer(said.entries, before, visit.actor.worker_id) if before is not None else ()
+        return replace(written, seen=str(mark), unseen=entries)
+    return written
+
+
 def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
     """The form of an answer by itself. Raises Forbidden for who may not answer."""
     written = answer_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
     if written is None:
         raise Forbidden(_("You may not answer this ticket."))
+    written = replace(written, seen=str(unseen.mark(visit.ctx, found.id)))
     here = paths.ticket(found.keys["mask"])
     return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, found, written))
 

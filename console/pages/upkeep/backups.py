@@ -63,7 +63,7 @@ def show(visit: Visit) -> PageResponse:
     return _all(visit, Form())
 
 
-@page("POST", BASE, "proven admin")
+@page("POST", BASE, "proven admin", creates=True)
 def make(visit: Visit) -> PageResponse:
     """Back up now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
@@ -71,7 +71,7 @@ def make(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-@page("POST", f"{BASE}/set-up", "proven admin")
+@page("POST", f"{BASE}/set-up", "proven admin", creates=True)
 def set_up(visit: Visit) -> PageResponse:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)

@@ -49,6 +49,8 @@ WAITING = (
     ("mail_queued", N_("Mails to send"), "/admin/mail/outbox?state=queued"),
     ("mail_failing", N_("Mails tried again"), "/admin/mail/outbox?state=failing"),
     ("mail_parked", N_("Mails without a server"), "/admin/mail/outbox?state=parked"),
+    ("mail_held", N_("Mails waiting for their server"), "/admin/mail/outbox?state=held"),
+    ("mail_given_up", N_("Mails given up"), "/admin/mail/outbox?state=failed"),
     ("queue_messages", N_("Messages in queues"), ""),
 )
 MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health

@@ -244,7 +244,7 @@ class _Desk:
         else:
             ticket = self.tickets[told.number]
             storing.reopen(by, _record(by, "ticket", ticket["id"]))
-        storing.message(by, mail, ticket["id"], sender, (), is_stranger=False)
+        storing.message(by, mail, ticket["id"], sender, (), is_stranger=False, created=mail.mail.date)
         by.log("ticket.message.inbound", TICKET, ticket["id"], {"target": self._label(by, ticket)})
 
     def answer(self, writing: RecordWriter, done: _Prepared) -> None:

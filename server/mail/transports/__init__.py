@@ -18,26 +18,36 @@ _MODULES = {NULL: "null", SMTP: "smtp"}
 TRANSPORTS = tuple(_MODULES)
 
 
-class TransportFailed(Unavailable):
-    """Nothing was delivered. `is_permanent`: trying again will not help. The message is safe to show."""
+@dataclass(frozen=True, slots=True)
+class DeliveryReport:
+    """The recipients who did not get a mail, each with the server's response. `refused`: for good, `deferred`: for now
+    (RFC 5321, 4.2.1)."""
 
-    def __init__(self, message: str, is_permanent: bool, **details: object) -> None:
+    refused: Mapping[str, str] = field(default_factory=dict)
+    deferred: Mapping[str, str] = field(default_factory=dict)
+
+
+class TransportFailed(Unavailable):
+    """No recipient got the mail. The message is safe to show.
+
+    is_permanent: another attempt fails, too. is_unreachable: no mail gets through the transport at present, whatever
+    it says, such as when the server is down or refuses the login. report: the recipients that the server refused."""
+
+    def __init__(
+        self, message: str, is_permanent: bool, *, is_unreachable: bool = False, report: DeliveryReport | None = None,
+        **details: object,
+    ) -> None:  # fmt: skip
         super().__init__(message, **details)
         self.is_permanent = is_permanent
+        self.is_unreachable = is_unreachable
+        self.report = report or DeliveryReport()
 
 
 class TokenRefused(TransportFailed):
     """The mail server takes no login by the token of a connected account; another token may be better."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, is_permanent=False)
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryReport:
-    """A mail that left. `refused`: {address: the server's answer} of recipients who do not get it, while others do."""
-
-    refused: Mapping[str, str] = field(default_factory=dict)
+        super().__init__(message, is_permanent=False, is_unreachable=True)
 
 
 Sign = Callable[[bytes], bytes]  # the last to see a mail: nothing of it may change afterwards

@@ -5,8 +5,9 @@ hold what the server said, and neither user name nor password.
 import re
 import smtplib
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field
 from enum import Enum
 from typing import Any
@@ -22,6 +23,10 @@ from server.mail.transports import DeliveryReport, Sign, TokenRefused, Transport
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
 NO_UTF8 = "takes no addresses with letters beyond ASCII"
+OK, FORWARDS, CLOSING, AUTHENTICATION_REQUIRED = 250, 251, 421, 530
+MOST_AT_ONCE = 10_000  # recipients of one transaction
+
+Refusal = tuple[int, bytes]  # the code and text of a response
 
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9])?|\[?[0-9a-fA-F:.]{2,45}\]?")
 _KEYS = ("host", "port", "encryption", "username", "password", "connected_account", "timeout", "verify")
@@ -88,54 +93,74 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
 def send(
     settings: SmtpSettings, envelope_from: str, recipients: Sequence[str], raw: bytes, sign: Sign = unsigned
 ) -> DeliveryReport:
-    """Deliver `raw` to `recipients`; `envelope_from` may be empty. Waits at most `timeout_seconds` for each answer.
+    """Deliver `raw` to `recipients`; `envelope_from` may be empty. Waits at most `timeout_seconds` for each response.
 
-    Returns who was refused while others were not. Raises TransportFailed: permanent for answers 5xx and when all are
-    refused for good, temporary for answers 4xx and when the server cannot be reached; Invalid for line breaks in an
-    address. Source: Queue and delivery states, Permanent SMTP answers.
+    Returns who was refused while others got the mail. Raises TransportFailed when nobody got it: permanent when each
+    recipient, or the mail itself, is refused with a code of 500 or more; Invalid for line breaks in an address.
     """
     _check_envelope(envelope_from, recipients)
     written = {ascii_address(address): address for address in recipients}
-    with _told(settings), _connected(settings) as server:
-        refused = _refused(server, ascii_address(envelope_from), list(written), raw, sign)
-        return DeliveryReport({written[address]: _answer(*answer) for address, answer in refused.items()})
+    with _Session(settings) as server:
+        refusals = _deliver(server, ascii_address(envelope_from), list(written), raw, sign)
+    report = _report({written[address]: refusal for address, refusal in refusals.items()})
+    if len(refusals) == len(written):
+        raise _all_refused(report)
+    return report
 
 
 def probe(settings: SmtpSettings) -> None:
-    """Connect and sign in as for a mail, and send none. Raises TransportFailed. Source: ours."""
-    with _told(settings), _connected(settings) as server:
-        server.ehlo_or_helo_if_needed()
+    """Connect and sign in as for a mail, and send none. Raises TransportFailed."""
+    with _Session(settings) as server:
         server.noop()
 
 
-@contextmanager
-def _told(settings: SmtpSettings) -> Iterator[None]:
-    """What goes wrong inside, as TransportFailed."""
-    try:
-        yield
-    except smtplib.SMTPRecipientsRefused as error:
-        raise _all_refused(error.recipients) from error
-    except smtplib.SMTPResponseException as error:
-        failure = _failed(_what(error), error.smtp_code, error.smtp_error)
-        if settings.token and isinstance(error, smtplib.SMTPAuthenticationError):
-            told = _answer(error.smtp_code, error.smtp_error)
-            failure = TokenRefused(f"the mail server does not accept the token: {told}")
-        raise failure from error
-    except smtplib.SMTPNotSupportedError as error:
-        raise TransportFailed(f"the mail server cannot do what is asked: {error}", is_permanent=False) from error
-    except ssl.SSLCertVerificationError as error:
-        raise TransportFailed(
-            f"{wrong_certificate(settings.host, error)}; correct the host, or switch off verify", is_permanent=False
-        ) from error
-    except (smtplib.SMTPException, OSError) as error:
-        raise TransportFailed(
-            f"no mail server at {settings.host} port {settings.port}: {reason(error)}", is_permanent=False
-        ) from error
+class _Session:
+    """A connection that is signed in. Its errors become TransportFailed: those before any mail are `is_unreachable`."""
+
+    def __init__(self, settings: SmtpSettings) -> None:
+        self._settings = settings
+        self._server: smtplib.SMTP | None = None
+
+    def __enter__(self) -> smtplib.SMTP:
+        try:
+            self._server = _connected(self._settings)
+            self._server.ehlo_or_helo_if_needed()
+        except (smtplib.SMTPException, OSError) as error:
+            raise self._failed(error, is_unreachable=True) from error
+        return self._server
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        assert self._server is not None
+        try:
+            self._server.quit()
+        except (smtplib.SMTPException, OSError):  # how the delivery ended is known already
+            self._server.close()
+        if isinstance(error, (smtplib.SMTPException, OSError)):
+            raise self._failed(error, is_unreachable=False) from error
+
+    def _failed(self, error: Exception, is_unreachable: bool) -> TransportFailed:
+        settings = self._settings
+        if isinstance(error, smtplib.SMTPAuthenticationError) and settings.token:
+            answer = _answer(error.smtp_code, error.smtp_error)
+            return TokenRefused(f"the mail server does not accept the token: {answer}")
+        if isinstance(error, smtplib.SMTPResponseException) and not isinstance(error, smtplib.SMTPConnectError):
+            answer = _answer(error.smtp_code, error.smtp_error)
+            is_unreachable = is_unreachable or error.smtp_code == AUTHENTICATION_REQUIRED
+            is_permanent = not is_unreachable and 500 <= error.smtp_code <= 599
+            return TransportFailed(
+                f"{_what(error)}: {answer}", is_permanent, is_unreachable=is_unreachable, code=error.smtp_code
+            )
+        if isinstance(error, smtplib.SMTPNotSupportedError):
+            return TransportFailed(f"the mail server cannot do this: {error}", False, is_unreachable=is_unreachable)
+        if isinstance(error, ssl.SSLCertVerificationError):
+            words = f"{wrong_certificate(settings.host, error)}; correct the host, or switch off verify"
+            return TransportFailed(words, False, is_unreachable=is_unreachable)
+        words = f"no mail server at {settings.host} port {settings.port}: {reason(error)}"
+        return TransportFailed(words, False, is_unreachable=is_unreachable)
 
 
 class _Connection(smtplib.SMTP):
-    """A connection whose end does not hide how the delivery ended: `with` would raise for a QUIT that goes wrong. What
-    is said can be recorded."""
+    """A connection whose dialogue can be recorded, and that signs in with UTF-8 (RFC 4616)."""
 
     _is_logging_in = False
 
@@ -157,12 +182,6 @@ class _Connection(smtplib.SMTP):
             return super().auth(*given, **named)
         finally:
             self._is_logging_in = False
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self.quit()
-        except (smtplib.SMTPException, OSError):
-            self.close()
 
 
 class _TlsConnection(_Connection, smtplib.SMTP_SSL):
@@ -203,27 +222,136 @@ def _context(settings: SmtpSettings) -> ssl.SSLContext:
     return context
 
 
-def _refused(
-    server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes, sign: Sign
-) -> dict[str, tuple[int, bytes]]:
-    server.ehlo_or_helo_if_needed()
+def _deliver(server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes, sign: Sign) -> dict[str, Refusal]:
+    """Hand over a mail in as many transactions as the server's limits ask for. Returns the refused recipients."""
     # Only where it is needed, since a server that offers it may know none to pass such mail on to.
-    needs_it = not (_head(raw).isascii() and all(address.isascii() for address in (sender, *recipients)))
-    left_out: list[str] = []
+    needs_utf8 = not (_head(raw).isascii() and all(address.isascii() for address in (sender, *recipients)))
+    refusals: dict[str, Refusal] = {}
     options: list[str] = []
-    if needs_it and server.has_extn("smtputf8"):
+    if needs_utf8 and server.has_extn("smtputf8"):
         options.append("SMTPUTF8")
-    elif needs_it:
-        left_out = [each for each in recipients if not each.isascii()]
+    elif needs_utf8:
+        refusals = {
+            each: (553, f"5.6.7 the mail server {NO_UTF8}".encode()) for each in recipients if not each.isascii()
+        }
         recipients = [each for each in recipients if each.isascii()]
         raw = ascii_head(raw)
         if not recipients or not sender.isascii() or not _head(raw).isascii():
             raise TransportFailed(f"the mail server {NO_UTF8}", is_permanent=True)
     if not raw.isascii() and server.has_extn("8bitmime"):
         options.append("BODY=8BITMIME")
-    return server.sendmail(sender, recipients, sign(raw), options) | {
-        each: (553, f"5.6.7 the mail server {NO_UTF8}".encode()) for each in left_out
-    }
+    raw = sign(raw)
+    _require_size(server, len(raw))
+    has_accepted = False
+    while recipients:
+        batch = _next_batch(recipients, *_limits(server))
+        try:
+            refused = _transact(server, sender, batch, raw, options)
+        except (smtplib.SMTPException, OSError) as error:
+            if not has_accepted:
+                raise
+            # Some have the mail already: those that are left wait for the next attempt.
+            return refusals | dict.fromkeys(recipients, _as_deferral(error))
+        recipients = recipients[len(batch) :]
+        too_many = [each for each in batch if each in refused and _is_too_many(*refused[each])]
+        if too_many and len(refused) < len(batch):  # RFC 5321, 4.5.3.1.10: the rest in another transaction
+            recipients = too_many + recipients
+            refused = {each: refusal for each, refusal in refused.items() if each not in too_many}
+        has_accepted = has_accepted or len(refused) < len(batch)
+        refusals |= refused
+    return refusals
+
+
+def _transact(
+    server: smtplib.SMTP, sender: str, recipients: list[str], raw: bytes, options: list[str]
+) -> dict[str, Refusal]:
+    """One mail transaction (RFC 5321, 3.3). Returns the refused recipients; raises SMTPException when the sender or
+    the mail is refused."""
+    size = [f"SIZE={len(raw)}"] if server.has_extn("size") else []
+    code, text = server.mail(sender, size + options if server.does_esmtp else [])
+    if code != OK:
+        _reset(server, code)
+        raise smtplib.SMTPSenderRefused(code, text, sender)
+    refused: dict[str, Refusal] = {}
+    for place, each in enumerate(recipients):
+        code, text = server.rcpt(each)
+        if code not in (OK, FORWARDS):
+            refused[each] = code, text
+        if code == CLOSING:
+            server.close()
+            return (
+                dict.fromkeys(recipients[:place], (code, text))
+                | refused
+                | dict.fromkeys(recipients[place:], (code, text))
+            )
+    if len(refused) == len(recipients):
+        _reset(server, OK)
+        return refused
+    code, text = server.data(raw)
+    if code != OK:
+        _reset(server, code)
+        raise smtplib.SMTPDataError(code, text)
+    return refused
+
+
+def _reset(server: smtplib.SMTP, code: int) -> None:
+    """Leave a transaction, and the connection where the server closes it."""
+    if code == CLOSING:
+        server.close()
+        return
+    with suppress(smtplib.SMTPException, OSError):
+        server.rset()
+
+
+def _limits(server: smtplib.SMTP) -> tuple[int, int]:
+    """The most recipients and the most domains of one transaction, as the server announces them (RFC 9422)."""
+    announced = dict(
+        pair.upper().partition("=")[::2] for pair in server.esmtp_features.get("limits", "").split() if "=" in pair
+    )
+    counts = (whole_in(announced.get(name, ""), 1, MOST_AT_ONCE) for name in ("RCPTMAX", "RCPTDOMAINMAX"))
+    most_recipients, most_domains = (count or MOST_AT_ONCE for count in counts)
+    return most_recipients, most_domains
+
+
+def _next_batch(recipients: Sequence[str], most: int, most_domains: int) -> list[str]:
+    """The first recipients that fit into one transaction.
+
+    >>> _next_batch(["a@x.example", "b@y.example", "c@y.example"], 2, 5)
+    ['a@x.example', 'b@y.example']
+    >>> _next_batch(["a@x.example", "b@y.example", "c@y.example"], 5, 1)
+    ['a@x.example']
+    """
+    batch: list[str] = []
+    domains: set[str] = set()
+    for each in recipients[:most]:
+        domains.add(each.rpartition("@")[2].lower())
+        if len(domains) > most_domains:
+            break
+        batch.append(each)
+    return batch
+
+
+def _is_too_many(code: int, text: bytes) -> bool:
+    """Whether a recipient is refused because the transaction has enough of them: 452 4.5.3, and 552 of old servers."""
+    words = text.lower()
+    return code in (452, 552) and (b"4.5.3" in words or b"5.5.3" in words or b"too many" in words)
+
+
+def _as_deferral(error: Exception) -> Refusal:
+    if isinstance(error, smtplib.SMTPResponseException):
+        text = error.smtp_error
+        return min(error.smtp_code, 499), text if isinstance(text, bytes) else text.encode()
+    return 451, reason(error).encode()
+
+
+def _require_size(server: smtplib.SMTP, size: int) -> None:
+    """Raises TransportFailed for a mail that is larger than the server takes (RFC 1870)."""
+    most = whole_in(server.esmtp_features.get("size", ""), 1, sys.maxsize)
+    if most is not None and size > most:
+        raise TransportFailed(
+            f"the mail has {size:,} bytes, and the mail server takes at most {most:,}; send fewer or smaller files",
+            is_permanent=True,
+        )
 
 
 def _head(raw: bytes) -> bytes:
@@ -238,19 +366,20 @@ def _check_envelope(envelope_from: str, recipients: Sequence[str]) -> None:
             raise Invalid(f"'{address[:100]!a}' is not a mail address; use name@host", field="to")
 
 
-def _all_refused(recipients: Mapping[str, tuple[int, bytes]]) -> TransportFailed:
-    """Permanent only when each of them is: one mailbox that is full for now is a reason to try again."""
-    answers = {address: _answer(code, text) for address, (code, text) in recipients.items()}
-    first = next(iter(answers.values()), "no answer")
-    return TransportFailed(
-        f"the mail server refused all recipients: {first}",
-        is_permanent=all(code >= 500 for code, _ in recipients.values()),
-        refused=answers,
+def _report(refusals: Mapping[str, Refusal]) -> DeliveryReport:
+    answers = {address: _answer(*refusal) for address, refusal in refusals.items()}
+    is_permanent = {address: code >= 500 for address, (code, _) in refusals.items()}
+    return DeliveryReport(
+        refused={address: text for address, text in answers.items() if is_permanent[address]},
+        deferred={address: text for address, text in answers.items() if not is_permanent[address]},
     )
 
 
-def _failed(what: str, code: int, answer: bytes | str) -> TransportFailed:
-    return TransportFailed(f"{what}: {_answer(code, answer)}", is_permanent=500 <= code <= 599, code=code)
+def _all_refused(report: DeliveryReport) -> TransportFailed:
+    first = next(iter({**report.deferred, **report.refused}.values()))
+    return TransportFailed(
+        f"the mail server refused all recipients: {first}", is_permanent=not report.deferred, report=report
+    )
 
 
 def _what(error: smtplib.SMTPResponseException) -> str:

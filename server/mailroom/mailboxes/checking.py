@@ -67,6 +67,7 @@ class _MailboxReader:
             taken = FetchState(self._ctx.service, self._box, login, inbox)
             # One more than are taken, to know whether there are more.
             listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
+            taken.note_listed(listed)
             new = [each for each in listed if each.uid not in taken.uids]
             # A look that was cut short has left these behind.
             done = taken.to_remove({each.uid for each in listed})
@@ -119,7 +120,7 @@ class _MailboxReader:
         for is_last in (False, True):
             try:
                 ctx = replace(self._ctx, now=clock.now())
-                mailroom.receive(ctx, raw, lambda tx: taken.note(tx, uid, is_left))
+                mailroom.receive(ctx, raw, lambda tx: taken.note(tx, uid, is_left), is_taken_over=taken.is_history(uid))
                 return
             except TimedOut:
                 if is_last:

@@ -5,12 +5,14 @@ import hashlib
 from typing import Any
 
 from server.context import Service
-from server.mail.inboxes import Inbox, Login
-from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_STATE, MAILBOX_TAKEN
+from server.mail.inboxes import Inbox, Login, WaitingMail
+from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_HISTORY, MAILBOX_STATE, MAILBOX_TAKEN
 from server.records.base import Record
 from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction
+
+NOT_KNOWN = -1  # history_below, before the mails that were there first are known
 
 
 class FetchState:
@@ -27,10 +29,25 @@ class FetchState:
         state, self.uids = self._store.write(lambda tx: self._begin(tx, place, inbox.scope, inbox.end))
         self.last_uid: int = state["last_uid"]
         self._again_below: int = state["again_below"]
+        self._history_below: int = state["history_below"]
+        self._history = self._store.read(self._read_history)
 
     def may_come_again(self, uid: str) -> bool:
         """Whether the mail may have been taken before, under another uid."""
         return self._is_rising and int(uid) < self._again_below
+
+    def is_history(self, uid: str) -> bool:
+        """Whether the mail was there before the mailbox was first read."""
+        return int(uid) < self._history_below if self._is_rising else uid in self._history
+
+    def note_listed(self, listed: list[WaitingMail]) -> None:
+        """Called with the mails on the server; at the first look they are history where the next uid is not known."""
+        if self._history_below != NOT_KNOWN:
+            return
+        uids = [each.uid for each in listed]
+        self._history_below = max(map(int, uids), default=0) + 1 if self._is_rising else 0
+        self._history = set() if self._is_rising else set(uids)
+        self._store.write(self._write_history)
 
     def to_remove(self, listed: set[str]) -> list[str]:
         """What was taken before and is to be removed from the server. Where uids do not rise, those that are no longer
@@ -48,6 +65,8 @@ class FetchState:
                 lambda: table.update({table.last_uid: slot(0)}).where(table.mailbox_id == slot(1)),
                 (int(uid), self._id),
             )
+        if uid in self._history:
+            tx.delete(MAILBOX_HISTORY, mailbox_id=self._id, uid=uid)
         if not self._is_rising or not (is_left or self._is_kept):
             tx.add(MAILBOX_TAKEN, {"mailbox_id": self._id, "uid": uid, "is_left": int(is_left)})
 
@@ -60,17 +79,32 @@ class FetchState:
                 [(self._id, uid) for uid in uids],
             ))  # fmt: skip
 
+    def _read_history(self, tx: Transaction) -> set[str]:
+        return {uid for _, uid in tx.find(MAILBOX_HISTORY, mailbox_id=self._id)}
+
+    def _write_history(self, tx: Transaction) -> None:
+        table: Any = MAILBOX_STATE.sql
+        tx.run(
+            lambda: table.update({table.history_below: slot(0)}).where(table.mailbox_id == slot(1)),
+            (self._history_below, self._id),
+        )
+        for uid in self._history:
+            tx.add(MAILBOX_HISTORY, {"mailbox_id": self._id, "uid": uid})
+
     def _begin(self, tx: Transaction, place: str, scope: str, end: int) -> tuple[dict[str, Any], dict[str, bool]]:
         row = tx.first(MAILBOX_STATE, mailbox_id=self._id)
         known = dict(zip(MAILBOX_STATE.names, row, strict=True)) if row else None
         if known is not None and (known["place"], known["scope"]) == (place, scope):
             return known, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
+        is_elsewhere = known is None or known["place"] != place
         state = {
             "mailbox_id": self._id, "place": place, "scope": scope, "last_uid": 0,
             "again_below": end if known is not None else 0,
+            "history_below": (end or NOT_KNOWN) if is_elsewhere else 0,
         }  # fmt: skip
         tx.put(MAILBOX_STATE, state)
         tx.delete(MAILBOX_TAKEN, mailbox_id=self._id)
+        tx.delete(MAILBOX_HISTORY, mailbox_id=self._id)
         return state, {}
 
 

@@ -6,7 +6,7 @@ from server import contexts
 from server.errors import Invalid
 from server.fields import CreatedAt, Name, Structure, Text, UpdatedAt
 from server.mail.transports import TRANSPORTS, transport
-from server.outbox import default_transport
+from server.outbox import default_transport, holds
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 from server.records.shared.references import redirect
 
@@ -63,6 +63,8 @@ class MailTransport(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         default_transport.follow(writing, change)
+        if not change.is_create:
+            holds.release_transport(writing, change.id)
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         redirect(writing, "address", "mail_transport_id", record["id"])

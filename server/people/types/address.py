@@ -183,6 +183,11 @@ class Address(RecordType):
         if not change.is_create and change.changes("email"):
             told = {"target": change.value("email"), "before": change.was("email")}
             writing.log("address.email.changed", self.context, change.id, told)
+        if change.changes("mail_transport_id"):
+            transport_id = change.value("mail_transport_id")
+            through = writing.label("mail_transport", transport_id) if transport_id else "the default mail transport"
+            told = {"target": change.value("email"), "transport": through}
+            writing.log("sender.changed", self.context, change.id, told)
         if change.changes("email") or change.changes("contact_id"):
             for contact_id in {change.was("contact_id"), change.value("contact_id")} - {0}:
                 writing.texts_changed("contact", contact_id)

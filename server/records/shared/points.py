@@ -15,14 +15,15 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 class ActivityPoint:
     """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
     `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
-    and the worker it was done to, and are written by the service alone. on_ticket: the sentence on the page of the
-    ticket that is its target, "" for the same one."""
+    and the worker it was done to. is_reserved: whether the service alone writes them. on_ticket: the sentence on the
+    page of the ticket that is its target, "" for the same one."""
 
     id: str
     name: str
     pattern: str
     placeholders: tuple[str, ...]
     is_administrative: bool = False
+    is_reserved: bool = False
     on_ticket: str = ""
 
     def missing(self, variables: Mapping[str, Any]) -> list[str]:
@@ -34,7 +35,7 @@ class ActivityPoint:
         return {
             "id": self.id,
             "name": self.name,
-            "options": [] if self.is_administrative else ["api_create"],
+            "options": [] if self.is_reserved else ["api_create"],
             "text": {"key": f"activities.{self.id}", "value": self.pattern},
         }
 
@@ -81,6 +82,13 @@ FORMER = {
     "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
     "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
 }  # fmt: skip
+# What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
+RESERVED = frozenset((
+    "group.acknowledgement.error", "mailbox.check.error", "record.deleted", "ticket.answer.refused",
+    "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
+    "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
+    "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
+))  # fmt: skip
 
 
 def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, ActivityPoint]:
@@ -89,7 +97,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
         found[id] = ActivityPoint(
             id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative,
-            ON_TICKET.get(id, ""),
+            is_administrative or id in RESERVED, ON_TICKET.get(id, ""),
         )  # fmt: skip
     return found
 

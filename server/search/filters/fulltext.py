@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from server.errors import BadQuery
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import NEVER, At, Condition, Turned, all_of, any_of, negated
 from server.search.filters.base import Filter
@@ -72,7 +73,9 @@ class WordsFilter(Filter):
         )
 
     def _condition_of(self, texts: Sequence[SearchValue]) -> Condition:
-        """The same, kept for those who look for these words next."""
+        """The same, cached for the next search of these words."""
+        for text in texts:
+            _require_star_at_end(text)
         asked = tuple([(text.value, text.quoted) for text in texts])
         is_short = len(texts) <= MAX_KEPT_WORDS and all(len(value) <= MAX_KEPT_CHARS for value, _ in asked)
         return _kept_words(self, asked) if is_short else self.words(list(texts))
@@ -95,6 +98,18 @@ class WordsFilter(Filter):
             parts.insert(0, self._condition_of(plain))
         found = any_of(parts) if group.op == "or" else all_of(parts)
         return negated(found) if group.negated else found
+
+
+def _require_star_at_end(text: SearchValue) -> None:
+    """Raise BadQuery for a `*` that an index of words cannot answer."""
+    if text.quoted or ("*" not in text.value[:-1] and text.value != "*"):
+        return
+    advice = "a * stands at the end of a word" if text.value.strip("*") else "a * needs the beginning of a word"
+    raise BadQuery(
+        f"'{text.value[:60]}' at position {text.position}: {advice}; for its middle or its end use a filter of texts, "
+        "such as subject:*mark*, or put quotes round it",
+        position=text.position,
+    )
 
 
 @lru_cache(maxsize=KEPT_CONDITIONS)

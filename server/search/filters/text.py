@@ -1,5 +1,7 @@
 """Filters on text columns: a word anywhere, at the beginning, or the whole; quotes and wildcards as written."""
 
+import itertools
+import re
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
@@ -7,10 +9,10 @@ import peewee
 
 from server.errors import Invalid
 from server.search.ast import SearchValue, Subquery, Term
-from server.search.conditions import At, Condition, all_of, compared, equals
+from server.search.conditions import At, Condition, any_of, equals
 from server.search.filters.base import Filter, is_null
 from server.search.values import is_wildcard, like_pattern
-from server.store.dialect import fold
+from server.store.expressions import compared_in_ascii
 from server.store.peewee_parts import column_name
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 Match = Literal["exact", "prefix", "partial"]
 LITERALS = ("exact", "begins")
 LAST_CHARACTER = "\U0010ffff"  # sorts behind every other
+MAX_DOUBLE_S = 2  # of a value; each doubles what is compared
+_DOUBLE_S = re.compile("(ss)", re.IGNORECASE)
 
 
 class TextFilter(Filter):
@@ -63,7 +67,7 @@ def text_condition(column: Any, text: SearchValue, match: Match) -> Condition:
             return begins(column, start)
         return like(column, like_pattern(value))
     if text.quoted or match == "exact":
-        return like(column, like_pattern(value)) if not value.isascii() else equals(column, value)
+        return is_text(column, value)
     pattern = like_pattern(value)
     if match == "partial":
         return like(column, f"%{pattern}%")
@@ -83,25 +87,59 @@ def literal(column: Any, query: Subquery) -> Condition:
     ):
         raise Invalid('in parentheses a text takes exact:"..." or begins:"...", where %22 stands for a quote')
     value = unquote(child.value.value)
-    if child.field == "exact" and value.isascii():
-        return equals(column, value)
+    if child.field == "exact":
+        return is_text(column, value)
     if value.isascii():
         return begins(column, value)
-    return like(column, like_pattern(value, has_wildcards=False) + ("%" if child.field == "begins" else ""))
+    return like(column, like_pattern(value, has_wildcards=False) + "%")
+
+
+def is_text(column: Any, value: str) -> Condition:
+    """`column` holds this text, in any case. An index serves ASCII, and what is beyond it goes by Unicode's folding."""
+    if not value.isascii():
+        return like(column, like_pattern(value, has_wildcards=False))
+    return any_of([_in_ascii(column, ("=",), (each,)) for each in spellings(value)])
 
 
 def begins(column: Any, start: str) -> Condition:
-    """`column` begins with an ASCII text; as a range, so that an index serves it. Case does not matter."""
-    return all_of([compared(column, ">=", start), compared(column, "<", start + LAST_CHARACTER)])
+    """`column` begins with an ASCII text, in any case; as a range, so that an index serves it."""
+    return any_of([_in_ascii(column, (">=", "<"), (each, each + LAST_CHARACTER)) for each in spellings(start)])
+
+
+def _in_ascii(column: Any, operators: tuple[str, ...], values: tuple[str, ...]) -> Condition:
+    return Condition(
+        ("in ascii", column_name(column), operators),
+        values,
+        lambda at: compared_in_ascii(column, [(each, at(place)) for place, each in enumerate(operators)]),
+        frozenset((column.name,)),
+    )
 
 
 def like(column: Any, pattern: str) -> Condition:
-    """`column` matches a LIKE pattern with `\\` as its escape character; case does not matter, beyond ASCII either."""
-    folded = not pattern.isascii()
+    """`column` matches a LIKE pattern with `\\` as its escape character, in any case.
 
+    The column and the pattern are folded by the same function of the store, which is Unicode's full case folding."""
+    if pattern.isascii():
+        return any_of([_matches(column, each, is_folded=False) for each in spellings(pattern)])
+    return _matches(column, pattern, is_folded=True)
+
+
+def _matches(column: Any, pattern: str, *, is_folded: bool) -> Condition:
     def build(at: At) -> Any:
-        left = peewee.fn.fold(column) if folded else column
-        return peewee.NodeList((left, peewee.SQL("LIKE"), at(0), peewee.SQL("ESCAPE '\\'")), parens=True)
+        left, right = (peewee.fn.fold(column), peewee.fn.fold(at(0))) if is_folded else (column, at(0))
+        return peewee.NodeList((left, peewee.SQL("LIKE"), right, peewee.SQL("ESCAPE '\\'")), parens=True)
 
-    value = fold(pattern) if folded else pattern
-    return Condition(("like", column_name(column), folded), (value,), build, frozenset((column.name,)))
+    return Condition(("like", column_name(column), is_folded), (pattern,), build, frozenset((column.name,)))
+
+
+def spellings(value: str) -> list[str]:
+    """An ASCII text, and with ß for ss: the one letter that people write either way, and that folds to ASCII.
+
+    >>> spellings("Hauptstrasse"), spellings("pump")
+    (['Hauptstrasse', 'Hauptstraße'], ['pump'])
+    """
+    parts = _DOUBLE_S.split(value)
+    if not 3 <= len(parts) <= 2 * MAX_DOUBLE_S + 1:
+        return [value]
+    choices = [(part, "ß") if place % 2 else (part,) for place, part in enumerate(parts)]
+    return ["".join(each) for each in itertools.product(*choices)]

@@ -4,6 +4,7 @@ import hashlib
 
 from server.errors import Damaged
 from server.store.fulltext import TextIndex
+from server.store.postgresql.folding import FOLDING
 from server.store.recounting import recount
 from server.store.sqlite_schema import NUMBER, SCHEMA_NUMBER
 from server.store.tables import Column, Index, KeptCounts, Table, column_text, index_name, with_counts
@@ -15,11 +16,10 @@ TEXT = {True: 'citext COLLATE "C"', False: 'text COLLATE "C"'}
 
 EXTENSION = "citext"
 # citext: texts whose case does not count, of ASCII letters and of what else the locale of the database knows, whatever
-# the collation; svc_fold is for texts of other columns, and goes by Unicode. Times are Unix seconds, so parts of dates
+# the collation; svc_fold goes by Unicode (folding.py). Times are Unix seconds, so parts of dates
 # are worked out of them.
 FUNCTIONS = (
-    """CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT replace(lower(value COLLATE "und-x-icu"), 'ß', 'ss') $$""",
+    *FOLDING,
     """CREATE OR REPLACE FUNCTION svc_date_part(at bigint, zone text, part text) RETURNS bigint LANGUAGE sql STABLE
     PARALLEL SAFE AS $$ SELECT CASE part
         WHEN 'weekday' THEN extract(dow FROM here)

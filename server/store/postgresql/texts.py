@@ -1,43 +1,28 @@
 """Full text as PostgreSQL keeps it: one tsvector for each record, with words and places as SQLite's FTS5 finds them.
 
-Words are taken apart here, not by a configuration of PostgreSQL, so that both databases find the same: letters and
-digits, without accents and case. The first three parts of an index, where searches look mostly, are told apart by the
-weights A, B and C of their words; words of all others have the number of their part before them. So a search in the
-first three asks for no weights, for which PostgreSQL would have to read each tsvector that its index has found."""
+Words are those of words.py, not of a configuration of PostgreSQL, so that both databases find the same. The first
+three parts of an index, where searches look mostly, are told apart by the weights A, B and C of their words; words of
+all others have the number of their part before them. So a search in the first three asks for no weights, for which
+PostgreSQL would have to read each tsvector that its index has found."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from server.store.fulltext import MAX_WORD
+from server.store.words import split
 
 WEIGHTS = "ABC"
 MAX_PLACE = 16383  # what a tsvector can tell; later words are found, but not as parts of phrases
 MAX_BYTES = 1_000_000  # of a tsvector, some less than PostgreSQL takes; words of texts that are larger are not found
 GAP = 8  # places between two parts, so that no phrase goes from one to the next
 PARTED = "_"  # between the number of a part and a word; no word has it
-_WORD = re.compile(r"[^\W_]+")
 _TERM = re.compile(r'"([^"]*)"(\*?)')
 _PART = re.compile(r"\{([^}]*)\}\s*:\s*\(([^)]*)\)")
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text as they are kept.
-
-    >>> words_of("Café-Straße, 3 km")
-    ['cafe', 'straße', '3', 'km']
-    """
-    return _WORD.findall(text.lower() if text.isascii() else _folded(text))
-
-
-def _folded(text: str) -> str:
-    apart = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(each for each in apart if not unicodedata.combining(each))).lower()
-
-
 def as_tsvector(parts: Iterable[str]) -> str:
-    """The texts of a record as a tsvector, in the order of the parts of its index.
+    """The texts of a record, as words.indexed() returns them, as a tsvector, in the order of the parts of its index.
 
     >>> as_tsvector(["the pump, the", "leak"])
     "'leak':12B 'pump':2A 'the':1A,3A"
@@ -47,7 +32,7 @@ def as_tsvector(parts: Iterable[str]) -> str:
     for number, text in enumerate(parts):
         weight, before = (WEIGHTS[number], "") if number < len(WEIGHTS) else ("", f"{number}{PARTED}")
         place = begin
-        for place, word in enumerate(words_of(text), begin + 1):
+        for place, word in enumerate(split(text), begin + 1):
             if len(word) > MAX_WORD:
                 continue
             kept = f"{before}{word}"
@@ -80,7 +65,7 @@ def _noted(found: list[str], terms: str, names: Sequence[str], columns: Sequence
 def _terms(text: str, names: Sequence[str] | None, columns: Sequence[str]) -> list[str]:
     found = []
     for words, star in _TERM.findall(text):
-        ways = [_phrase(words_of(words), bool(star), *way) for way in _ways(tuple(names or ()), tuple(columns))]
+        ways = [_phrase(split(words), bool(star), *way) for way in _ways(tuple(names or ()), tuple(columns))]
         kept = [way for way in ways if way]
         if kept:
             found.append(kept[0] if len(kept) == 1 else f"({' | '.join(kept)})")

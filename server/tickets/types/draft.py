@@ -5,7 +5,7 @@ from typing import Any
 from server import contexts
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Structure, Text, Uint, UpdatedAt
-from server.outbox import causes
+from server.outbox import causes, rows
 from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import paths
 from server.records.shared.secrets import random_text
@@ -111,6 +111,7 @@ class Draft(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         causes.follow(change, writing)
+        rows.follow_queueing(writing, change)
 
     def wakes(self, change: Change) -> bool:
         """A client queued it; those of the service say so themselves."""

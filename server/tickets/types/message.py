@@ -66,7 +66,10 @@ class Message(RecordType):
         "content": Text(
             "Plain body; may be blank but must be there.", 16777215, required=True, blank_ok=True, stored=False
         ),
-        "created": CreatedAt("Time of the message; now when omitted."),
+        "created": CreatedAt(
+            "Time of the message: when an email arrived, or when it was sent; now when omitted. Messages stand in this "
+            "order."
+        ),
         "hash_header_message_id": Text(
             "SHA-1 of the Message-Id in hex, by which replies find their ticket; that of the headers when omitted.",
             40,
@@ -82,6 +85,13 @@ class Message(RecordType):
         "response_time": Seconds("Seconds the reply took.", filter_note="Time the reply took."),
         "sender": Text("Sender by mail address; made when there is none.", alternative_to="sender_id"),
         "sender_id": Id("Address of the sender.", "address", required=True, alternatives=("sender",)),
+        "sent_at": Timestamp(
+            "When the sender's program says that it was written, by the Date header; 0 where that cannot be read. Kept "
+            "by the service.",
+            immutable=True,
+            origin="ours",
+            filter=None,
+        ),
         "signed_at": Timestamp("When it was signed; kept by the service.", immutable=True, filter="signed.at"),
         "signed_key_fingerprint": Text(
             "Key it was signed with; kept by the service.",
@@ -157,7 +167,8 @@ class Message(RecordType):
             lambda record, shown: shown.address(
                 paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
     )  # fmt: skip
-    expands = (*EXPANDS, revisions.FORMER)
+    expands = (*EXPANDS, revisions.CHANGES, revisions.FORMER)
+    for_admins = frozenset(("former",))
     tables = (revisions.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),

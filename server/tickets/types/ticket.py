@@ -52,7 +52,7 @@ from server.tickets import due_times
 from server.tickets.types.ticket_parts import participants, place, spam, status
 from server.tickets.types.ticket_parts.expands import EXPANDS
 from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
-from server.tickets.types.ticket_parts.words import TICKET_TEXT, TicketWords
+from server.tickets.types.ticket_parts.words import TICKET_TEXT, MaskFilter, TicketWords
 from server.translation import N_
 
 CONTEXT = contexts.TICKET
@@ -128,8 +128,6 @@ class Ticket(RecordType):
             "Public reference. When omitted, one is drawn by the pattern of the setting `mail_mask_pattern`.",
             unique=True,
             auto="generated",
-            filter_note="A bare word matches the beginning.",
-            match="prefix",
         ),
         "org": Text("Organization by exact name; made when there is none.", alternative_to="org_id"),
         "org_id": Id(
@@ -270,6 +268,7 @@ class Ticket(RecordType):
     expands = EXPANDS
     filters = (
         TicketWords(),
+        MaskFilter("mask", "A bare word matches the beginning.", "mask", match="prefix"),
         DeepFilter("comments", "Any comment on it.", "comment", HasMany("comment", "target_id", ON_TICKET)),
         DeepFilter("comments.first", "The oldest comment.", "comment", HasOne("comment", "target_id", ON_TICKET)),
         DeepFilter(

@@ -22,7 +22,7 @@ NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants":
     Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes.", required=True),
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
     Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
-    Parameter("grants", "boolean", "1: agree to the rights and sign-ins that the package gives, as the dry run tells."),
+    Parameter("grants", "boolean", "1: agree to what the package grants, as the dry run lists."),
     size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
 def import_package(call: EndpointCall) -> dict[str, Any]:

@@ -3,28 +3,9 @@
 import pytest
 
 from server.store.fulltext import MAX_WORD
-from server.store.postgresql.texts import MAX_BYTES, MAX_PLACE, as_tsquery, as_tsvector, words_of
+from server.store.postgresql.texts import MAX_BYTES, MAX_PLACE, as_tsquery, as_tsvector
 
 COLUMNS = ("subject", "content", "notes", "sender", "files")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", []),
-        ("The PUMP", ["the", "pump"]),
-        ("order_no", ["order", "no"]),
-        ("it's", ["it", "s"]),
-        ("Café cafe\u0301", ["cafe", "cafe"]),
-        ("Ελλάδα", ["ελλαδα"]),
-        ("Москва", ["москва"]),
-        ("日本語 text", ["日本語", "text"]),
-        ("a\0b", ["a", "b"]),
-        ("' \\ : * & | ! < > ( )", []),
-    ],
-)
-def test_words_of_a_text(text: str, words: list[str]) -> None:
-    assert words_of(text) == words
 
 
 @pytest.mark.parametrize(

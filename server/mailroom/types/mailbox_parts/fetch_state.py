@@ -11,10 +11,18 @@ MAILBOX_STATE = Table(
         Column("last_uid"),
         Column("again_below"),
         Column("has_more"),
+        Column("history_below"),
     ],
     key=("mailbox_id",),
 )  # place: server, login and folder; scope: within which uids mean something (UIDVALIDITY); last_uid: every mail up to
-# it was taken; again_below: mails with lower uids may have been taken under other uids; has_more: more mails wait
+# it was taken; again_below: mails with lower uids may have been taken under other uids; has_more: more mails wait;
+# history_below: mails with lower uids were there before the mailbox was first read; -1 until that is known
+
+MAILBOX_HISTORY = Table(
+    "mailbox_history",
+    [Column("mailbox_id"), Column("uid", "TEXT")],
+    key=("mailbox_id", "uid"),
+)  # the same where uids do not rise: mails that were there at the first look and have not been taken yet
 
 MAILBOX_TAKEN = Table(
     "mailbox_taken",

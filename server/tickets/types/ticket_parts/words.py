@@ -4,7 +4,8 @@ requesters and of its organization, and as the beginning of its mask.
 All words of a search must be in one of these: `gondola ana` finds Ana's mail about a gondola. Source: Search, Bare
 words; where words are looked for is ours."""
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import peewee
 
@@ -12,14 +13,36 @@ from server.people.types.address import ADDRESS_TEXT
 from server.people.types.org import ORG_TEXT
 from server.search.ast import SearchValue
 from server.search.conditions import NEVER, At, Condition
-from server.search.filters import WordsFilter
+from server.search.filters import TextFilter, WordsFilter
 from server.search.filters.text import LAST_CHARACTER
 from server.store import fulltext
 from server.store.tables import table_named
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT
 
+if TYPE_CHECKING:
+    from server.search.compile import SearchScope
+
 TICKET_TEXT = fulltext.TextIndex("ticket_text", ("subject",), "ticket")
 IN_MESSAGE = "content header_subject header_from"  # parts of the index of messages
+
+
+class MaskFilter(TextFilter):
+    """A mask, also as subjects show it: `[#ABC-12345-678]`."""
+
+    def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
+        return super().one(replace(text, value=bare_mask(text.value)), scope)
+
+    def item(self, text: SearchValue, scope: "SearchScope") -> Condition:
+        return super().item(replace(text, value=bare_mask(text.value)), scope)
+
+
+def bare_mask(text: str) -> str:
+    """A mask without the signs round it in subjects.
+
+    >>> bare_mask("[#ABC-12345-678]"), bare_mask("#ABC"), bare_mask("ABC")
+    ('ABC-12345-678', 'ABC', 'ABC')
+    """
+    return text.strip().removeprefix("[").removesuffix("]").removeprefix("#")
 
 
 class TicketWords(WordsFilter):
@@ -41,7 +64,7 @@ class TicketWords(WordsFilter):
         if not said:
             return NEVER
         values: tuple[Any, ...] = (said, named)
-        mask = texts[0].value.strip() if len(texts) == 1 else ""
+        mask = bare_mask(texts[0].value) if len(texts) == 1 else ""
         if mask.isascii() and mask.replace("-", "").isalnum():
             values += (mask, mask + LAST_CHARACTER)
         own = peewee.Column(self.table.sql, "id")

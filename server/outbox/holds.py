@@ -1,0 +1,176 @@
+"""Mail transports that let no mail through at present: their mail waits here, and one mail at a time tries again.
+
+A server that is down, or that refuses the login, says nothing about any mail. So none of them is tried, given up or
+reported for that reason, and all leave once one got through."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import Any, cast
+
+import peewee
+
+from server.context import Service
+from server.dataclass import dataclass
+from server.desk.writing import RecordWriter
+from server.outbox import rows
+from server.outbox.retrying import retry_wait
+from server.outbox.rows import OUTGOING
+from server.outbox.sender import way_of
+from server.records.base import Writing
+from server.settings import Settings
+from server.store.statements import slot
+from server.store.tables import Column, Table, table_named
+from server.store.transaction import Transaction
+
+LONGEST_HOLD_SECONDS = 900  # between two attempts to get through a transport
+
+TRANSPORT_HOLD = Table(
+    "transport_hold",
+    [
+        Column("transport_id", references="mail_transport(id)"),
+        Column("fails"),
+        Column("since"),
+        Column("retry_at"),
+        Column("probe_id"),  # the draft that tries again, 0 for none
+        Column("error", "TEXT"),
+    ],
+    key=("transport_id",),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TransportHold:
+    """A transport that is held. since: its first failure; retry_at: the next attempt; Unix seconds."""
+
+    transport_id: int
+    fails: int
+    since: int
+    retry_at: int
+    probe_id: int
+    error: str
+
+    def stops(self, draft_id: int, now: int) -> bool:
+        """Whether a draft has to wait for the next attempt, which another one makes."""
+        return self.retry_at > now and self.probe_id != draft_id
+
+
+def find_hold(tx: Transaction, transport_id: int) -> TransportHold | None:
+    """The hold of a transport, None for one that lets mail through."""
+    row = tx.first(TRANSPORT_HOLD, transport_id=transport_id)
+    return TransportHold(*row) if row is not None else None
+
+
+def list_holds(tx: Transaction) -> list[TransportHold]:
+    """The holds of all transports."""
+    return [TransportHold(*row) for row in tx.find(TRANSPORT_HOLD)]
+
+
+def next_attempts(tx: Transaction) -> dict[int, int]:
+    """{transport that is held: when it is tried next, Unix seconds}."""
+    return {hold.transport_id: hold.retry_at for hold in list_holds(tx)}
+
+
+def hold_transport(writing: RecordWriter, transport_id: int, draft_id: int, error: str) -> None:
+    """Hold a transport after a draft failed to get through it. Attempts that ran side by side count once."""
+    tx, now, hold = writing.tx, writing.now, find_hold(writing.tx, transport_id)
+    if hold is not None and hold.stops(draft_id, now):
+        return
+    fails, since = (hold.fails + 1, hold.since) if hold is not None else (1, now)
+    retry_at = now + _wait(writing.ctx.service.settings, fails)
+    _put(tx, TransportHold(transport_id, fails, min(since, now), retry_at, 0, error))
+
+
+def release_transport(writing: Writing, transport_id: int) -> None:
+    """Let all mail through a transport again; nothing where it is not held."""
+    tx = writing.tx
+    if find_hold(tx, transport_id) is None:
+        return
+    tx.delete(TRANSPORT_HOLD, transport_id=transport_id)
+    table: Any = OUTGOING.sql
+    tx.run(
+        lambda: table.update({table.held_by: 0, table.last_error: ""}).where(table.held_by == slot(0)), (transport_id,)
+    )
+    writing.wake()
+
+
+def let_through(writing: RecordWriter, draft_id: int) -> None:
+    """Let one draft try again at once, whatever is known of its transport."""
+    row = rows.get(writing.tx, draft_id)
+    if row is not None and row["held_by"]:
+        _choose_probe(writing.tx, writing.ctx.service.settings, row["held_by"], draft_id, writing.now)
+
+
+def probe_held(service: Service, now: int) -> int | None:
+    """Let one draft of each transport try again whose wait is over. Returns the time of the next such attempt.
+
+    Releases mail whose sender has another transport by now."""
+    store, outgoing = service.store, cast(Any, OUTGOING.sql)
+
+    def read(tx: Transaction) -> tuple[list[TransportHold], set[tuple[int, int]]]:
+        held = tx.rows(
+            lambda: outgoing.select(outgoing.from_address_id, outgoing.held_by).where(outgoing.held_by > 0).distinct(),
+        )
+        return list_holds(tx), set(map(tuple, held))
+
+    def moved(tx: Transaction, held: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        ways = ((address, id, way_of(tx, service.registry, address)) for address, id in held)
+        return [
+            (address, id)
+            for address, id, way in ways
+            if way is None or way.transport_id != id or find_hold(tx, id) is None
+        ]
+
+    def write(tx: Transaction) -> None:
+        for address, id in moved(tx, held):
+            tx.run(
+                lambda: outgoing.update({outgoing.held_by: 0, outgoing.last_error: ""}).where(
+                    outgoing.from_address_id == slot(0), outgoing.held_by == slot(1)
+                ),
+                (address, id),
+            )
+        for hold in list_holds(tx):
+            if hold.retry_at > now:
+                continue
+            oldest = tx.value(_oldest, (hold.transport_id, now, now + service.settings.mail_retry_seconds))
+            if oldest is None:  # nothing waits: the next mail tries
+                tx.delete(TRANSPORT_HOLD, transport_id=hold.transport_id)
+            else:
+                _choose_probe(tx, service.settings, hold.transport_id, oldest, now)
+
+    holds, held = store.read(read)
+    if any(hold.retry_at <= now for hold in holds) or (held and store.read(lambda tx: moved(tx, held))):
+        store.write(write)
+        holds = store.read(list_holds)
+    return min((hold.retry_at for hold in holds), default=None)
+
+
+def hasten(tx: Transaction, now: int) -> None:
+    """Let no transport wait for longer than others do, after the clock was set back."""
+    for hold in list_holds(tx):
+        if hold.retry_at > now + LONGEST_HOLD_SECONDS:
+            _put(tx, replace(hold, retry_at=now))
+
+
+def _put(tx: Transaction, hold: TransportHold) -> None:
+    tx.put(TRANSPORT_HOLD, asdict(hold))
+
+
+def _oldest() -> Any:
+    """The first mail of a held transport that waits for no other on its ticket."""
+    outgoing, draft = OUTGOING.sql, table_named("draft")
+    return (
+        draft.select(peewee.fn.MIN(draft.c.id))
+        .join(outgoing, on=(outgoing.draft_id == draft.c.id))
+        .where(outgoing.held_by == slot(0), draft.c.is_queued == 1, ~rows.has_earlier(draft, 1, 2))
+    )
+
+
+def _choose_probe(tx: Transaction, settings: Settings, transport_id: int, draft_id: int, now: int) -> None:
+    hold = find_hold(tx, transport_id)
+    if hold is not None:
+        _put(tx, replace(hold, retry_at=now + _wait(settings, hold.fails), probe_id=draft_id))
+    rows.change(tx, draft_id, {"held_by": 0})
+
+
+def _wait(settings: Settings, fails: int) -> int:
+    return min(retry_wait(settings, fails), LONGEST_HOLD_SECONDS)

@@ -1,0 +1,139 @@
+"""Forms of the console that were accepted, so that the same form sent twice is carried out once.
+
+A form is claimed before it is carried out, in a transaction of its own, and gets its outcome afterwards. Whoever sends
+it again meets the row: a second process, a service that was restarted, a browser without scripts."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import peewee
+
+from server.context import Context, Service
+from server.dataclass import dataclass
+from server.jobs.scheduler import periodic
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+RETAINED_SECONDS = 30 * 86400
+RUNNING_SECONDS = 120  # a form without an outcome after this time was interrupted
+TWIN_SECONDS = 600  # within which the same content in another form is suspicious
+
+ACCEPTED_FORM = Table(
+    "accepted_form",
+    [
+        Column("worker_id", references="worker(id)"),
+        Column("path", "TEXT"),
+        Column("form", "TEXT"),
+        Column("digest", "TEXT"),
+        Column("outcome", "TEXT"),
+        Column("claimed_at"),
+    ],
+    [
+        Index(("claimed_at",), "rows that are too old"),
+        Index(("worker_id", "path", "digest"), "the same content in another form"),
+    ],
+    key=("worker_id", "path", "form"),
+)  # outcome: JSON, "" while the form is carried out
+State = Literal["claimed", "accepted", "running", "interrupted", "changed", "twin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The state of a form. `claimed`: the caller carries it out. `accepted`: `outcome` says what it led to. `changed`:
+    it was accepted with other content. `twin`: another form with the same content was accepted a short while ago.
+    `is_by_draft`: what was accepted is the draft that the form names."""
+
+    state: State
+    outcome: dict[str, Any]
+    is_by_draft: bool = False
+
+
+def claim(ctx: Context, path: str, names: Sequence[str], digest: str, *, finds_twins: bool, repeats: bool) -> Claim:
+    """Claim a form under its names: its own number, and the draft and revision it sends where there is one.
+
+    repeats: the caller wants it carried out whatever was accepted before."""
+    worker_id = ctx.actor.worker_id
+
+    def write(tx: Transaction) -> Claim:
+        for number, name in enumerate(names if not repeats else ()):
+            row = tx.first(ACCEPTED_FORM, worker_id=worker_id, path=path, form=name)
+            if row is not None:
+                return _known(row, digest, ctx.now, bool(number))
+        if finds_twins and not repeats and _has_twin(tx, worker_id, path, digest, ctx.now):
+            return Claim("twin", {})
+        for name in names:
+            tx.put(ACCEPTED_FORM, _values(worker_id, path, name, digest, "", ctx.now))
+        return Claim("claimed", {})
+
+    return ctx.service.store.write(write)
+
+
+def finish(ctx: Context, path: str, names: Sequence[str], digest: str, outcome: dict[str, Any]) -> None:
+    """Store what a claimed form led to."""
+    text = json.dumps(outcome)
+    worker_id = ctx.actor.worker_id
+
+    def write(tx: Transaction) -> None:
+        for name in names:
+            tx.put(ACCEPTED_FORM, _values(worker_id, path, name, digest, text, ctx.now))
+
+    ctx.service.store.write(write)
+
+
+def release(ctx: Context, path: str, names: Sequence[str]) -> None:
+    """Give a claim up: the form was refused, and may be sent again as it is."""
+    worker_id = ctx.actor.worker_id
+
+    def write(tx: Transaction) -> None:
+        for name in names:
+            tx.delete(ACCEPTED_FORM, worker_id=worker_id, path=path, form=name)
+
+    ctx.service.store.write(write)
+
+
+def forget(ctx: Context, path: str) -> None:
+    """Forget the caller's forms of a path: what they did was undone, so that the same may be sent again."""
+    worker_id = ctx.actor.worker_id
+    ctx.service.store.write(lambda tx: tx.delete(ACCEPTED_FORM, worker_id=worker_id, path=path))
+
+
+def _known(row: Sequence[Any], digest: str, now: int, is_by_draft: bool) -> Claim:
+    at = ACCEPTED_FORM.position
+    outcome = str(row[at["outcome"]])
+    if row[at["digest"]] != digest:
+        return Claim("changed", json.loads(outcome) if outcome else {}, is_by_draft)
+    if outcome:
+        return Claim("accepted", json.loads(outcome), is_by_draft)
+    is_running = row[at["claimed_at"]] + RUNNING_SECONDS > now
+    return Claim("running" if is_running else "interrupted", {}, is_by_draft)
+
+
+def _has_twin(tx: Transaction, worker_id: int, path: str, digest: str, now: int) -> bool:
+    rows = tx.find(ACCEPTED_FORM, worker_id=worker_id, path=path, digest=digest)
+    return any(row[ACCEPTED_FORM.position["claimed_at"]] + TWIN_SECONDS > now for row in rows)
+
+
+def _values(worker_id: int, path: str, form: str, digest: str, outcome: str, now: int) -> dict[str, Any]:
+    return {
+        "worker_id": worker_id, "path": path, "form": form, "digest": digest, "outcome": outcome, "claimed_at": now,
+    }  # fmt: skip
+
+
+@periodic("old accepted forms", deletes=True)
+def forget_old(service: Service, now: int) -> int | None:
+    """Remove rows that are too old; return when the next one will be."""
+    next_at = service.store.read(_next_old)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(lambda tx: tx.run(
+        lambda: ACCEPTED_FORM.sql.delete().where(ACCEPTED_FORM.sql.claimed_at <= slot(0)), (now - RETAINED_SECONDS,),
+    ))  # fmt: skip
+    return service.store.read(_next_old)
+
+
+def _next_old(tx: Transaction) -> int | None:
+    table: Any = ACCEPTED_FORM.sql
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.claimed_at)))
+    return None if oldest is None else int(oldest) + RETAINED_SECONDS

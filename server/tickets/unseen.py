@@ -1,0 +1,90 @@
+"""What others wrote on a ticket after a page of it was shown: a message, a note, a reply that waits to leave. Whoever
+writes a reply on that page has not seen it."""
+
+from typing import Any
+
+import peewee
+
+from server import contexts
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk.writing import RecordWriter
+from server.errors import Conflict
+from server.store.statements import slot
+from server.store.tables import table_named
+from server.store.transaction import Transaction
+from server.translation import N_
+
+DIGITS = 18  # of a number in a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The newest message, note and waiting reply of others by id, and the number of messages: a merge adds older
+    ones."""
+
+    messages: int
+    message: int
+    comment: int
+    draft: int
+
+    def __str__(self) -> str:
+        return f"{self.messages}.{self.message}.{self.comment}.{self.draft}"
+
+    def is_before(self, other: "Mark") -> bool:
+        """Whether the other mark knows of something that this one does not."""
+        return (
+            other.messages > self.messages or other.message > self.message or other.comment > self.comment
+            or other.draft > self.draft
+        )  # fmt: skip
+
+
+def parse(text: str) -> Mark | None:
+    """The mark that a form carries; None for a text that is no mark."""
+    parts = text.split(".")
+    if len(parts) != 4 or not all(each.isascii() and each.isdigit() and len(each) <= DIGITS for each in parts):
+        return None
+    return Mark(*map(int, parts))
+
+
+def mark(ctx: Context, ticket_id: int) -> Mark:
+    """What others have written on a ticket so far."""
+    return ctx.service.store.read(lambda tx: _mark(tx, ticket_id, ctx.actor.worker_id))
+
+
+def require_seen(writing: RecordWriter, ticket_id: int, seen: Mark | None) -> None:
+    """Raise Conflict when others wrote on the ticket after the mark."""
+    if seen is not None and seen.is_before(_mark(writing.tx, ticket_id, writing.ctx.actor.worker_id)):
+        raise Conflict(N_("somebody wrote on the ticket in the meantime; look at it, then send again"), unseen=True)
+
+
+def _mark(tx: Transaction, ticket_id: int, worker_id: int) -> Mark:
+    [(messages, message_id)] = tx.rows(_messages, (ticket_id, worker_id))
+    comment_id: Any = tx.value(_newest_comment, (contexts.TICKET, ticket_id, contexts.WORKER, worker_id))
+    draft_id: Any = tx.value(_newest_waiting, (ticket_id, worker_id))
+    return Mark(messages, message_id or 0, comment_id or 0, draft_id or 0)
+
+
+def _messages() -> Any:
+    """Number and newest id of the messages on a ticket, without replies of a worker."""
+    table = table_named("message")
+    return table.select(peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MAX(table.c.id)).where(
+        table.c.ticket_id == slot(0), (table.c.is_outgoing == 0) | (table.c.worker_id != slot(1))
+    )
+
+
+def _newest_comment() -> Any:
+    """The newest note of another worker on a ticket."""
+    table = table_named("comment")
+    return table.select(peewee.fn.MAX(table.c.id)).where(
+        table.c.target__context == slot(0), table.c.target_id == slot(1),
+        table.c.author__context == slot(2), table.c.author_id != slot(3),
+    )  # fmt: skip
+
+
+def _newest_waiting() -> Any:
+    """The newest reply of another worker that waits to leave."""
+    table = table_named("draft")
+    return table.select(peewee.fn.MAX(table.c.id)).where(
+        table.c.ticket_id == slot(0), table.c.is_queued == 1, table.c.worker_id != slot(1)
+    )

@@ -1,0 +1,156 @@
+"""Two people on one ticket: a reply stops once when somebody wrote what its writer has not seen."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.test_once import replies
+from tests.console.test_ticket_trials import mailed
+from tests.console.test_tickets import answer_to, ticket
+from tests.console.visitor import Visitor, text_of
+from tests.service import Api, Server
+
+__all__ = ["ticket"]
+names = pytest.mark.parametrize
+STOPPED = "Nothing was sent yet: somebody wrote on this ticket while you did."
+
+
+@pytest.fixture
+def milo(visitor: Visitor) -> Visitor:
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    return visitor
+
+
+def opened(visitor: Visitor, ticket: dict[str, Any]) -> dict[str, str]:
+    """The form of a reply as the page shows it now, filled in."""
+    [form] = re.findall(r"<form[^>]*data-writing=.*?</form>", visitor.get(ticket["page"]).text, re.DOTALL)
+    hidden = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form))
+    return {**hidden, **answer_to(ticket, content="It is on its way.")}
+
+
+def a_message(nora: Api, milo: Visitor, ticket: dict[str, Any]) -> str:
+    head = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Re: [#{ticket['mask']}] Pump\n"
+    nora.parse(f"{head}\nIt stopped by itself.\n").ok()
+    return "It stopped by itself."
+
+
+def a_waiting_reply(nora: Api, milo: Visitor, ticket: dict[str, Any]) -> str:
+    form = answer_to(ticket, content="A flange is missing.")
+    assert milo.send(f"{ticket['page']}/answer", form, page=ticket["page"]).status_code == 303
+    return "A flange is missing."
+
+
+def a_reply(nora: Api, milo: Visitor, ticket: dict[str, Any]) -> str:
+    form = answer_to(ticket, content="We have written by hand.", do="save")
+    assert milo.send(f"{ticket['page']}/answer", form, page=ticket["page"]).status_code == 303
+    return "We have written by hand."
+
+
+def a_note(nora: Api, milo: Visitor, ticket: dict[str, Any]) -> str:
+    form = {"note": "I phoned her."}
+    assert milo.send(f"{ticket['page']}/note", form, page=f"{ticket['page']}?answer=note").status_code == 303
+    return "I phoned her."
+
+
+@names("write", [a_message, a_waiting_reply, a_reply, a_note])
+def test_a_reply_stops_once_over_what_was_not_seen(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], write: Any
+) -> None:
+    form = opened(signed_in, ticket)
+    words = write(nora, milo, ticket)
+    before = replies(nora, ticket)
+    stopped = signed_in.post(f"{ticket['page']}/answer", form)
+    [notice] = re.findall(r'<div class="note warn unseen-entries".*?</div>', stopped.text, re.DOTALL)
+    assert stopped.status_code == 409 and STOPPED in text_of(notice) and words in text_of(notice)
+    assert form["content"] in stopped.text and "Send anyway" in stopped.text and replies(nora, ticket) == before
+    [again] = re.findall(r"<form[^>]*data-writing=.*?</form>", stopped.text, re.DOTALL)
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', again))
+    assert signed_in.post(f"{ticket['page']}/answer", form | fields).status_code == 303
+    assert replies(nora, ticket) == before + 1
+
+
+def test_messages_of_another_ticket_were_not_seen(signed_in: Visitor, nora: Api) -> None:
+    """They are older than the page."""
+    older, newer = (mailed(nora, f"Smell of {name}") for name in ("glue", "gas"))
+    form = opened(signed_in, older)
+    nora.post("/rest/tickets/merge.json", **{"ticket_ids[]": [older["id"], newer["id"]]}).ok()
+    assert signed_in.post(f"{older['page']}/answer", form).status_code == 409
+
+
+@names("fields", [{"do": "draft"}, {"kind": "forward", "to": "bo@else.example"}, {"seen": "1.2"}, {"seen": ""}])
+def test_what_is_no_reply_does_not_stop(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any], fields: dict[str, str]
+) -> None:
+    form = opened(signed_in, ticket) | fields
+    a_note(nora, milo, ticket)
+    assert signed_in.post(f"{ticket['page']}/answer", form).status_code == 303
+
+
+def test_a_form_that_was_refused_does_not_take_it_as_seen(
+    signed_in: Visitor, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    form = opened(signed_in, ticket)
+    a_note(nora, milo, ticket)
+    refused = signed_in.post(f"{ticket['page']}/answer", form | {"to": "nobody at all"})
+    assert refused.status_code == 422 and f'name="seen" value="{form["seen"]}"' in refused.text
+    assert signed_in.post(f"{ticket['page']}/answer", form).status_code == 409
+
+
+def test_ones_own_words_stop_nothing(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    form = opened(signed_in, ticket)
+    page = f"{ticket['page']}?answer=note"
+    assert signed_in.send(f"{ticket['page']}/note", {"note": "I phoned her."}, page=page).status_code == 303
+    assert signed_in.post(f"{ticket['page']}/answer", form).status_code == 303
+
+
+# -- in a browser -----------------------------------------------------------------------------------------------------
+
+
+def test_a_reply_over_a_colleagues_reply_is_shown_first(
+    page: Page, server: Server, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    for number in range(6):  # longer than the window
+        nora.create("comment", target__context="ticket", target_id=ticket["id"], comment=f"{number}\n" * 30).ok()
+    page.goto(ticket["page"])
+    page.locator("#content").fill("It is on its way.")
+    words = a_waiting_reply(nora, milo, ticket)
+    page.get_by_role("button", name="Send", exact=True).click()
+    notice = page.locator("#unseen")
+    expect(notice).to_contain_text(words)
+    expect(notice).to_be_focused()
+    expect(page.locator("#content")).to_have_value("It is on its way.")
+    page.get_by_role("button", name="Send anyway").click()
+    expect(page.locator("#toasts")).to_contain_text("Sending in")
+    assert replies(nora, ticket) == 2
+
+
+def test_what_came_while_the_page_was_open_counts_once_it_stood_in_view(
+    page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    page.goto(ticket["page"])
+    page.locator("#content").fill("It is on its way.")
+    seen = page.locator("form[data-writing] [name=seen]")
+    before = seen.input_value()
+    words = a_message(nora, milo, ticket)
+    expect(page.locator(".said-list")).to_contain_text(words)
+    page.locator(".said-list > li").last.scroll_into_view_if_needed()
+    expect(seen).not_to_have_value(before)
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator("#toasts")).to_contain_text("Sending in")
+
+
+def test_who_is_writing_is_told_as_long_as_they_write(
+    page: Page, nora: Api, milo: Visitor, ticket: dict[str, Any]
+) -> None:
+    there = page.locator("[data-present]")
+    sign = {"doing": "writing", "_xsrf": milo.token(ticket["page"])}
+    assert milo.post(f"{ticket['page']}/presence", sign).status_code == 200
+    page.goto(ticket["page"])
+    expect(there).to_have_text("Milo Test is writing")
+    nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
+    expect(page.locator("h1")).to_have_text("Pump, leaking")  # the head of the page came anew
+    expect(there).to_have_text("Milo Test is writing")
+    milo.post(f"{ticket['page']}/presence", sign | {"doing": "viewing"})
+    expect(there).to_have_text("Milo Test is viewing")
