@@ -121,7 +121,7 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
         return None
     asked, keys = visit.query.text("answer", ""), found.keys
     is_again = asked == AGAIN and bool(visit.query.id("to", 0))
-    draft = None if is_again else answer_drafts.own(visit.ctx, found.id, asked if asked in KINDS else "")
+    draft = None if is_again else _draft_of(visit, found.id, asked if asked in KINDS else "")
     kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
     if kind == "note":
         draft = None
@@ -141,6 +141,13 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
     return _whole(visit, AnswerForm(kind, Form(values), message_id, way, draft, kept, drafted=drafted))
 
 
+def _draft_of(visit: Visit, ticket_id: int, kind: str) -> AnswerDraft | None:
+    """The caller's draft on a ticket that the address names as `resume`, else the newest of this kind."""
+    drafts = answer_drafts.list_own(visit.ctx, ticket_id, kind)
+    named = [each for each in drafts if each.id == visit.query.id("resume", 0)]
+    return next(iter(named or drafts), None)
+
+
 def begun(visit: Visit, found: Sheet, message_id: int) -> AnswerForm:
     """A reply to a message as it begins, with nothing to choose from."""
     return AnswerForm("reply", Form(_first(visit, found, "reply", message_id, NO_WAY)), message_id, NO_WAY)
@@ -158,8 +165,10 @@ def note_form(visit: Visit, ticket_id: int) -> Form:
 
 
 def of_compose(visit: Visit) -> AnswerForm:
-    """The form of a new ticket."""
-    draft = answer_drafts.own(visit.ctx, 0)
+    """The form of a new ticket: the draft that the address names, an empty one for `new`, else the newest draft."""
+    drafts, asked = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
+    fitting = [each for each in drafts if asked in ("", str(each.id))]
+    draft = fitting[0] if fitting else None
     values = _drafted(draft) if draft is not None else {
         "status": "1", "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
     }  # fmt: skip

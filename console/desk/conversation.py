@@ -179,10 +179,13 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
     the worker is writing, which stands in the form below."""
     asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
+    in_form: set[str] = set()  # kinds of which the newest draft stands there
     found = []
     for keys in records.search(visit.ctx, "draft", asked)["results"]:
         told = of_draft.get(keys["id"])
         is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
+        is_own = is_own and told is None and keys["type"] not in in_form
+        in_form |= {keys["type"]} if is_own else set()
         if (told is not None and told.message_id) or (told is None and is_own):
             continue
         text = str(keys.get("content") or "")

@@ -170,3 +170,52 @@ def test_a_saved_absence_is_no_mistake_once_it_has_begun(signed_in: Visitor) -> 
     page = "/account"
     assert "wrong" in signed_in.send("/-/time", {**typed, "stored": "0"}, page=page).json()
     assert "Jan 2, 2020" in signed_in.send("/-/time", {**typed, "stored": "1"}, page=page).json()["understood"]
+
+
+def test_every_draft_of_a_new_ticket_can_be_reached(signed_in: Visitor, nora: Api) -> None:
+    made = [nora.create("draft", type="mail.compose", name=name, worker_id=nora.ids["nora"], to="ana@kite.example",
+                        params={"subject": name, "content": f"Text of {name}"}).ok()["id"]
+            for name in ("Draft one", "Draft two", "Draft three")]  # fmt: skip
+    try:
+        page = signed_in.get("/compose").text
+        shown = [name for name in ("one", "two", "three") if f"Text of Draft {name}" in page]
+        assert len(shown) == 1
+        for id, name in zip(made, ("one", "two", "three"), strict=True):
+            if name not in shown:
+                assert f'href="/compose?draft={id}"' in page and f"Draft {name}" in page
+            assert f"Text of Draft {name}" in signed_in.get(f"/compose?draft={id}").text
+        assert "Text of Draft" not in signed_in.get("/compose?draft=new").text
+        assert "Text of Draft" not in signed_in.get("/compose?draft=999999").text
+    finally:
+        for id in made:
+            nora.remove("draft", id).ok()
+
+
+def test_a_second_draft_of_a_reply_can_be_continued(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    made = [nora.create("draft", type="ticket.reply", name="Re", ticket_id=ticket["id"], worker_id=nora.ids["nora"],
+                        params={"content": f"Reply {number}"}).ok()["id"] for number in range(2)]  # fmt: skip
+    pages = [signed_in.get(f"{ticket['page']}?answer=reply&resume={id}").text for id in made]
+    areas = [page.partition('name="content"')[2].partition("</textarea>")[0] for page in pages]
+    assert "Reply 0" in areas[0] and "Reply 1" in areas[1]
+    page = signed_in.get(ticket["page"]).text
+    links = [id for id in made if f"resume={id}#answer" in page]
+    assert len(links) == 1
+
+
+GERMAN = {
+    "/compose": ["An<", "Nachricht<"],
+    "/automations/log": [">Meldung<", ">Stelle<"],
+    "/inbox": ["Wieder öffnen", ">Suchen</button>", ">Suche</label>"],
+    "/reminders": [">Offen<", ">Erledigt<"],
+    "/admin/system/settings": [">Herkunft<"],
+}
+
+
+@pytest.mark.parametrize("path", GERMAN)
+def test_german_has_a_word_for_each_meaning(signed_in: Visitor, nora: Api, path: str) -> None:
+    nora.update("worker", nora.ids["nora"], language="de_DE").ok()
+    try:
+        page = signed_in.get(path).text
+    finally:
+        nora.update("worker", nora.ids["nora"], language="en_US").ok()
+    assert [each for each in GERMAN[path] if each not in page] == []

@@ -237,9 +237,16 @@ def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
     group = _placed(visit, {"bucket_id": bucket})["group_id"] if is_known else ""
     sample = Sample("POST", written.sample.path, [("group_id", group or "1"), *fields])
     return render(
-        visit, "compose.html", written.form.status, written=written, here=COMPOSE, sample=sample,
+        visit, "compose.html", written.form.status, drafts=_other_drafts(visit, written),
+        written=written, here=COMPOSE, sample=sample,
         answer_statuses=answer_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
     )  # fmt: skip
+
+
+def _other_drafts(visit: Visit, written: AnswerForm) -> list[AnswerDraft]:
+    """The worker's drafts of new tickets that do not stand in the form."""
+    shown = written.draft.id if written.draft is not None else 0
+    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != shown]
 
 
 def _placed(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
