@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from console.template_words import Spoken, TranslatedLoader
+from console.words.template_words import Spoken, TranslatedLoader
 from server import late_files
 from server.dataclass import dataclass
 from server.translation import _, ngettext, pgettext

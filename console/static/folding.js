@@ -85,6 +85,7 @@ function foldHistory(body, words) {
   const history = range.extractContents();
   const folded = folder(body.ownerDocument, t("Quoted text"));
   folded.append(history);
+  trim(body);
   body.append(folded);
 }
 

@@ -46,7 +46,7 @@ def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api)
         ("q=nope:1", 422, "nope"),
         ("q=(", 422, "Nothing was searched."),
         ("limit=1000000", 200, "listed"),
-        ("format=exe", 404, "use csv or jsonl"),
+        ("format=exe", 404, "use csv, raw or jsonl"),
         ("q=nope:1&format=csv", 422, "nope"),
         ("page=999999", 200, "listed"),
     ],

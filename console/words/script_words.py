@@ -11,7 +11,7 @@ from pathlib import Path
 from server import late_files
 from server.translation import Catalog, keyed
 
-FOLDER = Path(__file__).resolve().parent / "static"
+FOLDER = Path(__file__).resolve().parent.parent / "static"
 _TEXT = r'("(?:[^"\\]|\\.)*")'
 _CALL = re.compile(rf"\b(?:t\(|p\(\s*{_TEXT}\s*,)\s*{_TEXT}\s*[,)]")
 

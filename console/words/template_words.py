@@ -14,7 +14,7 @@ from typing import Any
 from tornado.escape import xhtml_escape
 from tornado.template import Loader, Template
 
-from console import script_words
+from console.words import script_words
 from server import translation
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
