@@ -17,6 +17,7 @@ from server.errors import HelpdeskError, Rejected
 from server.mail import headers
 from server.mailroom import sender as senders
 from server.mailroom import threading
+from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail, again
 from server.mailroom.threading import Thread
 from server.records.base import Record
@@ -31,14 +32,14 @@ LOG = log.get("mail")
 @dataclass(frozen=True, slots=True)
 class FilteredMail:
     """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
-    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. is_taken_over:
-    whether it came from elsewhere, where it was answered."""
+    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. history:
+    set for email that was answered elsewhere."""
 
     incoming: IncomingMail
     org_id: int | None = None
     customs: dict[str, Any] = field(default_factory=dict)
     place: Mapping[str, Any] = field(default_factory=dict)
-    is_taken_over: bool = False
+    history: History | None = None
 
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:

@@ -11,8 +11,10 @@ from server.desk import events
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
 from server.mailroom import bounces, flood, mail_filter, repeats, routing, storing, threading, worker_answers
+from server.mailroom import history as histories
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
+from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_filter import FilteredMail
 from server.mailroom.sender import Addresses
@@ -22,6 +24,7 @@ from server.records.base import Record
 from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 from server.tickets import acknowledging, requesters
+from server.tickets.types.ticket_parts.status import OPEN
 
 Outcome = Literal["stored", "duplicate", "ignored"]
 ACKNOWLEDGED_SECONDS = (
@@ -51,15 +54,15 @@ def receive(
     raw: bytes,
     along: Callable[[Transaction], None] | None = None,
     *,
-    is_taken_over: bool = False,
+    history: History | None = None,
 ) -> Receipt:
     """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
 
     along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
-    than once. is_taken_over: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
+    than once. history: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
     understood of the mail is kept and noted on the message. Raises Required for an empty mail, TooLarge above
     max_mail_bytes, Rejected without a usable sender, for a banned one, and for a new ticket when no group takes it."""
-    take = ready(ctx, raw, is_taken_over=is_taken_over)
+    take = ready(ctx, raw, history=history)
 
     def write(tx: Transaction) -> Receipt:
         received = take(tx)
@@ -70,12 +73,14 @@ def receive(
     return ctx.service.store.write(write)
 
 
-def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[[Transaction], Receipt]:
+def ready(ctx: Context, raw: bytes, *, history: History | None = None) -> Callable[[Transaction], Receipt]:
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
 
-    is_taken_over: from elsewhere, where it was answered: its Date is believed, and no group acknowledges it."""
+    history: set for email that was answered elsewhere; all that it writes has the time of its Date."""
     by, incoming, sender = _read(ctx, raw)
-    found = replace(mail_filter.apply_filters(by, incoming), is_taken_over=is_taken_over)
+    found = replace(mail_filter.apply_filters(by, incoming), history=history)
+    if history is not None:
+        by = replace(by, now=histories.instant(incoming, ctx.now))
     return lambda tx: _take(by, tx, found, sender)
 
 
@@ -145,7 +150,7 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
     if ticket is None:
         ticket = _new_ticket(writing, asked, sender, known)
     else:
-        is_stranger = _reply(writing, incoming, thread, sender, known)
+        is_stranger = _reply(writing, asked, thread, sender, known)
     message_id = storing.message(
         writing,
         incoming,
@@ -156,6 +161,8 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
         created=_place_in_time(writing, asked, thread),
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
+    if asked.history is not None and thread.ticket is not None:
+        histories.settle_reply(writing, thread.ticket)
     if thread.ticket is None and not forged and _gets_acknowledged(writing, asked, sender):
         acknowledging.begin(writing, ticket["id"], message_id, sender["id"])
     label = writing.registry.type("ticket").label(ticket)
@@ -170,17 +177,22 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
 def _place_in_time(writing: RecordWriter, asked: FilteredMail, thread: Thread) -> int:
     """Where the message stands in its ticket: at its arrival, whatever the sender's clock says, and never before the
     message that it answers."""
-    at = asked.incoming.mail.date if asked.is_taken_over else writing.now
-    return max(at, thread.answered.created) if thread.answered else at
+    return max(writing.now, thread.answered.created) if thread.answered else writing.now
 
 
 def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
     incoming = asked.incoming
     recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
-    place = mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
-    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender), sender["id"])
+    place = {"group_id": asked.history.group_id} if asked.history is not None and asked.history.group_id else None
+    place = place or mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
+    status_id = asked.history.status_id if asked.history is not None else OPEN
+    ticket = storing.new_ticket(
+        writing, incoming, place | {"status_id": status_id}, senders.organization_of(writing, sender), sender["id"]
+    )
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
+    if asked.history is not None:
+        histories.settle_new_ticket(writing, ticket["id"])
     return ticket
 
 
@@ -188,15 +200,16 @@ def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail, sender: Recor
     """Whether a group may answer the first mail of a ticket by itself: somebody of outside wrote it, lately. What its
     headers ask for is looked at when it is given."""
     mail = asked.incoming.mail
-    is_past = asked.is_taken_over or mail.date < writing.now - ACKNOWLEDGED_SECONDS
+    is_past = asked.history is not None or mail.date < writing.now - ACKNOWLEDGED_SECONDS
     return not (is_past or mail.is_automatic or sender["worker_id"] or writing.ctx.is_untold)
 
 
-def _reply(writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record, known: Addresses) -> bool:
+def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> bool:
     """Open the ticket again; tells whether the sender is a stranger to it."""
     assert thread.ticket is not None
-    storing.reopen(writing, thread.ticket)
-    bounce = incoming.mail.bounce
+    if asked.history is None:
+        storing.reopen(writing, thread.ticket)
+    bounce = asked.incoming.mail.bounce
     if bounce is not None and bounces.is_ours(writing, bounce, thread, known):
         bounces.mark_failed(writing, bounce, known)
         return False

@@ -172,11 +172,9 @@ def is_safe(base_url: str) -> bool:
 
 
 def metadata(service: Service) -> dict[str, dict[str, Any]]:
-    """{path: what it tells about us}. Both documents are found at two places when base_url has a path, or the resource
-    one: the RFCs put it behind the well-known part, clients look at either."""
+    """{path: what it tells about us}. That of the resource is at two places: RFC 9728 puts the path of the resource
+    behind the well-known part, clients look at either."""
     base = service.base_url
-    resource_path = urlsplit(errors.metadata_address(base)).path
-    below = urlsplit(base).path
     methods = ["client_secret_basic", "client_secret_post"]
     server = {
         "issuer": base,
@@ -200,9 +198,8 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
     }
     return {
         SERVER_METADATA: server,
-        SERVER_METADATA + below: server,
         errors.RESOURCE_METADATA: resource,
-        resource_path: resource,
+        errors.RESOURCE_METADATA + errors.RESOURCE: resource,
     }
 
 
