@@ -107,7 +107,7 @@ def test_no_page_says_what_no_translator_was_given(spoken: Lively) -> None:
             .partition('<details class="drawer">')[0]
         )
         for text in speech.unmarked(main):
-            is_data = all(part in data for part in BETWEEN_DATA.split(text))
+            is_data = all(part in data for part in BETWEEN_DATA.split(text.strip(" ·,")))
             if not is_data and not NEUTRAL.match(text) and not ALLOWED.match(text):
                 missing.setdefault(text, address)
     assert dict(list(missing.items())[:MAX_SHOWN]) == {}
