@@ -205,8 +205,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "mail_file_bytes",
-        10_240_000,
-        "Largest file kept from incoming mail; larger ones are noted on the message.",
+        50 * MiB,
+        "Largest file kept from incoming mail; a larger one is named in red on its message.",
         "bytes",
         least=KiB,
     ),

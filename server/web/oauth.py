@@ -16,6 +16,7 @@ from server.access.provider import OAuthRequest, OAuthResponse, Pairs
 from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
+from server.records.shared.scopes import BUILT_IN
 from server.web import errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
@@ -182,6 +183,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "token_endpoint": base + TOKEN,
         "revocation_endpoint": base + REVOKE,
         "introspection_endpoint": base + INTROSPECT,
+        "scopes_supported": [BUILT_IN],  # which others there are is each app's own
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": list(GRANT_TYPES),
@@ -195,6 +197,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "resource": base + errors.RESOURCE,
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
+        "scopes_supported": [BUILT_IN],
     }
     return {
         SERVER_METADATA: server,

@@ -11,7 +11,7 @@ from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
 from console.pages.tickets import came_from
-from console.pages.tickets.frames import framed
+from console.pages.tickets.frames import document_of, framed
 from console.pages.tickets.show import TICKET, kept, of_mask, shown, shown_answer
 from console.rendering import render
 from console.routes import page
@@ -129,7 +129,7 @@ def show_preview(visit: Visit) -> PageResponse:
         html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
     except HelpdeskError as error:
         html, wrong = "", "" if isinstance(error, Required) else error.message
-    return framed(html, wrong=wrong)
+    return framed(html or document_of("", wrong=wrong))
 
 
 @page("GET", "/-/addresses")

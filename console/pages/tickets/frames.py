@@ -30,21 +30,25 @@ def body(visit: Visit) -> PageResponse:
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
         html = f'<div style="white-space: pre-wrap">{escape(content)}</div>'
-        return framed(html)
+        return framed(document_of(html))
     with_images = visit.query.flag("images")
     found = bodies.of(visit.ctx, visit.id, with_images)
     more = f"{visit.path}?images=1" if found.has_remote_images else ""
-    return framed(found.html, more=more, with_images=with_images)
+    return framed(document_of(found.html, more=more), with_images)
 
 
-def framed(html: str, *, more: str = "", wrong: str = "", with_images: bool = False) -> PageResponse:
-    """A document for a frame of ours, under a policy of its own.
+def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
+    """The document of a message's HTML, for `framed`.
 
     html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
-    document = fragment(
+    return fragment(
         "message_body.html", html=html, more=more, wrong=wrong,
         from_words=" ".join(sorted(quoted.FROM_WORDS)), sent_words=" ".join(sorted(quoted.SENT_WORDS)),
     )  # fmt: skip
+
+
+def framed(document: str, with_images: bool = False) -> PageResponse:
+    """A document for a frame of ours, under a policy of its own. document: safe by itself."""
     images = " https: http:" if with_images else ""
     policy = (
         f"default-src 'none'; img-src 'self' data:{images}; style-src 'unsafe-inline'; frame-ancestors 'self'; "
