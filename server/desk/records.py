@@ -212,7 +212,10 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
 def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
     """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
-    return _zoned(SearchScope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable), query)
+    scope = SearchScope(
+        ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable, language=ctx.actor.language
+    )
+    return _zoned(scope, query)
 
 
 def _zoned(scope: SearchScope, query: Query) -> SearchScope:
