@@ -200,6 +200,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("markup.tables.MAX_TABLE_CELLS", "", "cells of the tables in one Markdown text"),
         ("markup.clean.MAX_HTML_BYTES", "bytes", "HTML that is shown; the text is shown instead of more"),
         ("markup.styles.MAX_STYLE_CHARACTERS", "characters", "`style` of an element; the rest is not shown"),
+        ("markup.stylesheets.MAX_CSS_CHARACTERS", "characters", "style sheets of an email; above it they do not count"),
+        ("markup.stylesheets.MAX_COMPARISONS", "", "rules times elements of an email with style sheets"),
+        ("markup.losses.MAX_LOSSES", "", "things that a mail template names as left out"),
         ("markup.text.MAX_TEXT_SOURCE", "characters", "HTML that a text is made from; the rest is left out"),
     ),
     "Automations": (

@@ -137,8 +137,8 @@ class SqliteStore(Store):
                     connection.release_memory()
                 self._free.append(connection)
                 return
-        except apsw.Error:
-            LOG.exception("reader.failed")
+        except apsw.Error as error:
+            LOG.exception("reader.failed", of=as_helpdesk_error(error))
         self._drop(connection)
 
     def _drop(self, connection: apsw.Connection) -> None:

@@ -3,13 +3,15 @@
 from server.context import Context
 from server.desk.reading import RecordReader
 from server.errors import AdminOnly
+from server.mail.answer_names import bytes_without_names, without_names
 from server.store import blobs
 from server.store.transaction import Transaction
 from server.tickets.types.message_parts import revisions
 
 
 def raw(ctx: Context, message_id: int) -> bytes:
-    """The bytes of an email as it arrived; of any other message its first headers and text.
+    """The bytes of an email as it arrived; of any other message its first headers and text. Signed names of mail to
+    workers are left out.
 
     Raises NotFound, Forbidden; AdminOnly for a changed message, since its former text is for administrators."""
 
@@ -20,7 +22,8 @@ def raw(ctx: Context, message_id: int) -> bytes:
                 raise AdminOnly("this message was changed; only administrators may see what it said before")
             message = revisions.original(tx, message)
         if message["raw_blob_id"]:
-            return blobs.read(tx, message["raw_blob_id"])
-        return f"{message['headers'].rstrip()}\n\n{message['content']}".encode("utf-8", "replace")
+            return bytes_without_names(blobs.read(tx, message["raw_blob_id"]))
+        text = without_names(f"{message['headers'].rstrip()}\n\n{message['content']}")
+        return text.encode("utf-8", "replace")
 
     return ctx.service.store.read(read)

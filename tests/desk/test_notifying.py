@@ -15,6 +15,7 @@ from server.errors import Rejected
 from server.mailroom import Receipt
 from server.notifying import answer_ids, mailing
 from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from server.tickets import originals
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
@@ -27,6 +28,14 @@ Final-Recipient: rfc822; milo@desk.example
 Action: failed
 Status: 5.1.1"""
 EVERYTHING = frozenset(notification_mail.KINDS)
+
+
+def words(mail: object) -> str:
+    """The text part of a mail."""
+    assert isinstance(mail, EmailMessage)
+    part = mail.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
 
 
 class Team:
@@ -63,7 +72,7 @@ class Team:
 
     def answer(self, told: Mapping[str, Any], text: str, sender: str = "milo@desk.example", **headers: str) -> Receipt:
         """Milo's answer, as mail programs write it."""
-        quoted = "".join(f"> {line}\n" for line in told.get_content().splitlines())  # type: ignore[attr-defined]
+        quoted = "".join(f"> {line}\n" for line in words(told).splitlines())
         named = {"Subject": f"Re: {told['Subject']}", "In_Reply_To": str(told["Message-ID"])} | headers
         return self.receive(mail(f"{text}\n\nOn Friday Helpdesk wrote:\n{quoted}", sender=sender, **named))
 
@@ -95,7 +104,7 @@ def team(desk: Post, smtp: SmtpServer) -> Team:
 
 def test_a_customers_message_reaches_the_owner_with_its_words(team: Team) -> None:
     told = team.customer_writes("It leaks again.\n\nOn Monday Nora wrote:\n> Does it leak?")
-    text, mask = told.get_content(), team.desk.ticket(team.ticket)["mask"]
+    text, mask = words(told), team.desk.ticket(team.ticket)["mask"]
     assert told["To"] == "milo@desk.example" and told["Subject"] == f"[#{mask}] Boat"
     assert text.startswith("##- Write above this line to answer ann@kite.example. -##")
     assert "It leaks again." in text and "Does it leak?" not in text
@@ -137,7 +146,7 @@ def test_ten_events_on_a_ticket_are_one_mail_and_notes_another(team: Team) -> No
         text = f"Message {number}."
         team.receive(mail(text, sender=CUSTOMER, Subject=f"[#{mask}]", Message_ID=f"<{number}@kite.example>"))
     desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Ours, @milo.")
-    messages, note = sorted((each.get_content() for each in team.settle()), key=lambda text: "add a note" in text)
+    messages, note = sorted((words(each) for each in team.settle()), key=lambda text: "add a note" in text)
     assert [f"Message {number}." in messages for number in range(10)] == [False] * 5 + [True] * 5
     assert "Ours" not in messages and "Ours, @milo." in note and "Message 9" not in note
 
@@ -147,7 +156,7 @@ def test_many_tickets_are_one_mail_that_cannot_be_answered(team: Team) -> None:
         id = team.desk.create("ticket", subject=f"Boat {number}", group_id=team.desk.support)
         team.desk.update("ticket", id, owner_id=team.desk.milo)
     [told] = team.settle()
-    assert told["Subject"] == "12 notifications" and told.get_content().count("/notifications/") == 12
+    assert told["Subject"] == "12 notifications" and words(told).count("/notifications/") == 12
     assert not is_signed(team, told)
 
 
@@ -184,7 +193,7 @@ def test_mail_speaks_the_workers_language(team: Team) -> None:
     said = 'msgid "Write above this line to answer {address}."\nmsgstr "Skriv til {address}."\n'
     (folder / "da.po").write_text(header + said, "utf-8")
     team.desk.update("worker", team.desk.milo, language="da_DK")
-    assert team.customer_writes().get_content().startswith("##- Skriv til ann@kite.example. -##")
+    assert words(team.customer_writes()).startswith("##- Skriv til ann@kite.example. -##")
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -194,7 +203,7 @@ def test_an_answer_is_the_workers_reply_to_the_requesters(team: Team) -> None:
     receipt = team.answer(team.customer_writes(), "We come on Monday.\n\n-- \nMilo, by phone")
     team.desk.run_due()
     [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
-    assert sent.get_content().strip() == "We come on Monday."
+    assert words(sent).strip() == "We come on Monday."
     message = team.desk.message(team.ticket)
     assert (receipt.ticket_id, receipt.outcome) == (team.ticket, "stored")
     assert (message["worker_id"], message["is_outgoing"], message["content"]) == (
@@ -234,6 +243,44 @@ def test_the_same_answer_does_nothing_a_second_time(team: Team) -> None:
     assert [each["To"] for each in team.take()] == [CUSTOMER]
 
 
+def test_a_second_answer_to_one_mail_is_kept_and_goes_to_nobody(team: Team) -> None:
+    told = team.customer_writes()
+    team.answer(told, "On Monday.")
+    assert outgoing(team) == ["On Monday.\n"]
+    team.answer(told, "Send them the money.\n#status closed")
+    assert outgoing(team) == [] and team.desk.ticket(team.ticket)["status_id"] == 1
+    [draft] = team.desk.all("draft", ticket_id=team.ticket)
+    assert "Send them the money." in draft["params"]["content"] and not draft["is_queued"]
+    newest = team.desk.all("notification", worker_id=team.desk.milo)[-1]
+    assert "answered before" in newest["params"]["variables"]["reason"]
+
+
+def test_a_second_answer_to_a_note_is_a_note_of_the_address(team: Team) -> None:
+    desk = team.desk
+    desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @milo?")
+    [told] = team.settle()
+    for text in ("No, theirs.", "Pay them."):
+        team.answer(told, text)
+    authors = {each["comment"]: (each["author__context"], each["author_id"]) for each in desk.all("comment")}
+    assert authors["No, theirs."] == ("svc.contexts.worker", desk.milo)
+    assert authors["Pay them."] == ("svc.contexts.address", desk.address("milo@desk.example"))
+
+
+def test_each_mail_has_a_name_of_its_own(team: Team) -> None:
+    first, second = (str(team.customer_writes(text)["Message-ID"]) for text in ("It leaks.", "It still leaks."))
+    [name, other] = (each.partition(".")[0] for each in (first, second))
+    assert name != other
+
+
+def test_a_name_from_before_the_random_letters_still_counts_once(team: Team) -> None:
+    team.customer_writes()
+    day = team.desk.now // DAY_SECONDS
+    name = AnswerId(team.ticket, team.desk.milo, False, day).name(answer_ids.key(team.desk.service))
+    for text in ("On Monday.", "On Tuesday."):
+        team.receive(mail(text, sender="milo@desk.example", In_Reply_To=f"<{name}.1@desk.example>"))
+    assert outgoing(team) == ["On Monday.\n"]
+
+
 COMMANDS: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
     ("Done.\n#status closed", {"status_id": 2}, ["Done."], []),
     ("#status c\nDone.", {"status_id": 2}, ["Done."], []),
@@ -261,7 +308,7 @@ def test_lines_that_do_something(
     found = team.desk.ticket(team.ticket)
     wanted = {name: value + now if name == "reopen_date" else value for name, value in ticket.items()}
     assert {name: found[name] for name in ticket} == wanted
-    assert [each.get_content().strip() for each in team.take() if each["To"] == CUSTOMER] == sent
+    assert [words(each).strip() for each in team.take() if each["To"] == CUSTOMER] == sent
     assert team.desk.comments("ticket", team.ticket) == notes
 
 
@@ -301,7 +348,7 @@ def test_an_empty_answer_is_told_and_nothing_more(team: Team) -> None:
 
 def outgoing(team: Team) -> list[str]:
     team.desk.run_due()
-    return [each.get_content() for each in team.take() if each["To"] == CUSTOMER]
+    return [words(each) for each in team.take() if each["To"] == CUSTOMER]
 
 
 def test_from_alone_does_nothing(team: Team) -> None:
@@ -315,6 +362,59 @@ def test_from_alone_does_nothing(team: Team) -> None:
 def test_the_mail_of_another_is_ordinary(team: Team, sender: str) -> None:
     receipt = team.answer(team.customer_writes(), "Send them the money.", sender=sender)
     assert outgoing(team) == [] and not team.desk.message(receipt.ticket_id)["is_outgoing"]
+
+
+@names("sender", ["milo@desk.example, eve@evil.example", "milo@desk.example\nFrom: eve@evil.example"])
+def test_a_mail_with_two_senders_is_no_workers(team: Team, sender: str) -> None:
+    team.answer(team.customer_writes(), "Send them the money.", sender=sender)
+    assert outgoing(team) == [] and team.desk.message(team.ticket)["worker_id"] == 0
+
+
+@names("caller, counts", [("milo", True), ("nora", True), ("olga", False)])
+def test_who_hands_in_an_answer_must_be_its_worker_or_an_administrator(team: Team, caller: str, counts: bool) -> None:
+    desk, told = team.desk, team.customer_writes()
+    by = getattr(desk, caller)
+    raw = mail("Send them the money.", sender="milo@desk.example", In_Reply_To=str(told["Message-ID"]),
+               Subject=f"Re: {told['Subject']}")  # fmt: skip
+    receipt = mailroom.receive(desk.context(by), raw)
+    assert receipt.ticket_id == team.ticket and outgoing(team) == (["Send them the money.\n"] if counts else [])
+    [entry] = desk.all("activity_log", activity_point="ticket.message.handed_in")
+    assert (entry["actor__context"], entry["actor_id"], entry["target_id"]) == ("svc.contexts.worker", by, team.ticket)
+    assert entry["params"]["variables"]["sender"] == "milo@desk.example"
+    if not counts:
+        message = desk.message(team.ticket)
+        assert (message["worker_id"], message["is_outgoing"], message["is_stranger"]) == (0, 0, 1)
+        assert "Olga Test (worker" in message["notes"] and "nothing proves" in message["notes"]
+
+
+def test_signed_names_are_in_nothing_that_is_stored_or_shown(team: Team) -> None:
+    desk = team.desk
+    desk.set(answer_address="help+{token}@desk.example")
+    told = team.customer_writes()
+    name = str(told["Message-ID"]).strip("<>").partition(".")[0]
+    to = str(told["Reply-To"])
+    receipt = team.receive(mail(
+        f"See {to}.", sender="milo@home.example", In_Reply_To=str(told["Message-ID"]),
+        References=f"<a@b>\n\t<{name}@x>", To=to.upper(), Subject=f"Re: {told['Subject']}",
+    ))  # fmt: skip
+    message = desk.one("message", id=receipt.message_id)
+    shown = desk.shown("message", receipt.message_id)
+    source = originals.raw(desk.context(desk.nora), receipt.message_id)
+    everything = f"{message} {shown} {source.decode()}".lower()
+    assert receipt.ticket_id == team.ticket and "signed-name-removed" in everything and name not in everything
+    reply = desk.reply(receipt.message_id, to=CUSTOMER)
+    assert reply and all(name not in taken.as_string() for taken in team.take())
+
+
+def test_a_role_without_notes_adds_none_by_mail(team: Team) -> None:
+    desk, told = team.desk, team.customer_writes()
+    for role in desk.all("role"):
+        privileges = ["contexts.svc.contexts.ticket.create", "contexts.svc.contexts.mail.draft.create"]
+        desk.update("role", role["id"], privs_mode="itemized", privs=privileges)
+    team.answer(told, "Yes.\n#comment Call them")
+    assert desk.comments("ticket", team.ticket) == [] and outgoing(team) == []
+    [draft] = desk.all("draft", ticket_id=team.ticket)
+    assert draft["params"]["content"] == "Yes.\n#comment Call them"
 
 
 def test_a_worker_who_only_stands_in_reply_to_is_not_believed(team: Team) -> None:
@@ -353,12 +453,21 @@ def test_a_name_holds_for_half_a_year(team: Team) -> None:
 
 
 @names("headers", [
-    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Auto_Response_Suppress": "All"},
-    {"X_Autoreply": "yes"}, {"Subject": "Automatic reply: Boat"},
+    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Autoreply": "yes"},
+    {"Subject": "Automatic reply: Boat"},
 ])  # fmt: skip
 def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]) -> None:
     receipt = team.answer(team.customer_writes(), "I am away until Monday.", **headers)
     assert receipt.outcome == "ignored" and outgoing(team) == []
+
+
+@names("headers", [
+    {"X_Auto_Response_Suppress": "All"}, {"X_Autoreply": "no"}, {"Auto_Submitted": "no"},
+    {"Subject": "Re: Automatic reply: Boat"},
+])  # fmt: skip
+def test_an_answer_that_asks_for_no_automatic_one_is_an_answer(team: Team, headers: dict[str, str]) -> None:
+    team.answer(team.customer_writes(), "On Monday.", **headers)
+    assert outgoing(team) == ["On Monday.\n"]
 
 
 def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:
@@ -412,13 +521,13 @@ def test_an_answer_follows_the_ticket_into_another(desk: Post, smtp: SmtpServer)
 def test_answering_by_mail_can_be_off(team: Team) -> None:
     team.desk.set(answer_by_mail=False)
     told = team.customer_writes()
-    assert not told.get_content().startswith("##-") and not is_signed(team, told)
+    assert not words(told).startswith("##-") and not is_signed(team, told)
 
 
 def test_the_address_carries_the_name_where_it_may(team: Team) -> None:
     team.desk.set(answer_address="help+{token}@desk.example")
     told = team.customer_writes()
     to = str(told["Reply-To"])
-    assert re.fullmatch(rf"help\+r-{team.ticket}-{team.desk.milo}-\d+-[a-z2-7]{{24}}@desk\.example", to)
+    assert re.fullmatch(rf"help\+r-{team.ticket}-{team.desk.milo}-\d+-[a-z2-7]{{6}}-[a-z2-7]{{24}}@desk\.example", to)
     team.receive(mail("On Monday.", sender="milo@desk.example", To=to.upper(), Subject="Re: Boat"))
     assert outgoing(team) == ["On Monday.\n"]

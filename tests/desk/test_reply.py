@@ -258,7 +258,7 @@ def test_a_move_takes_the_sender_of_the_new_bucket(desk: Post, smtp: SmtpServer,
 def test_the_original_message_is_quoted_where_asked(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, content="See below\n#original_message\n#cut", dont_send="1")
     assert desk.message(ticket)["content"] == (
-        "See below\nOn Fri, 20 Nov 2026 14:04:05 +0000, ann@kite.example wrote:\n> It leaks.\n>\n> Ann\n#cut"
+        "See below\nOn 20 November 2026 at 14:04, ann@kite.example wrote:\n> It leaks.\n>\n> Ann\n#cut"
     )
 
 
@@ -332,6 +332,20 @@ def test_the_stored_subject_never_holds_the_mask(desk: Post, smtp: SmtpServer, t
     desk.reply(message, subject=f"[Desk #{mask}] Oars")
     assert taken(smtp)[2]["Subject"] == f"Re: [Desk #{mask}] Oars"
     assert desk.ticket(ticket)["subject"] == "Oars"
+
+
+@pytest.mark.parametrize(("answered", "left"), [
+    ("Re: [70012345] order of pumps", "Re: Boat [70012345]"), ("AW: [Ticket#4711] [Boat]", "Re: Boat [Ticket#4711]"),
+    ("=?utf-8?q?[SUPPORT-12]_Gr=C3=B6=C3=9Fe?=", "Re: Boat [SUPPORT-12]"), ("Re: [#MASK] Boat", "Re: Boat"),
+    ("Re: [Desk #MASK] Boat", "Re: Boat"), ("Re: Boat 300", "Re: Boat"),
+])  # fmt: skip
+def test_the_number_of_another_helpdesk_stays_in_the_subject(
+    desk: Post, smtp: SmtpServer, ticket: int, answered: str, left: str
+) -> None:
+    subject = answered.replace("MASK", desk.ticket(ticket)["mask"])
+    desk.reply(desk.received(ticket, Subject=subject))
+    assert taken(smtp)[2]["Subject"] == left
+    assert desk.ticket(ticket)["subject"] == "Boat"
 
 
 # -- merge and split ---------------------------------------------------------------------------------------------------

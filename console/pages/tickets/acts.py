@@ -20,7 +20,7 @@ from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.records.shared import paths
-from server.tickets import masks, properties, requester
+from server.tickets import masks, original_sender, properties, requester
 from server.translation import N_, Words, _, shown
 
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
@@ -130,6 +130,25 @@ def add_requester(visit: Visit) -> PageResponse:
     found, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, found.id, email)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original")
+def take_original_sender(visit: Visit) -> PageResponse:
+    """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
+    found = of_mask(visit)
+    message_id = visit.form.id("message", required=True)
+    email, before = original_sender.replace_sender(visit.ctx, found.id, message_id)
+    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original/undo")
+def restore_sender(visit: Visit) -> PageResponse:
+    """Make the worker who forwarded a mail the requester again."""
+    found, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
+    requester.add(visit.ctx, found.id, before)
+    requester.remove(visit.ctx, found.id, email)
     return back_to(visit, found)
 
 

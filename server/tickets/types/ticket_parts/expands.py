@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server.contexts import WORKER
-from server.markup import markdown_to_html
+from server.markup import clean_html, escape_markdown, markdown_to_html
 from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared.collections import ids_text
 from server.records.shared.points import PLACEHOLDER
@@ -126,8 +126,9 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 def _html(record: Record, values: Mapping[str, Any]) -> str:
     if record["signature_html"]:
         escaped = {name: escape(value) if isinstance(value, str) else value for name, value in values.items()}
-        return fill(record["signature_html"], escaped)
-    return markdown_to_html(fill(record["signature"], values))
+        return clean_html(fill(record["signature_html"], escaped), allow_remote_images=True)
+    plain = {name: escape_markdown(value) if isinstance(value, str) else value for name, value in values.items()}
+    return markdown_to_html(fill(record["signature"], plain), allow_remote_images=True, keep_html=True)
 
 
 def _signatures(shown: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:
@@ -154,11 +155,11 @@ def _worker_values(shown: DictionaryContext) -> dict[str, Any]:
 
 def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
     found: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
-    for ticket_id, id, email, contact_id, org_id, first_name, last_name in _requester_rows(shown, records):
+    for ticket_id, id, email, contact_id, org_id, first_name, last_name, name in _requester_rows(shown, records):
         found[ticket_id][str(id)] = {
             "id": id,
             "email": email,
-            "name": f"{first_name or ''} {last_name or ''}".strip(),
+            "name": f"{first_name or ''} {last_name or ''}".strip() or name,
             "contact_id": contact_id,
             "org_id": org_id,
         }
@@ -171,7 +172,7 @@ def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tup
     return shown.tx.rows(
         lambda: requester.select(
             requester.ticket_id, address.c.id, address.c.email, address.c.contact_id, address.c.org_id,
-            contact.c.first_name, contact.c.last_name,
+            contact.c.first_name, contact.c.last_name, address.c.display_name,
         )
         .join(address, on=(address.c.id == requester.address_id))
         .join(contact, peewee.JOIN.LEFT_OUTER, on=(contact.c.id == address.c.contact_id))
