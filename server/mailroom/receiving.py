@@ -12,7 +12,7 @@ from server.desk import events
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mail import addresses, forwarded
+from server.mail import addresses, display_names, forwarded
 from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
 from server.mailroom import history as histories
 from server.mailroom import incoming as reading
@@ -148,7 +148,8 @@ def _take_in(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
     author = senders.author_of(ctx, incoming, sender, known)
-    receipt = _store(senders.as_author(writing, sender), asked, thread, author, known)
+    name = display_names.clean(incoming.mail.sender_name, email)
+    receipt = _store(senders.as_author(writing, sender, name), asked, thread, author, known)
     naming.store_name(ctx, writing, incoming.mail, author, receipt.ticket_id)
     _log_handing_in(RecordWriter(ctx, tx), receipt, email)
     return receipt

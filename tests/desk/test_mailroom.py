@@ -237,7 +237,7 @@ def test_making_a_ticket_writes_one_entry_in_the_name_of_the_sender(desk: Desk) 
     entry = desk.one("activity_log", target_id=received.ticket_id, target__context="svc.contexts.ticket")
     assert entry["actor__context"] == "svc.contexts.address"
     assert entry["actor_id"] == desk.message(received)["sender_id"]
-    assert entry["params"]["variables"]["actor"] == "ann@kite.example"
+    assert entry["params"]["variables"]["actor"] == "Ann Kite <ann@kite.example>"
 
 
 @pytest.mark.parametrize("through_contact", [False, True])
