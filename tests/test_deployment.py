@@ -1,6 +1,7 @@
 """The systemd unit and the container: what they name is what the program knows."""
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -153,7 +154,7 @@ def test_what_the_container_installs_serves_and_its_health_check_tells(installed
     try:
         assert running.stdout is not None
         assert Path(running.stdout.readline().strip()).is_relative_to(installed)
-        port = running.stdout.readline().strip().rpartition(":")[2]
+        port = json.loads(running.stdout.readline())["url"].rpartition(":")[2]
         assert port.isdigit()
         (check,) = re.findall(r'CMD \["python", "-c", \\\n\s*"(.*)"\]', DOCKERFILE)
         assert "/health" in check
