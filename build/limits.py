@@ -55,6 +55,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Search": (
         ("search.parser.MAX_QUERY_CHARS", "characters", "search query"),
         ("search.parser.MAX_TERMS", "", "terms of a search query"),
+        ("search.filters.text.MAX_COLLATED", "", "records of a type whose texts are sorted by an alphabet"),
         ("search.parser.MAX_DEPTH", "", "brackets inside brackets in a search query"),
         ("search.filters.base.MAX_ITEMS", "", "items of a list in a search query"),
         ("search.placeholders.MAX_LISTED", "", "elements of a list that stands for `${name}` in a search query"),

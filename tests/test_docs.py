@@ -86,6 +86,7 @@ INTERNAL = {
     """,
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
+        mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
         tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS

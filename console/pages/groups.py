@@ -389,7 +389,7 @@ def _sender(visit: Visit, fields: OpenForm) -> Control:
     default, transport, hosts = mail_setup.sender_hosts(visit.ctx)
     query = "mailTransport.id:>0"
     if hosts and transport:
-        query = f"({query} OR (worker.id:none host:[{','.join(hosts)}]))"
+        query = f"({query} OR (worker.id:0 host:[{','.join(hosts)}]))"
     none = _("The default sender ({email})", email=default) if default else _("The default sender")
     hint = N_("Addresses with a mail transport, and those of your domains, which use the default one.")
     return replace(fields.control("reply_address_id"), hint=hint, none=none, query=query)

@@ -21,6 +21,7 @@ from server.notifying.answer_ids import DAY_SECONDS, AnswerId, new_nonce
 from server.notifying.commands import ABOVE
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import SERVICE, Sender, TransportChoice, default_sender, sender_of, way_of
+from server.people.address_names import named_address
 from server.records.base import Record
 from server.records.shared import entries, paths
 from server.store.statements import slot
@@ -204,7 +205,7 @@ class _Letters:
             said = _("Write above this line to add a note. Customers do not see it.")
         else:
             ids = requesters.ids_of(self._reader.tx, ticket_id)[:MAX_SHOWN]
-            to = ", ".join(filter(None, (self._reader.label("address", id) for id in ids)))
+            to = ", ".join(filter(None, (named_address(self._reader, id) for id in ids)))
             said = _("Write above this line to answer {address}.", address=to) if to else ""
         return f"{ABOVE} {said or _('Write above this line to answer.')} -##"
 

@@ -453,12 +453,21 @@ def test_a_name_holds_for_half_a_year(team: Team) -> None:
 
 
 @names("headers", [
-    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Auto_Response_Suppress": "All"},
-    {"X_Autoreply": "yes"}, {"Subject": "Automatic reply: Boat"},
+    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Autoreply": "yes"},
+    {"Subject": "Automatic reply: Boat"},
 ])  # fmt: skip
 def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]) -> None:
     receipt = team.answer(team.customer_writes(), "I am away until Monday.", **headers)
     assert receipt.outcome == "ignored" and outgoing(team) == []
+
+
+@names("headers", [
+    {"X_Auto_Response_Suppress": "All"}, {"X_Autoreply": "no"}, {"Auto_Submitted": "no"},
+    {"Subject": "Re: Automatic reply: Boat"},
+])  # fmt: skip
+def test_an_answer_that_asks_for_no_automatic_one_is_an_answer(team: Team, headers: dict[str, str]) -> None:
+    team.answer(team.customer_writes(), "On Monday.", **headers)
+    assert outgoing(team) == ["On Monday.\n"]
 
 
 def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:

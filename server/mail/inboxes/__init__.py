@@ -41,6 +41,19 @@ class InboxFailed(Unavailable):
     """A mailbox could not be read, or not further. The message is safe to show."""
 
 
+class MailNotRetrieved(InboxFailed):
+    """The server lists a mail and does not hand it out. is_over: whether the connection was lost with it, so that no
+    other mail can be read either. The message is safe to show."""
+
+    is_over = False
+
+
+class ConnectionLost(MailNotRetrieved):
+    """The connection ended while a mail was read."""
+
+    is_over = True
+
+
 class LoginRefused(InboxFailed):
     """The server lets nobody in with this password or token."""
 
@@ -92,11 +105,14 @@ class Inbox(Protocol):
     def waiting(self, after: int, most: int) -> list[WaitingMail]:
         """The first mails with uids above `after`, at most so many, in order; all mails where uids do not rise."""
 
+    def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
+        """Those of these mails that are still on the server."""
+
     def head(self, uid: str, most: int) -> bytes | None:
-        """The header block, at most so many bytes; None when the mail is gone."""
+        """The header block, at most so many bytes; None when the mail is gone. Raises MailNotRetrieved."""
 
     def whole(self, uid: str, most: int) -> bytes | None:
-        """The mail, at most so many bytes; None when it is gone."""
+        """The mail, at most so many bytes; None when it is gone. Raises MailNotRetrieved."""
 
     def remove(self, uids: Sequence[str]) -> None:
         """Remove mails from the server. When it returns they are gone, or marked so that nobody sees them. It is the
@@ -117,6 +133,14 @@ def connect(login: Login) -> Inbox:
             field="protocol",
         )
     return cast(Inbox, import_module(f"{__name__}.{module}").connect(login))
+
+
+def not_retrieved(host: str, uid: str, why: str) -> MailNotRetrieved:
+    return MailNotRetrieved(f"{host} lists the email {uid} and does not hand it out: {why}")
+
+
+def connection_lost(host: str, uid: str, error: InboxFailed) -> ConnectionLost:
+    return ConnectionLost(f"the connection was lost while the email {uid} was read: {error.message}")
 
 
 def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:

@@ -139,6 +139,9 @@ class Message(RecordType):
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
+        Column(
+            "other_words", "TEXT"
+        ),  # of its HTML or plain text, whichever is not the content; they are found as well
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
         Column("content", "TEXT"),
         Column("headers", "TEXT"),
@@ -252,6 +255,8 @@ class Message(RecordType):
         if "message_id" in new and not new.get("hash_header_message_id"):
             new["hash_header_message_id"] = id_hash(new["message_id"])
         if "content" in new:
+            if not change.is_create:
+                new["other_words"] = ""  # what was removed from the text must not be found any more
             new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
         authorship.require_own(change, writing)
         if change.is_create and not new.get("token"):
@@ -282,7 +287,8 @@ class Message(RecordType):
         counters.recount(writing, record["ticket_id"])
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
-        return {"content": record["content"], **headers.index_texts(record["headers"])}
+        content = f"{record['content']}\n{record['other_words']}" if record["other_words"] else record["content"]
+        return {"content": content, **headers.index_texts(record["headers"])}
 
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"
