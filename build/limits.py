@@ -55,6 +55,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Search": (
         ("search.parser.MAX_QUERY_CHARS", "characters", "search query"),
         ("search.parser.MAX_TERMS", "", "terms of a search query"),
+        ("search.filters.text.MAX_COLLATED", "", "records of a type whose texts are sorted by an alphabet"),
         ("search.parser.MAX_DEPTH", "", "brackets inside brackets in a search query"),
         ("search.filters.base.MAX_ITEMS", "", "items of a list in a search query"),
         ("search.placeholders.MAX_LISTED", "", "elements of a list that stands for `${name}` in a search query"),
@@ -172,7 +173,6 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "beginning kept of a mail that is too large to be fetched",
         ),
         ("mailroom.mailboxes.due.MAX_WAIT_SECONDS", "seconds", "wait before a mailbox that fails is looked into again"),
-        ("mail.mailbox_files.MESSAGE_BYTES", "bytes", "mail in a file that is imported"),
         ("web.mail_listener.MAX_RECIPIENTS", "", "recipients of a mail handed over at once; the rest is to come again"),
         ("web.mail_protocol.MAX_LINE_BYTES", "bytes", "line of a mail that is handed over"),
         ("mail.headers.FIELDS", "", "header fields kept of a mail; the rest is left out"),

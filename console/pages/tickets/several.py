@@ -63,7 +63,7 @@ def merge(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _form(visit, "bulk_merge.html", MERGE, found, Form.of({}).fail("", refusals.translated(error.message)))
     mask = records.retrieve(visit.ctx, inbox.URI, kept)["mask"]
-    visit.tell(_("The tickets are one now: {mask}.", mask=mask))
+    visit.tell(_("Merged into {mask}.", mask=mask))
     return see(paths.ticket(mask))
 
 
