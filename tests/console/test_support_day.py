@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.api.post import text_of
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
 from tests.records.desk import Desk
@@ -265,8 +266,8 @@ def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     expect(page.locator("#thread")).to_contain_text("@olga can you look?")
     assert hands.counted == 3
     mail = cast("EmailMessage", milos.sent())
-    assert mail["To"] == "olga@desk.example" and "@olga can you look?" in mail.get_content()
-    quoted = "".join(f"> {line}\n" for line in mail.get_content().splitlines())
+    assert mail["To"] == "olga@desk.example" and "@olga can you look?" in text_of(mail)
+    quoted = "".join(f"> {line}\n" for line in text_of(mail).splitlines())
     before = len(milos.smtp.messages)
     milos.nora.parse(
         f"From: Olga <olga@desk.example>\nTo: {mail['From']}\nSubject: Re: {mail['Subject']}\n"
