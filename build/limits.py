@@ -189,6 +189,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("notifying.letters.MAX_NAME", "characters", "name of who acted in the sender of such a mail"),
         ("notifying.answer_ids.VALID_DAYS", "days", "time in which a worker can answer such a mail"),
         ("people.merging.MAX_SOURCES", "", "contacts or organizations that are merged into one at once"),
+        ("people.address_removal.MAX_USERS", "records of a type", "what uses an address that is deleted"),
         (
             "people.merging.MAX_MOVED", "records of a type",
             "what belongs to a contact or organization that is merged into another one",

@@ -22,6 +22,7 @@ from server.translation import _
 
 FORM_BYTES = 4 * 1024 * 1024  # of texts; larger ones come by the API
 NAMED_LOSSES = 4  # said after saving; the page lists all
+CONFIRM = "confirm"  # of a deletion although other records use the record
 SAMPLED = 3  # fields in the request that a page tells
 
 
@@ -88,8 +89,10 @@ def delete(visit: Visit) -> PageResponse:
         return see(own)
     label = records.retrieve(visit.ctx, record_type.uri, visit.id, LABEL)[LABEL]
     try:
-        records.delete(visit.ctx, record_type.uri, visit.id)
+        records.delete(visit.ctx, record_type.uri, visit.id, is_confirmed=visit.form.flag(CONFIRM))
     except HelpdeskError as error:
+        if error.details.get(CONFIRM):
+            return _delete(visit, record_type, Form(), error.message.partition(" Send confirm=1")[0])
         return _delete(visit, record_type, Form().refuse(error))
     drafts.is_saved(visit)
     visit.tell(_("{name} is deleted.", name=label))
@@ -132,13 +135,16 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )  # fmt: skip
 
 
-def _delete(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
+def _delete(visit: Visit, record_type: RecordType, form: Form, users: str = "") -> PageResponse:
+    """The question before a record is deleted. users: what uses it, for another question."""
     uri = record_type.uri
     label = records.retrieve(visit.ctx, uri, visit.id, LABEL)[LABEL]
     records.require(visit.ctx, uri, "delete", visit.id)
     sample = Sample("DELETE", f"/rest/records/{uri}/{visit.id}.json")
-    return render(visit, "record_delete.html", form.status, form=form, label=label, back=paths.record(uri, visit.id),
-                  sample=sample)  # fmt: skip
+    return render(
+        visit, "record_delete.html", 409 if users else form.status, form=form, label=label,
+        back=paths.record(uri, visit.id), sample=sample, users=users, confirm=CONFIRM,
+    )  # fmt: skip
 
 
 def _sample(fields: OpenForm) -> Sample:

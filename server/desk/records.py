@@ -160,10 +160,12 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
     return ctx.service.store.write(write)
 
 
-def delete(ctx: Context, uri: str, id: int) -> None:
-    """Delete; a ticket only gets the status deleted. Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
+def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False) -> None:
+    """Delete; a ticket only gets the status deleted. is_confirmed: although other records use it.
+
+    Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
     record_type = _offering(ctx, uri, "delete")
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).delete_sent(record_type, id))
+    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).delete_sent(record_type, id, is_confirmed=is_confirmed))
 
 
 def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:

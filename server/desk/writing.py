@@ -24,6 +24,8 @@ PORTION = (
 class RecordWriter(RecordReader):
     """records.parts.Writing: one operation's writes inside one transaction."""
 
+    is_confirmed = False
+
     def __init__(self, ctx: Context, tx: Transaction) -> None:
         super().__init__(ctx, tx)
         self.shown_once: dict[str, Any] = {}  # secrets that the answer of this operation alone may show
@@ -64,8 +66,9 @@ class RecordWriter(RecordReader):
         else:
             self._write(change)
 
-    def delete_sent(self, record_type: RecordType, id: int) -> None:
+    def delete_sent(self, record_type: RecordType, id: int, *, is_confirmed: bool = False) -> None:
         """Delete, as the caller. Raises NotFound, Forbidden, Conflict."""
+        self.is_confirmed = is_confirmed
         record = self._existing(record_type, id)
         self.rules.require(self.tx, "read", record_type, record)
         self.rules.require(self.tx, "delete", record_type, record)

@@ -232,7 +232,11 @@ class Reading(Protocol):
 
 
 class Writing(Reading, Protocol):
-    """What hooks may use inside the transaction. desk/writing.py is the one that does it."""
+    """What hooks may use inside the transaction. desk/writing.py is the one that does it.
+
+    is_confirmed: whether the caller deletes a record although others use it."""
+
+    is_confirmed: bool
 
     def create(self, uri: str, values: dict[str, Any]) -> int:
         """Add a record from stored values, with its hooks, without asking for privileges. Answers its id."""

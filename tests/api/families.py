@@ -16,7 +16,7 @@ EVERYBODY, PRIVILEGED = "nora max milo olga tina reader", "nora max milo olga"
 # family: who may read, create, change and delete. dora may nothing, and reader nothing but read.
 FAMILIES: dict[str, tuple[str, str, str, str]] = {
     "everybody's": (EVERYBODY, PRIVILEGED, PRIVILEGED, PRIVILEGED),
-    "never deleted": (EVERYBODY, PRIVILEGED, PRIVILEGED, ""),
+    "deleted by administrators": (EVERYBODY, PRIVILEGED, PRIVILEGED, "nora"),
     "made by many": (EVERYBODY, PRIVILEGED, "nora", "nora"),
     "made by administrators": (EVERYBODY, "nora", "nora", "nora"),
     "secret": ("nora reader", "nora", "nora", "nora"),
@@ -54,7 +54,7 @@ class Row:
 
 PLAIN = {
     "everybody's": "call contact kb_article kb_category opportunity org task timetracking_activity matrix_open",
-    "never deleted": "address",
+    "deleted by administrators": "address",
     "made by many": "currency queue resource",
     "made by administrators": "activity_log automation automation_timer custom_field group metric role "
     "service_target worker",

@@ -104,10 +104,12 @@ def test_addresses_of_workers_and_of_ours_are_the_administrators(desk, everyone)
     assert desk.update("address", made, by=everyone["nora"], worker_id=everyone["olga"])["worker_id"]
 
 
-def test_nobody_deletes_an_address(desk, everyone):
+def test_administrators_alone_delete_an_address(desk, everyone):
     made = desk.create("address", email="a@x.example")["id"]
     with pytest.raises(Forbidden):
-        desk.delete("address", made, by=everyone["nora"])
+        desk.delete("address", made, by=everyone["milo"])
+    desk.delete("address", made, by=everyone["nora"])
+    assert desk.found("address", "email:a@x.example") == []
 
 
 def test_a_contact_gets_its_address(desk):

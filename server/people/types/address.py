@@ -6,7 +6,7 @@ from typing import Any
 from server import contexts
 from server.errors import AdminOnly
 from server.fields import Bit, CreatedAt, Id, Text, Uint, UpdatedAt
-from server.people import identity, login_following, newest_messages
+from server.people import address_removal, identity, login_following, newest_messages
 from server.records.base import (
     Access,
     Change,
@@ -58,15 +58,14 @@ def _load_names(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 
 class Address(RecordType):
-    """A mail address. Nobody deletes one: messages rest on it. Source: Records, address."""
+    """A mail address. Only administrators delete one, after they were told what uses it; see address_removal.py."""
 
     uri = "address"
     aliases = ("email address", "email addresses", "addresses", "sender", "senders", "addy", "addys")
     label_names = ("Email Address", "Email Addresses")
     lookup = "email"
     features = frozenset(("avatars", "comments", "custom_fields", "links", "search", "watchers"))
-    operations = {"retrieve": True, "search": True, "create": True, "update": True, "delete": False}
-    access = Access(read="any worker", write=("privilege",), delete=("nobody",))
+    access = Access(read="any worker", write=("privilege",), delete=("admins",))
     is_settled = True
     fields = {
         "contact_id": Id(
@@ -199,6 +198,12 @@ class Address(RecordType):
     def wakes(self, change: Change) -> bool:
         """Mail may wait for the address to have a way out."""
         return change.changes("mail_transport_id") and bool(change.value("mail_transport_id"))
+
+    def check_delete(self, record: Record, writing: Writing) -> None:
+        address_removal.check(writing, record)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        address_removal.detach(writing, record["id"])
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
         contact = writing.record("contact", record["contact_id"]) if record["contact_id"] else None

@@ -7,6 +7,7 @@ its own: `<uri>.created`, `<uri>.changed`, `<uri>.deleted`."""
 ALL = ("create", "update", "delete")
 RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "activity_log": ("activity entry", ALL),
+    "address": ("address", ("delete",)),
     "attachment": ("attachment", ("update", "delete")),
     "automation": ("automation", ALL),
     "automation_event": ("automations that answer to the event", ("update",)),

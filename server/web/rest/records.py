@@ -95,9 +95,13 @@ def upsert(call: EndpointCall) -> dict[str, Any]:
     return with_meta(call, call.uri, found)
 
 
-@endpoint("DELETE", "records/{uri}/{id}", "Delete a record.", "small write", answer=shapes.NOTHING, operation="delete")
+@endpoint(
+    "DELETE", "records/{uri}/{id}", "Delete a record.", "small write",
+    Parameter("confirm", "boolean", "1: delete an address although other records use it, as the 409 lists them."),
+    answer=shapes.NOTHING, operation="delete",
+)  # fmt: skip
 def delete(call: EndpointCall) -> dict[str, Any]:
-    records.delete(call.ctx, call.uri, call.id)
+    records.delete(call.ctx, call.uri, call.id, is_confirmed=call.params.flag("confirm"))
     return {}
 
 

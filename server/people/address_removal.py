@@ -1,0 +1,65 @@
+"""Deleting a mail address: what uses it is told first, and stays without it once the deletion is confirmed."""
+
+from typing import Any
+
+from server.errors import Conflict, TooLarge
+from server.records.base import Record, Writing
+from server.records.shared.references import redirect
+from server.records.shared.tables import REQUESTER
+from server.store.statements import slot
+from server.store.tables import table_named
+
+MAX_USERS = 20_000  # records of one type that lose an address at once; more would hold up the one writer
+# {table: (column, what its records are called)} of what stays without the address.
+USERS = {
+    "message": ("sender_id", "messages"),
+    "requester": ("address_id", "tickets as requester"),
+    "contact": ("email_id", "contacts"),
+    "org": ("email_id", "organizations"),
+}
+_POINTING = (
+    *((table, column) for table, (column, _) in USERS.items() if table != "requester"),
+    ("ticket", "first_wrote_address_id"), ("ticket", "last_wrote_address_id"),
+)  # fmt: skip
+
+
+def check(writing: Writing, address: Record) -> None:
+    """Raises Conflict for an address that signs somebody in or sends email, and, unless the deletion is confirmed, for
+    one that is used; TooLarge where too much uses it."""
+    id, email = address["id"], address["email"]
+    if address["worker_id"]:
+        raise Conflict(f"{email} belongs to worker {address['worker_id']}; take it from them first")
+    senders = [
+        uri for uri, column in (("group", "reply_address_id"), ("bucket", "reply_address_id"))
+        if writing.find(uri, **{column: id}) is not None
+    ]  # fmt: skip
+    if address["mail_transport_id"] or senders or writing.setting("default_sender_id") == id:
+        raise Conflict(f"{email} is an address that the helpdesk sends from; choose another sender first")
+    counts = _counts(writing, id)
+    too_many = next((name for name, count in counts.items() if count > MAX_USERS), "")
+    if too_many:
+        raise TooLarge(f"more than {MAX_USERS:,} {too_many} use {email}; it cannot be deleted", limit=MAX_USERS)
+    if counts and not writing.is_confirmed:
+        told = ", ".join(f"{name} ({count})" for name, count in counts.items())
+        raise Conflict(
+            f"{email} is used by {told}. Send confirm=1 to delete it: they stay, without the address", confirm=True
+        )
+
+
+def detach(writing: Writing, id: int) -> None:
+    """Let everything that used an address do without it."""
+    for table, column in _POINTING:
+        redirect(writing, table, column, id)
+    writing.tx.delete(REQUESTER, address_id=id)
+    automatic: Any = table_named("mail_automatic")  # counts of its automatic mail, which point to the row
+    writing.tx.run(lambda: automatic.delete().where(automatic.c.address_id == slot(0)), (id,))
+
+
+def _counts(writing: Writing, id: int) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name, (column, called) in USERS.items():
+        table: Any = REQUESTER if name == "requester" else writing.registry.type(name).table
+        count = len(writing.tx.some(table, MAX_USERS + 1, **{column: id}))
+        if count:
+            counts[called] = count
+    return counts
