@@ -39,6 +39,7 @@ PAGE_SIZES = (25, 50, 100)
 MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
 MAX_EXPORTED = 10_000  # records of one file
 PART = 500  # of these, read at once
+MAX_MATCHING = 400  # of one action on all that a list finds
 MAX_COLUMNS = 30  # chosen for one list
 _PLAIN = re.compile(r"[\w.@-]+")
 
@@ -147,6 +148,8 @@ def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
 
 class TableView(ABC):
     """A list as one visit sees it, whatever its rows are: what templates show of it."""
+
+    most_matching = MAX_MATCHING
 
     def __init__(self, visit: Visit, worklist: Worklist) -> None:
         self.visit, self.of, self.available = visit, worklist, available(visit, worklist)

@@ -44,7 +44,8 @@ export function put(part, fresh, isSettled = false) {
 
 // Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
 // only then is the page made that says what was done.
-async function bring(part, address, form = null) {
+// isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it.
+async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;
   const sent = active?.value;
@@ -59,11 +60,17 @@ async function bring(part, address, form = null) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return false;
     all("#toasts .toast", page).forEach(present);
+    const problem = isStaying && !next && page.querySelector("[data-problem]");
+    if (problem) return failed(problem.textContent);
     if (form && !next) return shows(page); // a question, or what is wrong
     const fresh = page.getElementById(part.id);
     const arrived = new URL(answer.url);
     if (!fresh || arrived.pathname !== location.pathname) return (location.assign(answer.url), false);
     put(part, fresh, active?.value === sent);
+    for (const each of all("[data-along]")) { // parts that change with it
+      const now = page.getElementById(each.id);
+      if (now && each !== part) put(each, now);
+    }
     document.title = page.title;
     shown = arrived.pathname + arrived.search;
     document.getElementById("told").textContent = part.querySelector(".pager .muted, .empty, .wrong")?.textContent ?? "";
@@ -121,7 +128,7 @@ addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.dataset.sending) return; // a second click sends nothing
   form.dataset.sending = "yes";
-  const isDone = await bring(part, address, fields);
+  const isDone = await bring(part, address, fields, "stays" in form.dataset);
   delete form.dataset.sending;
   if (isDone) history.replaceState(null, "", shown);
 });

@@ -163,6 +163,22 @@ addEventListener("click", (event) => {
   else import("./thread.js").then(({ older }) => older(link));
 }, true);
 
+// A conversation opens at its newest entry, and stays there while frames above grow, until somebody moves.
+const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
+const arrival = performance.getEntriesByType("navigation")[0]?.type;
+function reveal() {
+  if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
+}
+if (newest && arrival === "navigate" && !location.hash && !/[?&](message|comment|draft|back)=/.test(location.search)) {
+  const moved = new AbortController();
+  const grown = new ResizeObserver(reveal);
+  grown.observe(newest.parentElement);
+  moved.signal.addEventListener("abort", () => grown.disconnect());
+  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin"]) {
+    addEventListener(name, () => moved.abort(), { signal: moved.signal, passive: true });
+  }
+}
+
 // The browser goes to the place first, which takes the focus away.
 if (location.hash === "#answer") {
   const go = () => setTimeout(first);

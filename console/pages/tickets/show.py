@@ -60,7 +60,8 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
     return render(
         visit, "ticket.html", _status(written),
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
-        neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
+        neighbours=came_from.neighbours(visit, keys["mask"]), paths=paths, here=paths.ticket(keys["mask"]),
+        back=visit.shown_path,
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
         requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
         facts=_facts(found), custom=_custom(found),
