@@ -24,7 +24,7 @@ from server.errors import HelpdeskError
 from server.people import presence
 from server.records.shared import paths
 from server.store.store_local import StoreLocal
-from server.tickets import targets
+from server.tickets import targets, undo
 from server.translation import N_, _, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -210,7 +210,7 @@ TICKETS = declare(Worklist(
     ),
     load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("Nothing to do here."), is_followed=True,
-    new=("/compose", N_("New ticket")),
+    new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
 ))  # fmt: skip
 
 

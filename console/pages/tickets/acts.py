@@ -20,7 +20,7 @@ from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.records.shared import paths
-from server.tickets import masks, properties, requester
+from server.tickets import masks, properties, requester, undo
 from server.translation import N_, Words, _, shown
 
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
@@ -58,9 +58,9 @@ def set_property(visit: Visit) -> PageResponse:
 def restore_property(visit: Visit) -> PageResponse:
     """Put back what a property was: the undo of the form above."""
     found = of_mask(visit)
-    columns = {column for listed in SEEN.values() for column in listed}
-    fields: dict[str, Any] = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
-    records.update(visit.ctx, TICKET, found.id, fields)
+    columns = {"spam_training", *(column for listed in SEEN.values() for column in listed)}
+    fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
+    undo.restore(visit.ctx, found.id, fields)
     visit.tell("Undone.")
     return back_to(visit, found)
 
@@ -81,14 +81,19 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
-    undo = f"{paths.ticket(found.keys['mask'])}/restore"
     text = _("{property} changed.", property=shown(LABELS[name]))
     if name == "status":
         status = visit.form.text("value", "")
         texts = {"open": N_("Ticket opened."), "waiting": N_("Ticket waits."), "closed": N_("Ticket closed."),
                  "deleted": N_("Ticket deleted.")}  # fmt: skip
         text = shown(texts[status])
-    visit.tell(text, undo, back=visit.form.text("back", ""), **before)
+    _tell_undoable(visit, found, text, before)
+
+
+def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, str]) -> None:
+    """A message whose undo puts stored columns back. before: these columns as they were."""
+    path = f"{paths.ticket(found.keys['mask'])}/restore"
+    visit.tell(text, path, back=visit.form.text("back", ""), **before)
 
 
 def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
@@ -178,11 +183,11 @@ def mark_spam(visit: Visit) -> PageResponse:
     """Learn that it is spam, and delete it; or that it is none."""
     found, is_spam = of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
+    keys = found.keys
+    before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
     records.update(visit.ctx, TICKET, found.id, fields)
-    if is_spam:
-        visit.tell("Marked as spam and deleted.", visit.path, **{"is": "0"})
-    else:
-        visit.tell("Not spam: the ticket is open.")
+    text = N_("Marked as spam and deleted.") if is_spam else N_("Not spam: the ticket is open.")
+    _tell_undoable(visit, found, text, before)
     return back_to(visit, found)
 
 
