@@ -20,8 +20,8 @@ from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.records.shared import paths
-from server.tickets import masks, properties, requester, undo
-from server.translation import N_, Words, _, shown
+from server.tickets import masks, properties, requester, undo, unmerge
+from server.translation import N_, Words, _, ngettext, shown
 
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
 # What a person may set, and the stored columns that tell whether it still is what they saw.
@@ -208,9 +208,37 @@ def merge(visit: Visit) -> PageResponse:
         kept = tickets.merge(visit.ctx, [found.id, other])
     except HelpdeskError as error:
         return _merge_form(visit, found, text, error.message)
+    return see(tell_merged(visit, kept))
+
+
+def tell_merged(visit: Visit, kept: int) -> str:
+    """A message that undoes a merge; return the path of the ticket that was kept."""
     mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
-    visit.tell(_("The tickets are one now: {mask}.", mask=mask))
-    return see(paths.ticket(mask))
+    here = paths.ticket(mask)
+    undo_path = f"{here}/unmerge"
+    visit.tell(_("The tickets are one now: {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
+    return here
+
+
+@page("POST", "/tickets/{mask}/unmerge", creates=True)
+def undo_merge(visit: Visit) -> PageResponse:
+    """Take a merge apart. Raises NotFound, Conflict, Forbidden."""
+    found = of_mask(visit)
+    result = unmerge.unmerge(visit.ctx, found.id, visit.form.id("merge", required=True))
+    masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
+    told = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
+    if result.moved:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile went along.", "{count} messages that arrived meanwhile went along.",
+            result.moved,
+        ))  # fmt: skip
+    if result.stayed:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile stays here.", "{count} messages that arrived meanwhile stay here.",
+            result.stayed,
+        ))  # fmt: skip
+    visit.tell(" ".join(told))
+    return see(paths.ticket(found.keys["mask"]))
 
 
 def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "") -> PageResponse:

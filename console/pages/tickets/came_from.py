@@ -22,6 +22,7 @@ PATH = "/-/beside"
 ROWS = 50  # of the list beside a ticket
 LAST_PLACE = 10**6
 LIST = ("in", "at", "from", "before", "after")  # what an address says of the list
+AROUND = 10  # tickets that are read at once to find those beside one
 REACH = 3  # places of the list that are read on either side of a ticket
 
 
@@ -107,14 +108,14 @@ def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int, ends: t
 
 def _part(visit: Visit, q: str, at: int) -> ListPart:
     """The list around a place. Raises BadQuery."""
-    pages = range((max(at - REACH, 1) - 1) // ROWS, (at + REACH - 1) // ROWS + 1)
+    pages = range((max(at - REACH, 1) - 1) // AROUND, (at + REACH - 1) // AROUND + 1)
     masks: list[str] = []
     total = 0
     for number in pages:
-        found = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1))
+        found = records.search(visit.ctx, TICKET, SearchRequest(q, AROUND, number + 1))
         masks += [str(each["mask"]) for each in found["results"]]
         total = found["total"]
-    return ListPart(masks, pages[0] * ROWS + 1, total)
+    return ListPart(masks, pages[0] * AROUND + 1, total)
 
 
 def _seen(visit: Visit, name: str) -> str:

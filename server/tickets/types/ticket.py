@@ -357,6 +357,7 @@ class Ticket(RecordType):
         Event("ticket.message.outbound", "reply or compose sent"),
         Event("ticket.message.relay", "message relayed to a worker"),
         Event("ticket.merge", "another ticket was merged into it"),
+        Event("ticket.unmerge", "a merge was undone"),
         Event("ticket.split", "a message was split off"),
         Event("ticket.split.from", "for callers of the activity endpoint; the service itself does not write it"),
     )
