@@ -1,6 +1,7 @@
 // A ticket: frames as high as their mail, properties saved when they are chosen, who else is here, what is new, and the
 // list that one came from beside it.
 import { all, calmly, enhance, formToken, isPlain } from "./page.js";
+import { follow } from "./streams.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 import "./writing.js";
@@ -66,16 +67,16 @@ let changes = [];
 const renew = () => import("./thread.js").then((each) => each.renew(changes.splice(0), Date.now() - acted <= QUIET), () => null);
 const renewSoon = calmly(renew, 300);
 let stream = null;
-function follow() {
+function attend() {
   stream?.close();
   if (document.hidden) return sign("left");
   sign();
-  stream = new EventSource(`${ticket.dataset.ticket}/live?since=${ticket.dataset.followed}`);
-  stream.addEventListener("message", (event) => {
-    const told = JSON.parse(event.data);
-    showPeople(told.people ?? []);
-    changes.push(...(told.changes ?? []));
-    if (changes.length) renewSoon();
+  stream = follow(`${ticket.dataset.ticket}/live?since=${ticket.dataset.followed}`, {
+    message(told) {
+      showPeople(told.people ?? []);
+      changes.push(...(told.changes ?? []));
+      if (changes.length) renewSoon();
+    },
   });
 }
 addEventListener("input", (event) => event.target.closest?.(".note-form") && dispatchEvent(new Event("writing")));
@@ -85,9 +86,9 @@ addEventListener("writing", () => {
   if (Date.now() - said > 5000) (sign(), (said = Date.now()));
 });
 if (ticket) {
-  follow();
+  attend();
   setInterval(() => document.hidden || sign(), BEAT);
-  document.addEventListener("visibilitychange", follow);
+  document.addEventListener("visibilitychange", attend);
   addEventListener("pagehide", () => sign("left"));
 }
 

@@ -1,6 +1,7 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
 import { all, enhance, isTyping } from "./page.js";
 import { t } from "./say.js";
+import { follow } from "./streams.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
 let last = null;
@@ -79,16 +80,15 @@ async function look() {
   line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
   line.hidden = false;
 }
-function follow() {
+function attend() {
   stream?.close();
   if (!followed || document.hidden) return;
-  stream = new EventSource(`${followed.dataset.follow}?since=${followed.dataset.followed}`);
-  stream.addEventListener("message", () => {
-    timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
+  stream = follow(`${followed.dataset.follow}?since=${followed.dataset.followed}`, {
+    message: () => (timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()))),
   });
 }
-follow();
-document.addEventListener("visibilitychange", follow);
+attend();
+document.addEventListener("visibilitychange", attend);
 
 enhance(told);
 document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
