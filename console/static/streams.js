@@ -11,6 +11,7 @@ const own = new Map(); // by address: what follows it, as {last, handlers}
 let channel = null;
 let lead = null;
 let id = "";
+let isAlive = false; // whether others can tell
 
 // Follows what the page at an address tells: message(data), open(), error(isOver). Ends with close().
 export function follow(address, handlers) {
@@ -44,7 +45,11 @@ function start() {
   channel = new BroadcastChannel(name);
   id = crypto.randomUUID();
   channel.addEventListener("message", ({ data }) => hear(data));
-  navigator.locks.request(`${name} ${id}`, () => new Promise(() => {})); // for as long as the window lives
+  navigator.locks.request(`${name} ${id}`, () => { // for as long as the window lives; whoever leads waits for its end
+    isAlive = true;
+    wish();
+    return new Promise(() => {});
+  });
   navigator.locks.request(name, () => new Promise(() => {
     lead = new Lead();
     tell({ kind: "led" });
@@ -59,7 +64,7 @@ function tell(told) {
   hear(told);
 }
 
-const wish = () => tell({
+const wish = () => isAlive && tell({
   kind: "wish", window: id, feeds: [...own].map(([address, all]) => [address, all.some(({ last }) => !last) ? "" : all[0].last]),
 });
 
