@@ -383,7 +383,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "CSV files": (
         ("imports.reading.MAX_FILE_BYTES", "bytes", "file"),
-        ("imports.reading.MAX_ROWS", "", "rows of a file, without the names of its columns"),
+        ("imports.importing.MAX_ATOMIC_ROWS", "", "rows of a file that are imported all or none; more go in portions"),
         ("imports.reading.MAX_COLUMNS", "", "columns of a file"),
         ("imports.background.MAX_AT_ONCE", "", "rows that a request works on; on more, the scheduler"),
         ("imports.uploads.MAX_UPLOADS", "", "files of one worker that wait to be imported; the oldest go first"),

@@ -1,8 +1,9 @@
 """Walks through the main job with a built executable, in an empty folder: python build/smoke.py dist/helpdesk
 
 First all that it knows is compared with the source, because modules that a packager missed show nowhere else. Then:
-mail becomes a ticket, is found, answered, and is still there after a restart; a webhook answers. No Python and nothing
-else is on the PATH of the executable, and nothing is left behind. In a second empty folder a browser follows the set-up
+mail becomes a ticket, is found, answered, judged as spam, and is still there after a restart; a webhook answers. Every
+scan runs meanwhile, and the log holds no failure. No Python and nothing else is on the PATH of the executable, and
+nothing is left behind. In a second empty folder a browser follows the set-up
 link (smoke_browser.py). Last, its start is measured beside that of the source. Needs only the standard library, for the
 comparisons an interpreter that has what the source needs, and for the browser Playwright and Chromium: where they are
 missing that walk is left out with a warning, or with --browser fails. Not a replacement for the tests.
@@ -34,6 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60  # the first start unpacks the executable and makes the database
 STOP_SECONDS = 20
 ANSWER_SECONDS = 30
+SCAN_SECONDS = 150  # for a round of every scan: one begins each minute
+FAILURES = re.compile(r"Traceback|\b(?:scan|scheduler|job)\.failed\b")
 STARTS = 3  # of each program; the fastest counts, since others may be busy on the machine
 MAX_START_RATIO = 3  # start of the executable to that of the source
 KEPT_VARIABLES = ("SYSTEMROOT", "SYSTEMDRIVE", "USERPROFILE", "LOCALAPPDATA")  # without which Windows starts nothing
@@ -194,6 +197,7 @@ def walk(built: Program) -> None:
         import_mail(built)
         expect_imported(api, ticket_id)
         call_webhook(built, api)
+        learn_spam(built, api, address)
     with serving(built) as address:
         told = built.run("api", "GET", f"records/ticket/{ticket_id}.json", HELPDESK_URL=address, HELPDESK_TOKEN=token)
         kept = json.loads(told)
@@ -201,6 +205,7 @@ def walk(built: Program) -> None:
         say("restart: everything is still there, as `helpdesk api` tells")
     built.on_data("check")
     say("check: clean")
+    expect_no_failure(built)
 
 
 def look_at_console(address: str) -> None:
@@ -283,6 +288,45 @@ def call_webhook(built: Program, api: Api) -> None:
     say("webhook: its automation ran and answered")
 
 
+def learn_spam(built: Program, api: Api, address: str) -> None:
+    """Judge a mail as spam, and let every scan run: one of them learns its words."""
+    mail = MAIL.replace("first@", "prize@").replace(WORD, "lottery")
+    ticket_id = api.post("parser/parse.json", message=mail)["id"]
+    api.call("PUT", f"records/ticket/{ticket_id}.json", urlencode({"fields[spam_training]": "S"}))
+    wait_for_scans(built, address, int(time.time()) + 1)
+    say("scans: each has run since a mail was judged as spam")
+
+
+def wait_for_scans(built: Program, address: str, since: int) -> None:
+    """Return when every scan has run at or after `since`, in Unix seconds. Raises Failed for one that fails."""
+    wanted = set(json.loads(built.run("describe", "--json"))["scans"])
+    deadline = time.monotonic() + SCAN_SECONDS
+    while True:
+        runs = metric(address, "helpdesk_scan_timestamp_seconds", "scan")
+        late = {name for name in wanted if runs.get(name, 0) < since}
+        failing = {name for name, times in metric(address, "helpdesk_scan_failures", "scan").items() if times}
+        expect(not failing, f"scans that failed: {sorted(failing)}")
+        if not late:
+            return
+        expect(time.monotonic() < deadline, f"scans that did not run within {SCAN_SECONDS} s: {sorted(late)}")
+        time.sleep(1)
+
+
+def metric(address: str, name: str, label: str) -> dict[str, float]:
+    """{label: value} of one of the numbers of /metrics."""
+    with urlopen(address + "/metrics", timeout=ANSWER_SECONDS) as answer:
+        text = answer.read().decode("utf-8")
+    return {label: float(value) for label, value in re.findall(rf'(?m)^{name}{{{label}="([^"]*)"}} (\S+)$', text)}
+
+
+def expect_no_failure(built: Program) -> None:
+    """Nothing may have failed unseen: what runs by itself says so in the log alone."""
+    lines = built.log.read_text("utf-8", "replace").splitlines()
+    failed = next((place for place, line in enumerate(lines) if FAILURES.search(line)), None)
+    expect(failed is None, "the log tells of a failure:\n" + "\n".join(lines[failed or 0 :][:40]))
+    say("log: no failure")
+
+
 def walk_in_a_browser(built: Program, is_required: bool) -> None:
     """First start, set-up, signing in and a page, as a person sees them."""
     missing = smoke_browser.missing()
@@ -297,6 +341,7 @@ def walk_in_a_browser(built: Program, is_required: bool) -> None:
         except smoke_browser.Wrong as wrong:
             raise Failed(f"in the browser: {wrong}") from None
     expect_nothing_left(built)
+    expect_no_failure(built)
     say("browser: set-up link, first step, signing out and in, a page; no error in its console")
 
 

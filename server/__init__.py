@@ -3,7 +3,7 @@ psycopg alone takes as long as a third of all that a start imports. The store co
 
 import sys
 
-DRIVERS = frozenset(("psycopg", "psycopg2", "psycopg2cffi", "pysqlite3", "pymysql", "MySQLdb"))
+DRIVERS = frozenset(("psycopg", "psycopg2", "psycopg2cffi", "pysqlite3", "pymysql", "MySQLdb", "sqlite3"))
 
 
 class DriverHider:

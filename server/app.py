@@ -250,10 +250,12 @@ def serve(
 
 
 def _leave_threads() -> None:
-    """End the process when scripts still run, once all is closed. The interpreter would wait for them as long as they
-    wait for others; what they were asked for is lost to nobody, since nobody was told that it was done."""
+    """End the process when scripts or mail still wait for others, once all is closed. The interpreter would wait for
+    them as long as they do; nothing is lost, since nobody was told that it was done.
+
+    Daemons count, too: threads of a pool are, when a daemon created them, and the interpreter joins these as well."""
     deadline = time.monotonic() + END_SECONDS
-    others = [each for each in threading.enumerate() if not each.daemon and each is not threading.current_thread()]
+    others = [each for each in threading.enumerate() if each is not threading.current_thread()]
     for each in others:
         each.join(max(deadline - time.monotonic(), 0))
     left = sum(each.is_alive() for each in others)

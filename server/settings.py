@@ -762,12 +762,26 @@ def without_password(database: str) -> str:
 
 def _checked_url(name: str, text: str, shown_as: str) -> str:
     """The address without a slash at its end, so that paths can be put behind it."""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_web_address(text):
+        raise Invalid(f"{shown_as} is '{text}'; it must be like https://desk.example", field=name)
+    path = urlsplit(text).path.rstrip("/")
+    if path and name == "base_url":
         raise Invalid(
-            f"{shown_as} is '{text}'; it must be like https://desk.example or https://example.org/desk", field=name
+            f"{shown_as} is '{text}'; the service cannot be served below a path such as {path}. Give it a host name of "
+            "its own, such as https://desk.example, and let the proxy pass on all of it",
+            field=name,
         )
     return text.rstrip("/")
+
+
+def _is_web_address(text: str) -> bool:
+    parts = urlsplit(text)
+    try:
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    is_plain = not parts.query and not parts.fragment and parts.username is None
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and has_port and is_plain
 
 
 def _require_apart(webhook_base_url: str, base_url: str) -> None:

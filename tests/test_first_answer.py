@@ -20,7 +20,7 @@ from tests.service import BARE, ROOT
 # With what a process imports before it answers. Each takes long, or is used by few, or by nobody in the first second.
 NOT_AT_FIRST = frozenset(
     "aiosmtpd bleach certifi charset_normalizer cryptography dkim dns imapclient mistune nh3 polib psycopg re2 segno "
-    "webbrowser yaml console.pages.account console.pages.help server.store.postgresql".split()
+    "sqlite3 webbrowser yaml console.pages.account console.pages.help server.store.postgresql".split()
 )
 FIRST_ANSWER = """
 import json, os, signal, sys

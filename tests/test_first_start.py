@@ -370,3 +370,26 @@ def test_nothing_else_can_be_done_before_it_is_set_up(waiting: Server) -> None:
     assert requests.get(waiting.url + "/setup/", timeout=30).status_code == 404
     answer = requests.get(waiting.url + "/rest/workers/me.json", timeout=30)
     assert answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_a_service_without_https_starts_with_a_warning_and_its_app_follows_the_address(data: Path) -> None:
+    def callback(server: Server) -> str:
+        token = command("token", "create", "--worker", "nora@desk.example", data=data).stdout.decode().strip()
+        (app,) = Api(server.url, token).search("oauth_app", "", expand="callback_url").ok()["results"]
+        return str(app["callback_url"])
+
+    server = Server(data, "--base-url", "http://desk.lan")
+    made = command("worker", "create", "--email", "nora@desk.example", "--first-name", "Nora", "--admin", data=data)
+    assert made.returncode == 0, made.stderr
+    assert callback(server) == "/oauth/callback"
+    assert server.stop() == 0
+    log = (data.parent / f"{data.name}.log").read_text("utf-8")
+    assert "http://desk.lan" in log and "put https before it" in log
+    for url, wanted in (
+        ("https://desk.lan", "https://desk.lan/oauth/callback"),
+        ("http://other.lan", "/oauth/callback"),
+        ("http://localhost:1", "http://localhost:1/oauth/callback"),
+    ):
+        server = Server(data, "--base-url", url)
+        assert callback(server) == wanted
+        assert server.stop() == 0

@@ -19,7 +19,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "dataclass late_files late_pattern",
         "errors",
         (
-            "clock settings log context events memory resources discovery times wildcards digits "
+            "clock settings log context events memory resources discovery times wildcards digits host_names "
             "cells file_names contexts translation"
         ),
         "warming",

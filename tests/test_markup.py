@@ -242,8 +242,8 @@ def test_nothing_that_acts_gets_through(payload, around):
          "border-collapse: collapse; border: 1px solid rgb(0, 0, 0)"),
         ("<table style='height:40px;vertical-align:middle'>", "height: 40px; vertical-align: middle"),
         ("<img style='width:32px;height:32px;border-radius:50%'>", "width: 32px; height: 32px; border-radius: 50%"),
-        ("<a style='display:inline-block;padding:9px 18px;border:1px solid blue;color:white'>",
-         "display: inline-block; padding: 9px 18px; border: 1px solid blue; color: white"),
+        ("<a style='display:inline-block;padding:9px 18px;border:1px solid blue;color:navy'>",
+         "display: inline-block; padding: 9px 18px; border: 1px solid blue; color: navy"),
         # Over the page around it, or over lines of its own: left out.
         ("<p style='position:fixed;top:0;left:0;z-index:9;float:left;transform:none;color:red'>", "color: red"),
         ("<p style='margin:-9px;margin-top:-9px;text-indent:-9px;letter-spacing:-1em;color:red'>", "color: red"),
@@ -263,6 +263,33 @@ def test_nothing_that_acts_gets_through(payload, around):
 def test_of_style_what_is_harmless_stays(source, kept):
     result = clean_html(source + "x")
     assert read(result).styles == ([kept] if kept else [])
+
+
+HIDING = [
+    "<p style='font-size:0'>{}</p>", "<p style='font-size:1px'>{}</p>", "<p style='font:1px Arial'>{}</p>",
+    "<div style='font-size:10px'><span style='font-size:30%'>{}</span></div>", "<p style='font-size:.1em'>{}</p>",
+    "<p style='color:#fff'>{}</p>", "<p style='color:white'>{}</p>", "<font color='#fefefe'>{}</font>",
+    "<p style='color:rgb(255, 255, 255)'>{}</p>", "<p style='color:rgb(100%,100%,99%)'>{}</p>",
+    "<p style='color:hsl(0, 0%, 100%)'>{}</p>", "<p style='color:transparent'>{}</p>",
+    "<p style='color:rgba(0,0,0,0)'>{}</p>", "<p style='color:#11223300'>{}</p>",
+    "<table bgcolor='#336699'><tr><td><span style='color:#346798'>{}</span></td></tr></table>",
+    "<div style='background:#111'>{}</div>", "<div style='background-color:#000'><b>{}</b></div>",
+    "<div style='color:#fff;background:#333'><p style='background:snow'>{}</p></div>",
+]  # fmt: skip
+SHOWING = [
+    "<p>{}</p>", "<p style='font-size:11px'>{}</p>", "<small><small>{}</small></small>",
+    "<table bgcolor='black'><tr><td style='color:#fff'>{}</td></tr></table>",
+    "<div style='background:#111'><span style='color:#eee'>{}</span></div>", "<p style='color:red'>{}</p>",
+    "<p style='color:#fff;background:#0a0'>{}</p>", "<p style='color:rebeccapurple'>{}</p>",
+    "<div style='color:#fff'></div>{}", "<p style='background:transparent;color:#222'>{}</p>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [*HIDING, *SHOWING])
+def test_hidden_text_is_shown_and_other_text_keeps_its_look(source):
+    cleaned = clean_html(source.replace("{}", "pay here"))
+    is_shown_anew = '<span style="color: #000; background-color: #fff; font-size: 13px">pay here</span>' in cleaned
+    assert is_shown_anew == (source in HIDING) and "pay here" in cleaned
 
 
 def test_a_style_takes_time_in_proportion_to_its_length():

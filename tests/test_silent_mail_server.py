@@ -33,9 +33,11 @@ def group_by(api: Api, mail: SmtpServer) -> int:
     return int(api.create("group", name=f"Group {mail.port}", reply_address_id=by(api, mail)).ok()["id"])
 
 
-def compose(api: Api, group: int, n: int = 0) -> None:
-    made = Api(api.url, api.token).compose(group_id=group, to=f"ann{n}@kite.example", subject="Boat", content="Hello")
-    assert made.ok()["_type"] == "ticket"
+def compose(api: Api, group: int, n: int = 0, **values: str) -> None:
+    made = Api(api.url, api.token).compose(
+        group_id=group, to=f"ann{n}@kite.example", subject="Boat", content="Hello", **values
+    )
+    assert made.ok()["_type"] == ("draft" if values else "ticket")
 
 
 def test_the_desk_goes_on_while_a_mail_server_hangs(data: Path, silent: SmtpServer) -> None:
@@ -61,10 +63,14 @@ def test_the_desk_goes_on_while_a_mail_server_hangs(data: Path, silent: SmtpServ
     assert server.stop() == 0
 
 
-def test_a_server_stops_while_mail_hangs_and_sends_it_after_the_next_start(data: Path, silent: SmtpServer) -> None:
+@pytest.mark.parametrize("values", [{}, {"send_at": "+1 second"}])
+def test_a_server_stops_while_mail_hangs_and_sends_it_after_the_next_start(
+    data: Path, silent: SmtpServer, values: dict[str, str]
+) -> None:
+    """A request sends the mail, or the scheduler, whose threads are daemons, as are all that they begin."""
     server = Server(data, env=ENV)
     api = server.set_up()
-    compose(api, group_by(api, silent))
+    compose(api, group_by(api, silent), **values)
     assert silent.wait_for_hanging(1)
     assert server.stop() == 0
     assert "Traceback" not in data.with_name(f"{data.name}.log").read_text()

@@ -14,6 +14,7 @@ from server.contexts import WORKER
 from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
+from server.mail.addresses import parse_list
 from server.markup import quoted
 from server.markup.quoted import Kind
 from server.outbox import delivery
@@ -30,7 +31,7 @@ MAX_EVENTS, MAX_DRAFTS = 100, 20
 MAX_TEXT_CHARS = 16_000  # of a text, and of all messages together, the newest first; the message's page has all of it
 EXCERPT_CHARS = 200
 LEAST_CHARS = 600  # of each of them anyway
-MESSAGE_KEYS = "_label,content,headers,sender_,worker_,attachments~25"
+MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
 # Entries that the messages, notes and drafts beside them tell already.
@@ -41,7 +42,8 @@ TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "
 class Entry:
     """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
     picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
-    with `has_html` a frame shows more. sent_at: the sender's date, where it differs from `at` by an hour or more."""
+    with `has_html` a frame shows more. original: the author of a mail that a worker forwarded, where they get no
+    replies. sent_at: the sender's date, where it differs from `at` by an hour or more."""
 
     kind: str
     id: int
@@ -57,6 +59,7 @@ class Entry:
     files: tuple[File, ...] = ()
     delivery: Delivery | None = None
     notes: tuple[str, ...] = ()
+    original: str = ""
     keys: dict[str, Any] = field(default_factory=dict)
     sent_at: int = 0
 
@@ -97,11 +100,11 @@ def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> C
     entries = [each for each in entries if since <= each.at < until]
     left = MAX_TEXT_CHARS
     for each in messages:
-        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS)))
+        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS), ticket))
         left -= sum(len(text) for _kind, text in entries[-1].parts)
     entries += [] if later else _drafts(visit, ticket_id, waiting)
     entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
-    incoming = [each["id"] for each in messages if not each["is_outgoing"]] if not later else []
+    incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
     return Conversation(
         tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
     )
@@ -134,17 +137,30 @@ def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
     return int(found[0]["created"]) if found else visit.now + 1
 
 
-def _message(keys: dict[str, Any], told: Delivery | None, most: int) -> Entry:
+def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: Sheet) -> Entry:
     text = str(keys.get("content") or "")
     is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
     email = str(keys.get("sender_email") or "")
-    who = keys.get("worker__label") if is_out else str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
+    who = keys.get("worker__label") if is_out else _sender(keys, email)
     return Entry(
         "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
         int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
         () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
-        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), keys, _sender_date(keys),
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), _original(keys, ticket), keys,
+        _sender_date(keys),
     )  # fmt: skip
+
+
+def _original(keys: dict[str, Any], ticket: Sheet) -> str:
+    author = str(keys.get("forwarded_from") or "")
+    emails = [each["email"] for each in (ticket.keys.get("requesters") or {}).values()]
+    return "" if any(each.address in emails for each in parse_list(author)) else author
+
+
+def _sender(keys: dict[str, Any], email: str) -> str:
+    """The name of who wrote a message: of their contact, else the one that they wrote under."""
+    name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
+    return name if name and name != email else str(keys.get("from_name") or name)
 
 
 def _sender_date(keys: dict[str, Any]) -> int:

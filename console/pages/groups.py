@@ -20,8 +20,9 @@ from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server.desk import records
 from server.desk.records import SearchRequest
-from server.digits import id_in, is_whole
+from server.digits import id_in
 from server.errors import BadQuery, Forbidden, HelpdeskError, Invalid
+from server.mailroom import mail_setup
 from server.people import groups
 from server.people.groups import Changes
 from server.people.rosters import MANAGER, MEMBER, REMOVE
@@ -41,7 +42,7 @@ FORM = RecordForm(URI, (
     Control("is_private", N_("Only members read its tickets"),
             N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
     Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
-    Control("reply_address_id", N_("Replies come from"), query="mailTransport.id:>0"),
+    Control("reply_address_id", N_("Replies come from")),
     Control("reply_personal", hint=N_("Stands before the address in replies.")),
     Control("reply_to", N_("Answers go to"),
             N_("Instead of the address that mail comes from, and never into a ticket unless mail to it comes here. "
@@ -380,16 +381,14 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
 
 
 def _sender(visit: Visit, fields: OpenForm) -> Control:
-    """Where replies come from: once an address is chosen it can be another one, but not none."""
-    sender, control = fields.values.text("reply_address_id"), fields.control("reply_address_id")
-    is_chosen = is_whole(sender) and sender != "0"
-    has_none = is_chosen and not lists.count(visit, "address", f"id:{sender} {control.query}")
-    hint = (
-        _("Addresses with a mail transport. The chosen one has none.")
-        if has_none
-        else _("Addresses with a mail transport.")
-    )
-    return replace(control, hint=hint, none=_("The service's own sender") if sender in ("", "0") else "")
+    """Where replies come from: the default sender, or an address that can send."""
+    default, transport, hosts = mail_setup.sender_hosts(visit.ctx)
+    query = "mailTransport.id:>0"
+    if hosts and transport:
+        query = f"({query} OR (worker.id:none host:[{','.join(hosts)}]))"
+    none = _("The default sender ({email})", email=default) if default else _("The default sender")
+    hint = N_("Addresses with a mail transport, and those of your domains, which use the default one.")
+    return replace(fields.control("reply_address_id"), hint=hint, none=none, query=query)
 
 
 def _names(visit: Visit, members: dict[int, str], part: str) -> str:

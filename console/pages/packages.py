@@ -89,7 +89,7 @@ def show_shipped(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
 def look(visit: Visit) -> PageResponse:
-    """Open a package that was pasted or uploaded."""
+    """Open a package that was pasted or uploaded; one without prompts with what it would create and grant."""
     form = Form.sent(visit.form, ("package_json",))
     upload = visit.form.upload("file")
     if upload is not None and upload.content:
@@ -101,9 +101,15 @@ def look(visit: Visit) -> PageResponse:
             )
     text = form.get("package_json")
     try:
-        return _open(visit, _tree(text), "", text)
+        tree = _tree(text)
+        document = documents.read(tree)
     except HelpdeskError as error:
         return _list(visit, form.refuse(error))
+    try:
+        imported = None if document.prompts else importing.import_package(visit.ctx, tree, {}, dry_run=True)
+    except HelpdeskError:  # the page says what it needs, and the dry run what is wrong
+        imported = None
+    return _open(visit, tree, "", text, imported=imported)
 
 
 @page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES, creates=True)

@@ -11,7 +11,8 @@ from console.pages.mailing.mail import ENCRYPTIONS, PARAMS
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
-from server.errors import HelpdeskError, Invalid, NotFound
+from server.digits import whole_in
+from server.errors import HelpdeskError, Invalid, NotFound, Required
 from server.first_start import address, demo, setup
 from server.first_start.setup import Step
 from server.mailroom import mail_setup
@@ -37,8 +38,16 @@ LABELS = {
     "username": N_("User name"),
     "encryption": N_("Encryption"),
     "recipient": N_("Send a test mail to"),
+    "protocol": N_("Protocol"),
+    "is_mail_kept": N_("Leave mail on the server"),
 }
-TITLES = {"you": N_("You"), "address": N_("Address"), "mail": N_("Mail"), "start": N_("Start")}
+TITLES = {
+    "you": N_("You"), "address": N_("Address"), "mail": N_("Mail"), "receive": N_("Mail that comes in"),
+    "start": N_("Start"),
+}  # fmt: skip
+RECEIVE_FIELDS = ("protocol", "host", "port", "username", "is_mail_kept")
+PORTS = {"imap-ssl": "993", "imap-starttls": "143", "imap": "143", "pop3-ssl": "995", "pop3-starttls": "110",
+         "pop3": "110"}  # fmt: skip
 
 
 # -- you ---------------------------------------------------------------------------------------------------------------
@@ -198,6 +207,46 @@ def save_mail(visit: Visit) -> PageResponse:
 def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
     has_server = mail_setup.defaults(visit.ctx)[1] > 0
     return _step(visit, "mail", form, encryptions=ENCRYPTIONS, dialogue=dialogue, has_server=has_server)
+
+
+@page("GET", f"{BASE}/receive", "admin")
+def show_receive(visit: Visit) -> PageResponse:
+    """A mailbox that mail is fetched from, or another way for it to come in."""
+    sender = address.of(visit.ctx).sender
+    return _receive(visit, Form.of({"protocol": "imap-ssl", "username": sender, "is_mail_kept": "1"}))
+
+
+@page("POST", f"{BASE}/receive", "proven admin")
+def save_receive(visit: Visit) -> PageResponse:
+    """Open the mailbox that is described; once that works, store it."""
+    form = Form.sent(visit.form, (*RECEIVE_FIELDS, "anyway"))
+    try:
+        mail_setup.add_mailbox(visit.ctx, _mailbox_fields(visit, form), form.get("anyway") == "1")
+    except mail_setup.TestFailed as error:
+        return _receive(visit, form.refuse(error), error.dialogue)
+    except HelpdeskError as error:
+        return _receive(visit, form.refuse(error))
+    visit.tell(_("Mail is fetched from {host} from now on.", host=form.text("host")))
+    return _next(visit, "receive")
+
+
+def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
+    """The fields of the mailbox record. Raises Invalid for a port that is none."""
+    fields = {name: form.text(name) for name in ("protocol", "host", "username")}
+    fields["port"] = form.text("port") or PORTS.get(fields["protocol"], "")
+    if whole_in(fields["port"], 1, 65_535) is None:
+        raise Invalid(_("the port is a number from 1 to 65535"), field="port")
+    for name in ("host", "username"):
+        if not fields[name]:
+            raise Required(_("enter the name of the mail server") if name == "host" else _("enter the user name"),
+                           field=name)  # fmt: skip
+    kept = "1" if form.get("is_mail_kept") == "1" else "0"
+    return {**fields, "name": fields["username"], "password": visit.form.text("password", ""), "is_mail_kept": kept}
+
+
+def _receive(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageResponse:
+    protocols = [(name, name.upper().replace("-", " with ")) for name in PORTS]
+    return _step(visit, "receive", form, protocols=protocols, dialogue=dialogue)
 
 
 @page("GET", f"{BASE}/start", "admin")

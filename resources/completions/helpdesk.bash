@@ -5,8 +5,8 @@ _helpdesk() {
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         if [ -n "$skips" ]; then skips=""; continue; fi
         case "$place $word" in
-            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk migrate-database"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
-            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+            "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk import"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk migrate-database"|"helpdesk doctor"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk token create"|"helpdesk mail import"|"helpdesk import csv"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk mail import --status"|"helpdesk mail import --group"|"helpdesk import csv --data"|"helpdesk import csv --type"|"helpdesk import csv --column"|"helpdesk import csv --key"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
         esac
     done
     case "$skips" in
@@ -28,6 +28,12 @@ _helpdesk() {
         "helpdesk token create --scope") :; return ;;
         "helpdesk token create --expires") :; return ;;
         "helpdesk mail import --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk mail import --status") COMPREPLY=($(compgen -W $'open\nwaiting\nclosed' -- "$current")); return ;;
+        "helpdesk mail import --group") :; return ;;
+        "helpdesk import csv --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
+        "helpdesk import csv --type") :; return ;;
+        "helpdesk import csv --column") :; return ;;
+        "helpdesk import csv --key") :; return ;;
         "helpdesk export --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk kata --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk script --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
@@ -56,7 +62,7 @@ _helpdesk() {
         "helpdesk settings --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
     esac
     case "$place" in
-        "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nexport\nkata\nscript\nautomation\npackage\nbackup\nrestore\nmigrate-database\ndoctor\ncompletion\napi\ndescribe\nlicenses\ndemo\nsetup-link\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
+        "helpdesk") COMPREPLY=($(compgen -W $'serve\nworker\ntoken\nmail\nimport\nexport\nkata\nscript\nautomation\npackage\nbackup\nrestore\nmigrate-database\ndoctor\ncompletion\napi\ndescribe\nlicenses\ndemo\nsetup-link\ncheck\nsettings\n-h\n--help\n--version' -- "$current"))
             ;;
         "helpdesk serve") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--host\n--port\n--base-url\n--role\n--no-open\n--config' -- "$current"))
             ;;
@@ -70,7 +76,12 @@ _helpdesk() {
             ;;
         "helpdesk mail") COMPREPLY=($(compgen -W $'import\n-h\n--help' -- "$current"))
             ;;
-        "helpdesk mail import") COMPREPLY=($(compgen -W $'-h\n--help\n--data' -- "$current"))
+        "helpdesk mail import") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--status\n--group' -- "$current"))
+            COMPREPLY+=($(compgen -f -- "$current"))
+            ;;
+        "helpdesk import") COMPREPLY=($(compgen -W $'csv\n-h\n--help' -- "$current"))
+            ;;
+        "helpdesk import csv") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--type\n--column\n--key\n--dry-run' -- "$current"))
             COMPREPLY+=($(compgen -f -- "$current"))
             ;;
         "helpdesk export") COMPREPLY=($(compgen -W $'-h\n--help\n--data\n--with-secrets' -- "$current"))

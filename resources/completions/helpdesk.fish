@@ -6,9 +6,9 @@ function __helpdesk_at --description 'Whether the words so far name this command
     for word in $typed[2..-1]
         if test $skips -eq 1
             set skips 0
-        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk migrate-database' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
+        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk import' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk migrate-database' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk import csv' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
             set place "$place $word"
-        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk migrate-database --data' 'helpdesk migrate-database --to' 'helpdesk migrate-database --config' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
+        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk mail import --status' 'helpdesk mail import --group' 'helpdesk import csv --data' 'helpdesk import csv --type' 'helpdesk import csv --column' 'helpdesk import csv --key' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk migrate-database --data' 'helpdesk migrate-database --to' 'helpdesk migrate-database --config' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
             set skips 1
         end
     end
@@ -19,6 +19,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a serve -d 'Start the server
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a worker -d 'Workers.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a token -d 'Access tokens.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a mail -d 'Mail.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a import -d 'Records in CSV files.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a export -d 'Write everything to a new folder or zip file, also while a server runs.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a kata -d 'Print the tree of a KATA text as JSON, or its first mistake.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a script -d 'Print what a template renders.'
@@ -68,6 +69,17 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk mail'" -s h -l help -d 'show th
 complete -c helpdesk -n "__helpdesk_at 'helpdesk mail import'" -F
 complete -c helpdesk -n "__helpdesk_at 'helpdesk mail import'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk mail import'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk mail import'" -l status -x -a 'open waiting closed' -d 'status of the new tickets (open)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk mail import'" -l group -x -d 'name or number of the group of the new tickets, in place of routing'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import'" -a csv -d 'Import a CSV file as records.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -F
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -l type -x -d 'the record type, such as contact'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -l column -x -d 'write a column to a field; NAME= leaves the column out. Other columns are matched by their names'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -l key -x -d 'update the record with the same value of this field'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk import csv'" -l dry-run -d 'check every row and write nothing'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk export'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk export'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk export'" -l with-secrets -d 'also passwords of mailboxes and accounts, addresses of webhooks, hashes of passwords and tokens'

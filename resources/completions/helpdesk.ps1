@@ -7,6 +7,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'worker' = 'Workers.'
             'token' = 'Access tokens.'
             'mail' = 'Mail.'
+            'import' = 'Records in CSV files.'
             'export' = 'Write everything to a new folder or zip file, also while a server runs.'
             'kata' = 'Print the tree of a KATA text as JSON, or its first mistake.'
             'script' = 'Print what a template renders.'
@@ -77,6 +78,22 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
             '--data' = 'the data folder (helpdesk-data)'
+            '--status' = 'status of the new tickets (open)'
+            '--group' = 'name or number of the group of the new tickets, in place of routing'
+        }
+        'helpdesk import' = [ordered]@{
+            'csv' = 'Import a CSV file as records.'
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+        }
+        'helpdesk import csv' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--type' = 'the record type, such as contact'
+            '--column' = 'write a column to a field; NAME= leaves the column out. Other columns are matched by their names'
+            '--key' = 'update the record with the same value of this field'
+            '--dry-run' = 'check every row and write nothing'
         }
         'helpdesk export' = [ordered]@{
             '-h' = 'show this help message and exit'
@@ -229,6 +246,12 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk token create --scope' = @()
         'helpdesk token create --expires' = @()
         'helpdesk mail import --data' = @()
+        'helpdesk mail import --status' = @('open', 'waiting', 'closed')
+        'helpdesk mail import --group' = @()
+        'helpdesk import csv --data' = @()
+        'helpdesk import csv --type' = @()
+        'helpdesk import csv --column' = @()
+        'helpdesk import csv --key' = @()
         'helpdesk export --data' = @()
         'helpdesk kata --data' = @()
         'helpdesk script --data' = @()

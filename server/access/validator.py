@@ -34,7 +34,7 @@ from server.access.tokens import StoredToken
 from server.context import Service
 from server.dataclass import dataclass
 from server.records.shared import callbacks
-from server.records.shared.scopes import Scope, parse
+from server.records.shared.scopes import BUILT_IN, Scope, parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
 
@@ -164,7 +164,9 @@ class Validator(RequestValidator):
         return self._present.is_pkce_required
 
     def get_default_scopes(self, client_id: str, request: Request, *args: Any, **more: Any) -> list[str]:
-        return []
+        """The scope `api`, or the only one that the app has; of others the app must name some (RFC 6749, 3.3)."""
+        known = list(self._present.scopes)
+        return [BUILT_IN] if BUILT_IN in known else known if len(known) == 1 else []
 
     def validate_scopes(
         self, client_id: str, scopes: list[str] | None, client: Any, request: Request, *args: Any, **more: Any

@@ -1,7 +1,7 @@
 """Patterns of times that come again, such as `0 9 * * mon-fri`: whether they can be read, and when they are met next.
 
-Day of month and day of week must both fit. A time that a change to summer time leaves out comes as much later; one that
-comes twice is met once, unless the hour is `*`. Source: ours."""
+Day of month and day of week are as in cron: where both are restricted, either one suffices. A time that a change to
+summer time leaves out comes as much later; one that comes twice is met once, unless the hour is `*`."""
 
 import calendar
 import re
@@ -109,7 +109,7 @@ def _next(words: list[str], after: int, zone: tzinfo) -> int:
     day = datetime.fromtimestamp(after, zone).date()
     twice = words[1].startswith("*")
     for _ in range(MAX_DAYS):
-        if day.month in months and _is_day(words[2], day) and _is_weekday(words[4], day):
+        if day.month in months and _is_day_met(words[2], words[4], day):
             times = _times(day, sorted(hours), sorted(minutes), zone, twice)
             first = min((each for each in times if each > after), default=0)
             if first:
@@ -128,6 +128,12 @@ def _times(day: date, hours: list[int], minutes: list[int], zone: tzinfo, twice:
             for fold in (0, 1) if twice else (0,):
                 local = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone, fold=fold)
                 yield int(local.timestamp())
+
+
+def _is_day_met(of_month: str, of_week: str, day: date) -> bool:
+    """Whether a day fits both parts, or one of them where neither begins with `*` (crontab(5))."""
+    fits = _is_day(of_month, day), _is_weekday(of_week, day)
+    return all(fits) if of_month.startswith("*") or of_week.startswith("*") else any(fits)
 
 
 def _is_day(word: str, day: date) -> bool:

@@ -14,6 +14,7 @@ PARTS: dict[str, dict[str, str]] = {
     "serve": {"serve": "Start the server."},
     "accounts": {"worker": "Workers.", "token": "Access tokens."},
     "mail": {"mail": "Mail."},
+    "imports": {"import": "Records in CSV files."},
     "export": {"export": "Write everything to a new folder or zip file, also while a server runs."},
     "kata": {"kata": "Print the tree of a KATA text as JSON, or its first mistake."},
     "script": {"script": "Print what a template renders."},

@@ -1,5 +1,6 @@
 """`helpdesk mail import`: files of mail into the database of a data folder, whether or not a server runs on it."""
 
+import argparse
 import sys
 from typing import Any
 
@@ -7,7 +8,13 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.cli.progress import Progress
 from server.context import Context
+from server.desk.reading import RecordReader
+from server.digits import id_in
+from server.errors import Invalid, nearest
 from server.mailroom import mail_import
+from server.mailroom.history import History
+from server.store.transaction import Transaction
+from server.tickets.types.ticket_parts.status import CLOSED, OPEN, WORDS
 
 DONE, FAILED = 0, 1
 
@@ -17,10 +24,19 @@ def declare(commands: Any) -> None:
     bring = command(
         group(commands, "mail", "Mail in files."),
         "import",
-        lambda options: with_service(options, lambda ctx: _import(ctx, options.paths)),
+        lambda options: with_service(options, lambda ctx: _import(ctx, options)),
         "Import mail as tickets and replies. Mail that is there already is not imported twice. An import that was cut "
         "short goes on where it ended when it is started again with the same files.",
         "Import mail as tickets and replies.",
+    )
+    bring.add_argument(
+        "--status", choices=WORDS[:CLOSED + 1], default=WORDS[OPEN], help="status of the new tickets (open)"
+    )  # fmt: skip
+    bring.add_argument(
+        "--group",
+        default="",
+        metavar="GROUP",
+        help="name or number of the group of the new tickets, in place of routing",
     )
     bring.add_argument(
         "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "
@@ -28,15 +44,31 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
 
 
-def _import(ctx: Context, paths: list[str]) -> int:
+def _import(ctx: Context, options: argparse.Namespace) -> int:
+    history = History(WORDS.index(options.status), _group_id(ctx, options.group) if options.group else 0)
     shown = Progress()
 
     def problem(where: str, reason: str) -> None:
         shown.say(f"helpdesk: {where}: {reason}")
 
     try:
-        counts = mail_import.run(ctx, paths, sys.stdin.buffer, shown.show, problem)
+        counts = mail_import.run(ctx, options.paths, sys.stdin.buffer, shown.show, problem, history)
     finally:
         shown.end()
     print(counts)
     return DONE if counts.failed == 0 else FAILED
+
+
+def _group_id(ctx: Context, text: str) -> int:
+    """The group with this number or name. Raises Invalid naming the nearest."""
+
+    def read(tx: Transaction) -> dict[int, str]:
+        reader = RecordReader(ctx, tx)
+        return {id: reader.label("group", id) for id in reader.search_ids("group", "")}
+
+    names = ctx.service.store.read(read)
+    number = id_in(text)
+    matching = [id for id, name in names.items() if id == number or name.casefold() == text.strip().casefold()]
+    if not matching:
+        raise Invalid(f"--group: there is no group '{text[:80]}'{nearest(text, names.values())}")
+    return matching[0]

@@ -36,7 +36,7 @@ def _serve(options: argparse.Namespace) -> None:
 
 def _announce(running: app.RunningService, settings: Settings) -> None:
     print(f"listening on {running.url}", flush=True)
-    setup.note_address(own_context(running.service))
+    setup.follow_address(own_context(running.service))
     answers = settings.role != WORKER
     if answers:
         _announce_pages(running, settings)

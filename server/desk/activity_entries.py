@@ -61,7 +61,7 @@ def _point(id: str) -> points.ActivityPoint:
         found = points.point(id)
     except NotFound as error:
         raise Invalid(f"activity_point: {error.message}", field="activity_point") from None
-    if found.is_administrative:
+    if found.is_reserved:
         raise Invalid(f"activity_point: entries of {found.id} are written by the service alone", field="activity_point")
     return found
 

@@ -106,6 +106,10 @@ class Dictionaries:
                     dictionary[record_type.label_key] = labels[record["id"]]
         if wanted and depth < MAX_DEPTH:
             self._open(record_type, records, shown, wanted, depth)
+        if record_type.for_admins and not self.actor.is_admin:
+            for dictionary in shown:
+                for key in record_type.for_admins:
+                    dictionary.pop(key, None)
         return shown
 
     def _open(

@@ -12,6 +12,7 @@ from server.records.shared import custom
 from server.records.shared.references import redirect
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
 from server.records.traits.links import note_linked
+from server.search.conditions import ALWAYS, NEVER, slots_from
 from server.store.statements import in_list, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
@@ -69,14 +70,58 @@ def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, ne
             )
 
 
-def number_of_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
-    """{type: how many of it point to a record}, counted as far as `most`, without those that nothing points from."""
-    found: dict[str, int] = {}
+def count_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> dict[str, int]:
+    """{type: how many of its records that the caller may read point to a record}, each counted up to `most`."""
+    counts: dict[str, int] = {}
     for uri, column in pointers(record_type, reading):
-        count = len(reading.tx.some(reading.registry.type(uri).table, most, **{column: id}))
+        pointing = reading.registry.type(uri)
+        count = len(_readable_pointers(reading, pointing, column, id, most))
         if count:
-            found[uri] = found.get(uri, 0) + count
-    return found
+            counts[uri] = counts.get(uri, 0) + count
+    return counts
+
+
+def has_hidden_pointers(reading: RecordReader, record_type: RecordType, id: int, most: int) -> bool:
+    """Whether records that the caller may not read point to a record: one of their columns, or a custom field.
+    most: how many of one type are looked at."""
+    for uri, column in pointers(record_type, reading):
+        pointing = reading.registry.type(uri)
+        if reading.rules.readable(pointing) is ALWAYS:
+            continue
+        total = len(reading.tx.some(pointing.table, most, **{column: id}))
+        if total > len(_readable_pointers(reading, pointing, column, id, most)):
+            return True
+    for field in custom.definitions(reading.tx).every():
+        if not field.points_to(record_type, reading.registry):
+            continue
+        pointing = reading.registry.type(field.context)
+        if reading.rules.readable(pointing) is ALWAYS:
+            continue
+        position = CUSTOM_VALUE.position["record_id"]
+        for row in reading.tx.some(CUSTOM_VALUE, most, field_id=field.id, number=id):
+            if not reading.rules.may_read(reading.tx, pointing, row[position]):
+                return True
+    return False
+
+
+def _readable_pointers(
+    reading: RecordReader, pointing: RecordType, column: str, id: int, most: int
+) -> list[tuple[Any, ...]]:
+    """The ids of records whose column holds `id` and that the caller may read, at most `most`."""
+    condition = reading.rules.readable(pointing)
+    if condition is ALWAYS:
+        return reading.tx.some(pointing.table, most, **{column: id})
+    if condition is NEVER:
+        return []
+    table = pointing.table.sql
+    return reading.tx.rows(
+        lambda: (
+            table.select(table.id)
+            .where(condition.build(slots_from(0)), getattr(table, column) == slot(len(condition.values)))
+            .limit(slot(len(condition.values) + 1))
+        ),
+        (*condition.values, id, most),
+    )
 
 
 def filled(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk import live_settings
 from server.desk.reading import RecordReader
-from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.first_start import setup
 from server.mailroom import mail_setup
@@ -51,14 +50,13 @@ def set_all(ctx: Context, base_url: str, sender: str, mask_pattern: str) -> None
     """Set what no flag, variable or file tells. The callback of the built-in app moves along.
 
     Raises AdminOnly, Invalid at the name of the field."""
-    before = ctx.service.base_url
     if sender != of(ctx).sender:
         try:
             mail_setup.set_sender(ctx, sender, 0, is_default=True)
         except Invalid as error:
             raise Invalid(error.message, field="sender") from error
     live_settings.change(ctx, _changes(ctx, base_url, mask_pattern))
-    _move_callback(ctx, before)
+    setup.follow_address(ctx)
 
 
 def _changes(ctx: Context, base_url: str, mask_pattern: str) -> dict[str, str]:
@@ -67,16 +65,3 @@ def _changes(ctx: Context, base_url: str, mask_pattern: str) -> dict[str, str]:
     url = "" if base_url.strip().rstrip("/") == settings.local_url else base_url
     texts = {URL: url, MASK: mask_pattern}
     return {name: text for name, text in texts.items() if not settings.is_given(name)}
-
-
-def _move_callback(ctx: Context, before: str) -> None:
-    old, new = (f"{url}{setup.CALLBACK}" for url in (before, ctx.service.base_url))
-
-    def write(tx: Transaction) -> None:
-        writing = RecordWriter(ctx, tx)
-        found = writing.find("oauth_app", callback_url=old)
-        if found is not None:
-            writing.update_sent(writing.registry.type("oauth_app"), found["id"], {"callback_url": new})
-
-    if old != new:
-        ctx.service.store.write(write)

@@ -18,6 +18,7 @@ from server.packages import bundle, importing
 from server.people import nicknames, sign_in
 from server.people.app_tokens import APP_NAME
 from server.people.sign_in import Peer
+from server.records.shared import callbacks
 from server.records.shared.scopes import DEFAULT
 from server.settings import LOOPBACK, Settings
 from server.store.tables import table_named
@@ -29,10 +30,11 @@ STARTER_KEY = "starter_package"
 SETUP_KEY, SETUP_UNTIL_KEY = "setup_link_sha256", "setup_link_until"
 LINK_SECONDS = 1800  # that a set-up link works
 STEPS_KEY = "setup_steps_left"
+FOLLOWS_KEY = "groups_follow_default_sender"
 ADDRESS_KEY = "base_url_last_served"
 OVER = "this set-up link was used or replaced, or is over; `helpdesk setup-link` prints a new one"
-Step = Literal["address", "mail", "start"]
-STEPS: tuple[Step, ...] = ("address", "mail", "start")  # that follow the one of the person
+Step = Literal["address", "mail", "receive", "start"]
+STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # that follow the one of the person
 
 
 def prepare(ctx: Context) -> None:
@@ -60,9 +62,11 @@ def _is_bare(tx: Transaction) -> bool:
 
 
 def _prepare(ctx: Context, tx: Transaction) -> None:
-    if get(tx, "installation") is not None:
-        return
     writing = RecordWriter(ctx, tx)
+    if get(tx, "installation") is not None:
+        _follow_default_sender(writing)
+        return
+    put(tx, FOLLOWS_KEY, True)
     put(tx, "installation", ctx.service.installation)
     put(tx, STARTER_KEY, "due" if ctx.service.settings.starter_package else "none")
     sender = writing.create("address", {"email": _sender(ctx)})
@@ -70,8 +74,24 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
     writing.create("group", {"name": "Support", "is_default": 1})
     writing.create("role", {"name": "Everyone", "privs_mode": "all", "member_query_worker": "isDisabled:no"})
     writing.create("oauth_app", {
-        "name": APP_NAME, "callback_url": f"{ctx.service.base_url}{CALLBACK}", "scopes": DEFAULT,
+        "name": APP_NAME, "callback_url": own_callback(ctx.service.base_url), "scopes": DEFAULT,
     })  # fmt: skip
+
+
+def _follow_default_sender(writing: RecordWriter) -> None:
+    """Let groups that got a copy of the default sender when they were created follow it. Once.
+
+    The group that routing finds by that address stays as it is, unless it is the default group."""
+    tx = writing.tx
+    if get(tx, FOLLOWS_KEY):
+        return
+    put(tx, FOLLOWS_KEY, True)
+    sender = int(get(tx, "default_sender_id", 0) or 0)
+    groups = writing.registry.type("group")
+    copies = [groups.record(row) for row in tx.find(groups.table, reply_address_id=sender)] if sender else []
+    for place, group in enumerate(sorted(copies, key=lambda each: each["id"])):
+        if place > 0 or group["is_default"]:
+            writing.set("group", group["id"], {"reply_address_id": 0})
 
 
 def _sender(ctx: Context) -> str:
@@ -102,11 +122,27 @@ def has_link(ctx: Context) -> bool:
     )
 
 
-def note_address(ctx: Context) -> None:
-    """Remember where the service is reached, for commands that print links while it runs."""
+def own_callback(base_url: str) -> str:
+    """The callback of the built-in app; without HTTPS a path alone, which no login can lead to."""
+    callback = f"{base_url}{CALLBACK}"
+    return CALLBACK if callbacks.is_open_to_others(callback) else callback
+
+
+def follow_address(ctx: Context) -> None:
+    """Remember where the service is reached, for commands that print links while it runs, and let the callback of the
+    built-in app follow, unless somebody changed it."""
     url, store = ctx.service.base_url, ctx.service.store
+
+    def write(tx: Transaction) -> None:
+        writing, wanted = RecordWriter(ctx, tx), own_callback(url)
+        before = own_callback(served_at(tx) or url)
+        put(tx, ADDRESS_KEY, url)
+        app = writing.find("oauth_app", callback_url=before) or writing.find("oauth_app", callback_url=CALLBACK)
+        if app is not None and app["callback_url"] != wanted:
+            writing.update_sent(writing.registry.type("oauth_app"), app["id"], {"callback_url": wanted})
+
     if store.read(served_at) != url:
-        store.write(lambda tx: put(tx, ADDRESS_KEY, url))
+        store.write(write)
 
 
 def served_at(tx: Transaction) -> str:

@@ -13,7 +13,7 @@ from server.desk import records
 from server.errors import Conflict, Forbidden, HelpdeskError, Unavailable
 from server.imports import columns, importing, uploads
 from server.imports.columns import CsvMapping
-from server.imports.importing import CsvResult, RowMistake
+from server.imports.importing import CsvResult, PortionedImport, RowMistake
 from server.imports.uploads import CsvUpload
 from server.jobs import processes
 from server.jobs.queue import JobQueue, job
@@ -28,13 +28,14 @@ PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # by code: rows
 @dataclass(frozen=True, slots=True)
 class CsvTask:
     """What is done with a file. expand: what the records of a trial are shown with. result: None until it is done.
-    problem: why it could not be done, "" for none."""
+    problem: why it could not be done, "" for none. portions: how far the import of a large file is."""
 
     mapping: CsvMapping
     is_trial: bool
     expand: str
     result: CsvResult | None = None
     problem: str = ""
+    portions: PortionedImport | None = None
 
     @property
     def is_running(self) -> bool:
@@ -66,10 +67,15 @@ def task_of(upload: CsvUpload | None) -> CsvTask | None:
         return None
     kept = json.loads(upload.task)
     mapping = CsvMapping(kept["mapping"]["uri"], tuple(kept["mapping"]["names"]), kept["mapping"]["key"])
-    result = kept["result"]
-    if result is not None:
-        result = CsvResult(**result | {"mistakes": [RowMistake(**each) for each in result["mistakes"]]})
-    return CsvTask(mapping, kept["is_trial"], kept["expand"], result, kept["problem"])
+    result, portions = kept["result"], kept.get("portions")
+    return CsvTask(
+        mapping, kept["is_trial"], kept["expand"], _result_of(result) if result is not None else None, kept["problem"],
+        PortionedImport(portions["cursor"], _result_of(portions["result"])) if portions is not None else None,
+    )  # fmt: skip
+
+
+def _result_of(stored: dict[str, Any]) -> CsvResult:
+    return CsvResult(**stored | {"mistakes": [RowMistake(**each) for each in stored["mistakes"]]})
 
 
 def progress(ctx: Context, code: str) -> tuple[int, int]:
@@ -112,6 +118,16 @@ def _done(ctx: Context, upload: CsvUpload, task: CsvTask, told: Callable[[int, i
     table = upload.table()
     if task.is_trial:
         return replace(task, result=importing.attempt(ctx, table, task.mapping, task.expand, told))
+
+    if len(table.rows) > importing.MAX_ATOMIC_ROWS:
+
+        def save(tx: Transaction, portions: PortionedImport) -> None:
+            uploads.keep_task(tx, upload.code, _text(replace(task, portions=portions)))
+
+        portioned = task.portions or PortionedImport()
+        result = portioned.run(ctx, upload.name, table, task.mapping, told, save)
+        ctx.service.store.write(lambda tx: uploads.take(tx, upload.code))
+        return replace(task, result=result, portions=None)
 
     def finish(tx: Transaction, result: CsvResult) -> None:
         uploads.keep_task(tx, upload.code, _text(replace(task, result=result)))

@@ -8,8 +8,10 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk import records
 from server.desk.reading import RecordReader
+from server.digits import is_whole
 from server.errors import Conflict, Invalid, NotFound, Required, nearest
 from server.fields import CustomValues, Field, Fieldsets, Id, Image, Number, References, Text
+from server.imports.reading import LOOKED_AT, CsvRow
 from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared import custom
@@ -51,9 +53,13 @@ def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
     record_type = registry.type(uri)
     customs = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
     found = {ID: CsvTarget(ID, is_key=True)}
+    creating = {each.alternative_to: name for name, each in record_type.fields.items() if each.alternative_to}
     for name, field in record_type.fields.items():
         if not field.immutable and not isinstance(field, _BY_OTHER_WAYS) and not name.endswith(_SECRETS) and name != ID:
-            found[name] = CsvTarget(name, field, None, _called(registry, field), _is_key(record_type, field))
+            # A header such as "Company" means the field that creates what is missing, where there is one.
+            named = record_type.fields.get(field.alternative_to, field) if field.alternative_to else field
+            names = () if name in creating else (*_called(registry, named), *_called(registry, field))
+            found[name] = CsvTarget(name, field, None, names, _is_key(record_type, field))
     for each in customs:
         name = f"custom_{each.id}"
         found[name] = CsvTarget(name, None, each, (each.name, each.uri), each.kind in _CUSTOM_KEYS)
@@ -94,8 +100,12 @@ def with_text(reader: RecordReader, record_type: RecordType, own: Id, text: str)
     return int(found["id"]) if found is not None else 0
 
 
-def guess(headers: Sequence[str], found: Mapping[str, CsvTarget], labels: Mapping[str, Words]) -> tuple[str, ...]:
-    """For each column the target that its header means, "" for none; no target twice. labels: of targets."""
+def guess(
+    headers: Sequence[str], found: Mapping[str, CsvTarget], labels: Mapping[str, Words], rows: Sequence[CsvRow] = ()
+) -> tuple[str, ...]:
+    """For each column the target that its header means, "" for none; no target twice. labels: of targets.
+
+    Where one field takes the name of a record and another its number, the first cells decide."""
     known: dict[str, str] = {}
     for names in ([(name, name) for name in found],
                   [(name, shown(label)) for name, label in labels.items() if name in found],
@@ -104,11 +114,20 @@ def guess(headers: Sequence[str], found: Mapping[str, CsvTarget], labels: Mappin
             known.setdefault(folded(called), name)
     taken: set[str] = set()
     chosen: list[str] = []
-    for header in headers:
+    for place, header in enumerate(headers):
         name = known.get(folded(header), "")
+        field = found[name].field if name else None
+        if field is not None and field.alternative_to in found and _holds_numbers(rows, place):
+            name = field.alternative_to
         chosen.append("" if name in taken else name)
         taken.add(name)
     return tuple(chosen)
+
+
+def _holds_numbers(rows: Sequence[CsvRow], place: int) -> bool:
+    cells = [row.cells[place].strip() for row in rows[:LOOKED_AT] if place < len(row.cells)]
+    filled = list(filter(None, cells))
+    return bool(filled) and all(map(is_whole, filled))
 
 
 def folded(header: str) -> str:

@@ -2,7 +2,8 @@
 wrong with which, and then written all together or not at all. Each goes the way of a record that the API writes.
 
 What takes long is done before: cells are read and names looked up on the caller's thread. A trial holds the one writer
-for a few rows at a time; the import itself for as long as its rows take."""
+for a few rows at a time. A file of up to MAX_ATOMIC_ROWS is imported in one transaction, all rows or none; a larger one
+would hold up everybody else, so its rows are written in portions, each remembered, and refused rows are left out."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
@@ -26,7 +27,8 @@ from server.records.shared import custom
 from server.store.transaction import Transaction
 
 Progress = Callable[[int, int], None]  # rows done, all rows
-PORTION = 50  # rows of a trial in one transaction, for which other writes wait
+PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
+MAX_ATOMIC_ROWS = 5_000  # of a file that is imported in one transaction
 SHOWN = 5  # records that a trial answers
 MAX_MISTAKES = 100  # told of one file
 
@@ -104,24 +106,83 @@ def attempt(
 
 
 def run(
-    ctx: Context, upload: CsvUpload, table: CsvTable, mapping: CsvMapping, told: Progress = lambda done, total: None,
-    finish: Callable[[Transaction, CsvResult], None] | None = None,
+    ctx: Context, upload: CsvUpload | None, table: CsvTable, mapping: CsvMapping,
+    told: Progress = lambda done, total: None, finish: Callable[[Transaction, CsvResult], None] | None = None,
+    name: str = "",
 ) -> CsvResult:  # fmt: skip
     """Import a file, once: all rows in one transaction, or none when the result has mistakes.
 
-    told: is told how far it is. finish: notes the result in the same transaction; without it the file goes. Raises
-    Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a mapping that
-    does not fit."""
+    upload: where the file is stored, None for one that is not. told: called with the number of rows done and of all
+    rows. finish: stores the result in the same transaction; without it the upload is removed. name: of a file without
+    upload. Raises Forbidden, NotFound, NotOffered; NotFound, too, when the file was imported meanwhile; Invalid for a
+    mapping that does not fit."""
     result = CsvResult()
     rows = prepared(ctx, table, mapping, result)
     if result.mistakes:
         return result
     writing = _Rows(ctx, mapping)
     try:
-        return ctx.service.store.write(lambda tx: _import(tx, writing, rows, upload, told, finish))
+        return ctx.service.store.write(lambda tx: _import(tx, writing, rows, upload, told, finish, name))
     except _RowRefused as refused:
         result.add(refused.row, refused.error)
         return result
+
+
+@dataclass
+class PortionedImport:
+    """The import of a large file. cursor: the number of the last row that is done. result: of the rows so far."""
+
+    cursor: int = 0
+    result: CsvResult = field(default_factory=CsvResult)
+
+    def run(
+        self, ctx: Context, name: str, table: CsvTable, mapping: CsvMapping, told: Progress,
+        save: Callable[[Transaction, "PortionedImport"], None] = lambda tx, done: None,
+    ) -> CsvResult:  # fmt: skip
+        """Import the rows behind the cursor, PORTION of them in a transaction; a refused row is left out and reported.
+
+        name: of the file. told: called with the number of rows done and of all rows. save: called in the transaction
+        of each portion, so that an import that was killed goes on behind it. Raises as `run` of a file."""
+        unfit = CsvResult()
+        rows = prepared(ctx, table, mapping, unfit)
+        reported = {(each.row, each.target, each.reason) for each in self.result.mistakes}
+        _join(self.result, CsvResult(mistakes=[
+            each for each in unfit.mistakes
+            if each.row > self.cursor and (each.row, each.target, each.reason) not in reported
+        ], left=0 if self.cursor else unfit.left))  # fmt: skip
+        left = [row for row in rows if row.number > self.cursor]
+        writing = _Rows(ctx, mapping)
+        for start in range(0, len(left), PORTION):
+            told(len(rows) - len(left) + start, len(rows))
+            self._write(writing, left[start : start + PORTION], save)
+        variables = {"file": name, "what": summary(writing.type, self.result)}
+        ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).log("data.imported", APP, 0, variables))
+        self.result.mistakes.sort(key=lambda each: each.row)
+        return self.result
+
+    def _write(
+        self, writing: "_Rows", rows: Sequence[SentRow], save: Callable[[Transaction, "PortionedImport"], None]
+    ) -> None:
+        def write(tx: Transaction, *, has_parts: bool) -> PortionedImport:
+            one = CsvResult()
+            for row in rows:
+                try:
+                    _count(one, (_tried(tx, writing, row) if has_parts else writing.write(tx, row))[1])
+                except HelpdeskError as error:
+                    if not has_parts:
+                        raise _RowRefused(row.number, error) from error
+                    one.add(row.number, error)
+            done = PortionedImport(rows[-1].number, replace(self.result, mistakes=list(self.result.mistakes)))
+            _join(done.result, one)
+            save(tx, done)
+            return done
+
+        store = writing.ctx.service.store
+        try:
+            done = store.write(partial(write, has_parts=False))
+        except _RowRefused:
+            done = store.write(partial(write, has_parts=True))
+        self.cursor, self.result = done.cursor, done.result
 
 
 def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResult) -> list[SentRow]:
@@ -269,10 +330,10 @@ def _join(result: CsvResult, other: CsvResult) -> None:
 
 
 def _import(
-    tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload, told: Progress,
-    finish: Callable[[Transaction, CsvResult], None] | None,
+    tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload | None, told: Progress,
+    finish: Callable[[Transaction, CsvResult], None] | None, name: str,
 ) -> CsvResult:  # fmt: skip
-    if not uploads.take(tx, upload.code):
+    if upload is not None and not uploads.take(tx, upload.code):
         raise NotFound("this file was imported already, or is kept no more")
     result = CsvResult()
     for place, row in enumerate(rows):
@@ -281,11 +342,11 @@ def _import(
             _count(result, writing.write(tx, row)[1])
         except HelpdeskError as error:
             raise _RowRefused(row.number, error) from error
-    variables = {"file": upload.name, "what": summary(writing.type, result)}
+    variables = {"file": upload.name if upload is not None else name, "what": summary(writing.type, result)}
     RecordWriter(writing.ctx, tx).log("data.imported", APP, 0, variables)
     if finish is not None:
         finish(tx, result)
-    else:
+    elif upload is not None:
         uploads.drop(tx, upload.code)
     return result
 

@@ -12,8 +12,7 @@ from server.cells import unguarded
 from server.dataclass import dataclass
 from server.errors import Invalid, Malformed, TooLarge
 
-MAX_FILE_BYTES = 5 * 1024 * 1024  # of one file
-MAX_ROWS = 5_000  # of one file, without the line of names: other writes wait while they are written
+MAX_FILE_BYTES = 25 * 1024 * 1024  # of an uploaded file; the command line reads larger ones
 MAX_COLUMNS = 200
 LOOKED_AT = 20  # rows that tell what separates the cells
 SEPARATORS = "\t;,"  # of those that fit equally well, the one that stands least often inside of texts
@@ -39,12 +38,16 @@ class CsvTable:
     encoding: str
 
 
-def read(raw: bytes) -> CsvTable:
-    """The table of a file. A quote that guards a formula is taken away; no cell is ever run.
+def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
+    """Read the table of a file. A quote that guards a formula is removed; no cell is ever run. max_bytes: 0 for any.
 
-    Raises TooLarge above a limit, Malformed for what is no CSV, Invalid for a file without rows."""
-    if len(raw) > MAX_FILE_BYTES:
-        raise TooLarge(f"a file has at most {MAX_FILE_BYTES:,} bytes; split it", limit=MAX_FILE_BYTES, field="file")
+    Raises TooLarge above a limit, Malformed for what is not CSV, Invalid for a file without rows."""
+    if max_bytes and len(raw) > max_bytes:
+        raise TooLarge(
+            f"a file has at most {max_bytes:,} bytes; split it, or use helpdesk import csv",
+            limit=max_bytes,
+            field="file",
+        )
     text, encoding = decoded(raw)
     text, told = _told_separator(text)
     separator = told or _separator(text)
@@ -59,8 +62,6 @@ def read(raw: bytes) -> CsvTable:
         if not names:
             names = _names(cells)
             continue
-        if len(rows) == MAX_ROWS:
-            raise TooLarge(f"a file has at most {MAX_ROWS:,} rows; split it", limit=MAX_ROWS, field="file")
         rows.append(CsvRow(number, tuple(unguarded(cell) for cell in cells)))
     if not rows:
         raise Invalid("the file has no rows below the names of its columns", field="file")

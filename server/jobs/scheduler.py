@@ -29,7 +29,14 @@ SET_SECONDS = 5  # the time of day is that much another than expected: it was se
 
 SCAN_RUN = Table(
     "scan_run",
-    [Column("name", "TEXT"), Column("at"), Column("ms"), Column("error", "TEXT"), Column("next_at")],
+    [
+        Column("name", "TEXT"),
+        Column("at"),
+        Column("ms"),
+        Column("error", "TEXT"),
+        Column("next_at"),
+        Column("failures"),
+    ],
     key=("name",),
 )  # how scans went in the process that runs them, for others
 
@@ -45,12 +52,13 @@ _log = log.get("jobs")
 @dataclass(frozen=True, slots=True)
 class ScanRun:
     """The last run of a scan. at: Unix seconds. ms: how long it took. error: "" for none. next_at: when it asked to run
-    again, 0 for whenever the others do."""
+    again, 0 for whenever the others do. failures: runs in a row that failed, this one included."""
 
     at: int
     ms: int
     error: str
     next_at: int
+    failures: int = 0
 
 
 def periodic(name: str, *, deletes: bool = False, everywhere: bool = False) -> Callable[[Scan], Scan]:
@@ -81,9 +89,9 @@ def at_start(name: str) -> Callable[[Start], Start]:
     return register
 
 
-def names() -> list[str]:
-    """The names of all that runs at the start or from time to time, sorted."""
-    return sorted({*_scans, *_starts})
+def starts() -> list[str]:
+    """The names of what runs once at the start, sorted."""
+    return sorted(_starts)
 
 
 def scans() -> list[str]:
@@ -222,7 +230,9 @@ class Scheduler:
             except Exception as failure:
                 _log.exception("scan.failed", scan=name)
                 error = f"{type(failure).__name__}: {failure}"
-            self.scanned[name] = ScanRun(now, _ms_since(began), error, again or 0)
+            earlier = self.scanned.get(name)
+            failures = (earlier.failures if earlier else 0) + 1 if error else 0
+            self.scanned[name] = ScanRun(now, _ms_since(began), error, again or 0, failures)
             if again is not None:
                 self._wanted[name] = again
         if leads and self._service.store.is_shared:

@@ -81,6 +81,17 @@ def the_one(text: str) -> str | None:
     return text.lower() if valid(text) else None
 
 
+def without_plus(email: str) -> str:
+    """The address that `mailbox+anything@host` is delivered to; another address as it is. RFC 5233.
+
+    >>> without_plus("billing+vip@desk.example"), without_plus("+1555@desk.example"), without_plus('"a+b"@desk.example')
+    ('billing@desk.example', '+1555@desk.example', '"a+b"@desk.example')
+    """
+    mailbox, at, host = email.rpartition("@")
+    base, plus, _detail = mailbox.partition("+")
+    return f"{base}{at}{host}" if plus and base and not mailbox.startswith('"') else email
+
+
 def parse_list(text: str, limit: int = ADDRESSES) -> list[NamedAddress]:
     """The valid addresses of a field, at most `limit`, in order; what is no address is skipped. Takes linear time.
 

@@ -32,6 +32,29 @@ _ABSENT = late_pattern(
 )
 
 
+_NOT_SAID = frozenset({"", "no", "none", "false", "0"})  # values by which X-Autoreply and its like say nothing
+_SAYS_ABSENT = tuple(name for name in _ANSWER_HEADERS if name != "list-unsubscribe")
+_RECEIPT = late_pattern(
+    r"\s*(?:(?:not )?read|gelesen|ungelesen|lu|non lu|le\u00eddo|letto|gelezen|lido|l\u00e6st|l\u00e4st|\u5df2\u8bfb"
+    r"|\u958b\u5c01\u6e08\u307f|return receipt|delivered|zugestellt)\s?:",
+    re.IGNORECASE,
+)
+DELAY_CHARACTERS = 4_000  # of a text in which words about a delay are looked for
+_DELAY = late_pattern(
+    r"\bdelayed\b|warning: (?:could not send|message)|not (?:yet )?been (?:able to be )?delivered (?:yet|after|within)"
+    r"|has not yet been delivered|still (?:being )?(?:trying|retried)|will (?:keep|continue|be) (?:trying|retr)"
+    r"|will (?:keep|continue) to try|no action is required on your part|this is a warning message only"
+    r"|do not need to resend|delivery (?:status notification )?\(?delay|verz\u00f6ger|retard\u00e9|retrasad|in ritardo"
+    r"|vertraagd",
+    re.IGNORECASE,
+)
+_GIVEN_UP = late_pattern(
+    r"\bpermanent (?:fatal )?(?:error|failure)|gave up|giving up|could not be delivered to one or more"
+    r"|delivery (?:to the following recipients? )?(?:has )?failed|unzustellbar|endg\u00fcltig",
+    re.IGNORECASE,
+)
+
+
 def from_machine(address: str | None) -> bool:
     """True for postmaster@ and mailer-daemon@ anything."""
     return address is not None and address.partition("@")[0].lower() in _MACHINES
@@ -79,6 +102,56 @@ def is_machine_written(head: headers.Head, senders: Iterable[str | None]) -> boo
         or _is_report(head)
         or any(from_machine(sender) for sender in senders)
     )
+
+
+def is_notice(head: headers.Head, senders: Iterable[str | None], text: str, is_failure: bool) -> bool:
+    """True for mail that a program wrote and that tells of no failure: an absence, a receipt, a delay.
+
+    is_failure: mail of ours came back for good. What a mail server says and nobody understands counts as a failure."""
+    if is_failure:
+        return False
+    senders = tuple(senders)
+    if any(map(from_machine, senders)) and not is_auto_replied(head):
+        return _is_receipt(head) or _is_status(head) or tells_delay(head, text)
+    return is_machine_written(head, senders) or is_absence(head) or _is_receipt(head)
+
+
+def is_auto_replied(head: headers.Head) -> bool:
+    """Whether the mail says that it is an automatic reply. RFC 3834, 5."""
+    return head.first("auto-submitted").strip().lower().startswith("auto-replied")
+
+
+def is_absence(head: headers.Head) -> bool:
+    """Whether a program replied while somebody is away, by the marks of common programs."""
+    subject = headers.one_line(head.first("subject"))
+    return (
+        any(head.first(name).strip().lower() not in _NOT_SAID for name in _SAYS_ABSENT if head.has(name))
+        or "rules agent" in head.first("x-ms-exchange-generated-message-source").lower()
+        or (_ABSENT.match(subject) is not None)
+    )
+
+
+def tells_delay(head: headers.Head, text: str) -> bool:
+    """Whether a mail server tells in words that it still tries to deliver a mail."""
+    told = f"{headers.one_line(head.first('subject'))}\n{text[:DELAY_CHARACTERS]}"
+    return _DELAY.search(told) is not None and _GIVEN_UP.search(told) is None
+
+
+def _is_receipt(head: headers.Head) -> bool:
+    """A receipt, by its type or, from programs that write one as text, by its subject and what it answers."""
+    kind, parameters = headers.parameters(head.first("content-type"))
+    if kind == "multipart/report" and parameters.get("report-type", "").lower() == "disposition-notification":
+        return True
+    subject = headers.one_line(head.first("subject"))
+    return kind == "message/disposition-notification" or (
+        _RECEIPT.match(subject) is not None and (head.has("x-ms-tnef-correlator") or head.has("original-message-id"))
+    )
+
+
+def _is_status(head: headers.Head) -> bool:
+    """A delivery status; one that tells of a failure is a bounce."""
+    kind, parameters = headers.parameters(head.first("content-type"))
+    return kind == "multipart/report" and parameters.get("report-type", "").lower() == "delivery-status"
 
 
 def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:

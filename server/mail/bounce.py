@@ -6,12 +6,14 @@ mail that was sent there.
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from server.dataclass import dataclass
 from server.mail import addresses, headers
 
 BLOCKS = 100  # blocks of a delivery status that are read: one for the mail, one for each recipient
 
+_NO_FAILURE = frozenset({"delayed", "delivered", "relayed", "expanded"})  # values of Action; RFC 3464, 2.3.3
 _COPY_LINE = "------ This is a copy of the message, including all the headers. ------"
 _PERMANENT_STATUS = re.compile(r"5\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
 _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?!\d)", re.ASCII)
@@ -21,12 +23,21 @@ _PERMANENT_DIAGNOSTIC = re.compile(r"(?<!\d)5\d\d[ \t-]+#?\d\.\d{1,3}\.\d{1,3}(?
 class Bounce:
     """`original_message_id`: of the mail that was not delivered, or None. `failed_address`: lower case, or None.
 
-    `is_permanent`: the address does not take mail; False for a delay.
+    `is_permanent`: the address does not take mail. `is_failure`: the mail was given up; False for a delay, and for a
+    report that it arrived. `original_references`: of that mail.
     """
 
     original_message_id: str | None
     failed_address: str | None
     is_permanent: bool
+    original_references: tuple[str, ...] = ()
+    is_failure: bool = True
+
+
+class _Recipient(NamedTuple):
+    address: str | None
+    is_permanent: bool
+    is_given_up: bool
 
 
 def stand_in(statuses: Sequence[bytes], host: str) -> str:
@@ -42,13 +53,13 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
     is_report: a machine wrote the mail, so the id of an attached message counts. statuses: contents of its
     message/delivery-status parts. originals: attached messages or their headers. Source: Mail, Bounces.
     """
-    original = _original_id(originals) if is_report else None
+    original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:
         return None
-    failed = [found for status in statuses for found in _recipients(status)]
-    permanent = [address for address, is_permanent in failed if is_permanent]
-    address = next(iter(permanent or [address for address, _ in failed]), None)
-    return Bounce(original, address, bool(permanent))
+    named = [recipient for status in statuses for recipient in _recipients(status)]
+    permanent = [each.address for each in named if each.is_permanent and each.address]
+    address = next(iter(permanent or [each.address for each in named if each.address]), None)
+    return Bounce(original, address, bool(permanent), references, not named or any(each.is_given_up for each in named))
 
 
 def cut_copy(text: str) -> tuple[str, str]:
@@ -57,23 +68,27 @@ def cut_copy(text: str) -> tuple[str, str]:
     return (before, after.lstrip()) if line else (text, "")
 
 
-def _original_id(originals: Iterable[bytes]) -> str | None:
+def _original_ids(originals: Iterable[bytes]) -> tuple[str | None, tuple[str, ...]]:
+    """Message-ID and References of the first attached mail that has an id."""
     for content in originals:
-        found = headers.own_id(headers.split(content.lstrip()).first("message-id"))
+        head = headers.split(content.lstrip())
+        found = headers.own_id(head.first("message-id"))
         if found is not None:
-            return found
-    return None
+            return found, tuple(headers.ids_in(head.first("references")))
+    return None, ()
 
 
-def _recipients(status: bytes) -> list[tuple[str, bool]]:
-    """(address, permanent) of each block of a delivery status that names an address."""
+def _recipients(status: bytes) -> list[_Recipient]:
+    """The blocks of a delivery status that tell of a recipient."""
     found = []
     position = 0
     for _ in range(BLOCKS):
         block = headers.split(status, position)
         address = _address(block.first("original-recipient")) or _address(block.first("final-recipient"))
-        if address:
-            found.append((address, _is_permanent(block)))
+        action = block.first("action").partition("(")[0].strip().lower()
+        if address or action:
+            is_permanent = _is_permanent(block)
+            found.append(_Recipient(address, is_permanent, is_permanent or action not in _NO_FAILURE))
         if block.body_at <= position or block.body_at >= len(status):
             break
         position = block.body_at

@@ -16,6 +16,7 @@ from email.utils import format_datetime
 
 from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
+from server.host_names import ascii_host
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid
 
@@ -283,10 +284,8 @@ def _mailbox(field: str, name: str, address: str) -> str:
 
 def _ascii_domain(domain: str) -> str:
     # One that has no such form stays, and the mail then needs SMTPUTF8.
-    if domain.isascii():
-        return domain
     try:
-        return domain.encode("idna").decode("ascii")
+        return ascii_host(domain)
     except UnicodeError:
         return domain
 

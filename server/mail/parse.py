@@ -26,6 +26,15 @@ BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
 OPENED = 10  # parts of S/MIME and TNEF in one mail, one inside the other or not
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
 NO_SUBJECT = "(no subject)"
+# Where mailing lists, forms and gateways keep the author whose From they replace; Author is RFC 9057.
+ORIGINAL_AUTHOR = ("x-original-sender", "x-original-from", "author", "original-from", "x-google-original-from")
+# Where servers and providers note whom they had the mail for, beside Delivered-To and Envelope-To.
+ROUTED_TO = (
+    "x-original-to", "x-forwarded-to", "x-delivered-to", "resent-to", "resent-cc", "apparently-to", "x-apparently-to",
+    "x-rcpt-to", "x-receiver", "x-real-to", "x-mdrcpt-to", "x-mdaemon-deliver-to", "x-gm-original-to", "x-orig-to",
+    "original-recipient", "x-forwarded-for",
+)  # fmt: skip
+PASSAGES = 20  # Received fields that are looked at, the latest first
 
 _START = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r\n]*\n)?(?:>?From [^\n]*\n)?")
 _BOUNDARY_LINE = re.compile(rb"^--(?=\S*[A-Za-z0-9])\S{1,200}+[ \t\r]*+$", re.MULTILINE)
@@ -33,6 +42,7 @@ _DECLARED = re.compile(
     rb"^content-type[ \t]*:(?:[^\n]|\n[ \t]){0,1000}?charset[ \t]*=[ \t]*\"?([\w.:-]{1,60})",
     re.IGNORECASE | re.MULTILINE,
 )
+_PASSAGE_FOR = re.compile(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _OCTETS = "application/octet-stream"
 _MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
@@ -75,19 +85,24 @@ class Mail:
     """What a mail says. Addresses are lower case; texts have `\\n` line ends and no NUL; times are Unix seconds.
 
     sender: first usable address of Reply-To, From, Return-Path, else what stands in for that of a report.
+    senders: who else may have written it where that is an address of ours: those of Reply-To and From, then of headers
+    in which mailing lists and forms keep the author. has_one_author: From names one address and stands there once.
     subject: one line, of any length.
+    routed_to: further addresses that it was sent to on its way, of headers of servers and providers.
     sent_at: what Date says, by the clock of the sender; 0 where it cannot be read. date: the same for mail whose Date
     is believed, else when the last server before this one received it, else `now`; never after `now`.
     message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
     text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
     loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
-    is_machine_written, is_automatic: as automatic.py tells them.
+    is_machine_written, is_automatic: as automatic.py tells them. is_notice: written by a program, and no failure.
     """
 
     sender: str | None
     sender_name: str
     from_address: str | None
+    senders: tuple[NamedAddress, ...]
+    has_one_author: bool
     subject: str
     message_id: str
     message_id_was_made: bool
@@ -98,6 +113,7 @@ class Mail:
     to: tuple[NamedAddress, ...]
     cc: tuple[NamedAddress, ...]
     delivered_to: tuple[NamedAddress, ...]
+    routed_to: tuple[NamedAddress, ...]
     header_text: str
     headers: tuple[tuple[str, str], ...]
     text: str
@@ -107,6 +123,7 @@ class Mail:
     notes: tuple[str, ...]
     is_automatic: bool
     is_machine_written: bool
+    is_notice: bool
     auto_submitted: bool
     loop_token: str | None
     bounce: Bounce | None
@@ -173,6 +190,8 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         sender=sender.address if sender else None,
         sender_name=_sender_name(sender, from_list),
         from_address=from_address,
+        senders=_authors(head, from_list, content.limits),
+        has_one_author=_has_one_author(head, from_list),
         subject=headers.one_line(head.first("subject")) or NO_SUBJECT,
         message_id=message_id,
         message_id_was_made=is_made,
@@ -183,6 +202,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         to=_addresses(head, content.limits, "to"),
         cc=_addresses(head, content.limits, "cc"),
         delivered_to=_addresses(head, content.limits, "envelope-to", "x-envelope-to", "delivered-to"),
+        routed_to=_routed_to(head, content.limits),
         header_text=_header_text(head, message_id if is_made else None),
         headers=tuple((name, headers.header_value(value)) for name, value in head.fields),
         text=text,
@@ -192,6 +212,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         notes=_notes(head, from_list, [*filter(None, (date_note,)), *content.notes]),
         is_automatic=is_machine_written or automatic.is_for_many(head),
         is_machine_written=is_machine_written,
+        is_notice=automatic.is_notice(head, senders, text, found_bounce is not None and found_bounce.is_failure),
         auto_submitted=automatic.is_auto_submitted(head),
         loop_token=head.first(automatic.INSTALLATION_HEADER.lower()) or None,
         bounce=found_bounce,
@@ -228,6 +249,30 @@ def _senders(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: Pa
     yield from _addresses(head, limits, "reply-to")
     yield from from_list
     yield from _addresses(head, limits, "return-path")
+
+
+def _authors(head: headers.Head, from_list: tuple[NamedAddress, ...], limits: ParseLimits) -> tuple[NamedAddress, ...]:
+    """Who may have written the mail, the likeliest first, each once and with a name where any header gives one."""
+    named = [*_addresses(head, limits, "reply-to"), *from_list]
+    if any(map(head.has, ORIGINAL_AUTHOR)):
+        for name in ORIGINAL_AUTHOR:
+            named += _addresses(head, limits, name)
+    names: dict[str, str] = {}
+    for name, address in named:
+        names[address] = names.get(address) or name
+    return tuple(NamedAddress(name, address) for address, name in names.items())
+
+
+def _has_one_author(head: headers.Head, from_list: tuple[NamedAddress, ...]) -> bool:
+    """False where programs may disagree on which address of From they show."""
+    return len({address for _, address in from_list}) <= 1 and len(head.all("from")) <= max(len(from_list), 1)
+
+
+def _routed_to(head: headers.Head, limits: ParseLimits) -> tuple[NamedAddress, ...]:
+    """Addresses on the way of the mail, those that a header names for it before those of passages between hosts."""
+    found = _addresses(head, limits, *ROUTED_TO)
+    passages = [match[1] for value in head.all("received")[:PASSAGES] for match in _PASSAGE_FOR.finditer(value)]
+    return (*found, *(NamedAddress("", each.lower()) for each in passages if addresses.valid(each)))
 
 
 def _sender_name(sender: NamedAddress | None, from_list: tuple[NamedAddress, ...]) -> str:

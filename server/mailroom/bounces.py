@@ -11,12 +11,13 @@ from server.tickets import requesters
 
 def is_ours(writing: RecordWriter, bounce: Bounce | None, thread: Thread, known: Addresses) -> bool:
     """Whether the bounce is about mail of ours and an address that it went to."""
-    if bounce is None or thread.bounced is None or thread.ticket is None or bounce.failed_address is None:
+    is_known = thread.bounced is not None or thread.is_returned
+    if bounce is None or not is_known or thread.ticket is None or bounce.failed_address is None:
         return False
     failed = known.get(bounce.failed_address)
     if failed is not None and requesters.is_requester(writing.tx, thread.ticket["id"], failed["id"]):
         return True
-    original = writing.record("message", thread.bounced.id)
+    original = writing.record("message", thread.bounced.id) if thread.bounced is not None else None
     return original is not None and bounce.failed_address in requesters.recipients_in(original["headers"])
 
 

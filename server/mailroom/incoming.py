@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.mail import charsets, mask, parse, spam
-from server.mail.authentication import dmarc_failed_at
+from server.mail import answer_names, charsets, mask, parse, spam
+from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
 SUBJECT_CHARACTERS = 255
@@ -35,7 +35,7 @@ class IncomingMail:
     first; bounced: the id of a mail that came back, before those. masks: what may be the ticket's mask, the likeliest
     first. html: pieces of the HTML, and between them the places in mail.files of the images that are shown there.
     notes: sentences. bytes_digest: "" for a mail that has an id. body_digest: of the words, HTML and files that came.
-    dmarc_failed_at: the host of ours that says so, "" for none. mask, token: drawn for a ticket and a message; a mask
+    dmarc: what a host of ours says of its From. mask, token: drawn for a ticket and a message; a mask
     may be taken.
     """
 
@@ -47,7 +47,7 @@ class IncomingMail:
     digest: str
     bytes_digest: str
     body_digest: str
-    dmarc_failed_at: str
+    dmarc: DmarcResult
     references: tuple[str, ...]
     bounced: str | None
     masks: tuple[str, ...]
@@ -77,7 +77,7 @@ def read(service: Service, raw: bytes, now: int) -> IncomingMail:
         raw=raw,
         bytes_digest=_digest(raw) if mail.message_id_was_made else "",
         body_digest=_digest_of_body(mail),
-        dmarc_failed_at=dmarc_failed_at(mail.headers, {each.lower() for each in settings.mail_authserv_ids}),
+        dmarc=dmarc_result(mail.headers, {each.lower() for each in settings.mail_authserv_ids}),
         digest=hashlib.sha1(mail.message_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest(),
         bounced=mail.bounce.original_message_id if mail.bounce else None,
         mask=_mask(settings.mail_mask_pattern, now),
@@ -94,12 +94,12 @@ def again(incoming: IncomingMail, mail: Mail) -> IncomingMail:
 
 def _what_follows(mail: Mail) -> dict[str, Any]:
     """What is worked out from the parts of a mail that may be changed before it is filed."""
-    subject, text = charsets.fit(mail.subject), charsets.fit(mail.text)
+    subject, text = charsets.fit(mail.subject), answer_names.without_names(charsets.fit(mail.text))
     return {
         "mail": mail,
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
-        "header_text": charsets.fit(mail.header_text),
+        "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
         "references": tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
@@ -130,14 +130,15 @@ def _pieces(mail: Mail) -> tuple[str | int, ...]:
     """The HTML cut where it shows a file of the same mail: `cid:` and the file's Content-ID."""
     if mail.html is None:
         return ()
+    html = answer_names.without_names(mail.html)
     by_id = {file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id}
     if not by_id:
-        return (mail.html,)
+        return (html,)
     pieces: list[str | int] = []
     position = 0
-    for match in _CID.finditer(mail.html):
+    for match in _CID.finditer(html):
         place = by_id.get(unquote(unescape(match[1])).lower())
         if place is not None:
-            pieces += (mail.html[position : match.start()], place)
+            pieces += (html[position : match.start()], place)
             position = match.end()
-    return (*pieces, mail.html[position:])
+    return (*pieces, html[position:])

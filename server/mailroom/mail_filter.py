@@ -14,9 +14,10 @@ from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.digits import id_in
 from server.errors import HelpdeskError, Rejected
-from server.mail import headers
+from server.mail import answer_names, headers
 from server.mailroom import sender as senders
 from server.mailroom import threading
+from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail, again
 from server.mailroom.threading import Thread
 from server.records.base import Record
@@ -31,14 +32,15 @@ LOG = log.get("mail")
 @dataclass(frozen=True, slots=True)
 class FilteredMail:
     """A mail as automations left it. org_id: the sender's organization, None where none was said. customs: values of
-    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. is_taken_over:
-    whether it came from elsewhere, where it was answered."""
+    custom fields of its ticket and message, by name. place: what mail.route returned, {} for nothing. history:
+    set for email that was answered elsewhere. notes: what stands on its message besides."""
 
     incoming: IncomingMail
     org_id: int | None = None
     customs: dict[str, Any] = field(default_factory=dict)
     place: Mapping[str, Any] = field(default_factory=dict)
-    is_taken_over: bool = False
+    history: History | None = None
+    notes: tuple[str, ...] = ()
 
 
 def apply_filters(ctx: Context, incoming: IncomingMail) -> FilteredMail:
@@ -99,18 +101,20 @@ def _thread(ctx: Context, incoming: IncomingMail) -> Thread:
 def _values(ctx: Context, incoming: IncomingMail) -> dict[str, Any]:
     mail = incoming.mail
     known = ctx.service.store.read(lambda tx: senders.known_addresses(RecordReader(ctx, tx), mail))
+    mail = senders.resolve(incoming, known).mail
     sender: Record | None = known.get(mail.sender or "")
     fields: dict[str, str] = {}
     for name, value in mail.headers:
+        value = answer_names.without_names(value)
         fields[name.lower()] = f"{fields[name.lower()]}\n{value}" if name.lower() in fields else value
     return {
         **events.record_values("email_sender", contexts.ADDRESS, sender["id"] if sender else 0),
         "email_sender_email": mail.sender,
         "email_subject": mail.subject,
         "email_headers": fields,
-        "email_body": mail.text,
-        "email_body_html": mail.html or "",
-        "email_recipients": senders.recipients(mail),
+        "email_body": answer_names.without_names(mail.text),
+        "email_body_html": answer_names.without_names(mail.html or ""),
+        "email_recipients": [answer_names.without_names(email) for email in senders.recipients(mail)],
     }
 
 

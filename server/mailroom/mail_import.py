@@ -27,6 +27,7 @@ from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TimedOut, Unavailable
 from server.mail import mailbox_files
 from server.mailroom import Receipt, mail_filter
+from server.mailroom.history import History
 from server.settings import MiB
 from server.store.faults import as_helpdesk_error
 from server.store.statements import slot
@@ -38,6 +39,7 @@ STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
 MAX_WAITING = 64  # mails that are prepared and wait for the writer
 MAX_WAITING_BYTES = 32 * MiB  # bytes of these mails together, unless it is one alone
 LOG = log.get("mail.import")
+PAST = History()
 
 IMPORTED = Table("mail_imported", [Column("source", "TEXT"), Column("mails")], key=("source",))
 # What is done of the files of imports that have not ended: `mails` of each, from its beginning
@@ -75,16 +77,19 @@ class Counts:
         return f"{tickets}, {replies}, {duplicates}, {self.ignored} ignored, {self.failed} failed{earlier}"
 
 
-def run(ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem) -> Counts:
+def run(
+    ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem,
+    history: History = PAST,
+) -> Counts:  # fmt: skip
     """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
 
-    progress: called after each mail that no earlier run has done. problem: called for each mail, file or folder that
-    was not imported.
+    history: what new tickets are like. progress: called after each mail that no earlier run has done. problem: called
+    for each mail, file or folder that was not imported.
     Raises Invalid, before anything is imported, for a path where nothing is; Unavailable or TimedOut when the database
     takes no more: the same import again goes on there. Source: Ours."""
     with _room_for(paths, ctx.service.settings.data) as folder:
         files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
-        found = _Import(ctx, progress, problem)
+        found = _Import(ctx, progress, problem, history)
         found.total = sum(_count(file) for _, file in files)
         try:
             sources = [source for shown, file in files if (source := found.take(shown, file))]
@@ -114,8 +119,9 @@ class _Mail:
 class _Import:
     """One run: the mails that wait for the writer, and what became of those before."""
 
-    def __init__(self, ctx: Context, progress: Progress, problem: Problem) -> None:
+    def __init__(self, ctx: Context, progress: Progress, problem: Problem, history: History) -> None:
         self._ctx = ctx
+        self._history = history
         self._store = ctx.service.store
         self._progress = progress
         self._problem = problem
@@ -155,7 +161,7 @@ class _Import:
         if any(events.is_bound(self._ctx, name) for name in (mail_filter.FILTER, mail_filter.ROUTE)):
             self.settle()  # these automations are shown the ticket of a mail, which another one may be just making
         try:
-            write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw)
+            write = _write_of(replace(self._ctx, now=clock.now()), source, number, raw, self._history)
         except (Unavailable, TimedOut) as error:
             self.settle()
             raise _stopped(error, self.counts.done) from error
@@ -189,13 +195,15 @@ class _Import:
         self._count("failed")
 
 
-def _write_of(ctx: Context, source: str, number: int, raw: bytes) -> Callable[[Transaction], Receipt | str]:
+def _write_of(
+    ctx: Context, source: str, number: int, raw: bytes, history: History
+) -> Callable[[Transaction], Receipt | str]:
     """The write of the mail with this number of its source. It answers what became of the mail, or why it is not
     stored; either way the mail is done. Raises Unavailable when the mail before it is not."""
     take: Callable[[Transaction], Receipt] | None = None
     refused = ""
     try:
-        take = mailroom.ready(ctx, raw, is_taken_over=True)
+        take = mailroom.ready(ctx, raw, history=history)
     except Exception as error:
         refused = _refusal(error)
 

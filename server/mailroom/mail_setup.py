@@ -1,7 +1,8 @@
 """How mail comes and goes, as administrators set it up: the default sender, sender addresses, a mail to try a
 transport, a look at a mailbox. Transports and mailboxes themselves are records. Source: ours."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from server.context import Context
 from server.dataclass import dataclass
@@ -10,8 +11,9 @@ from server.desk.reading import RecordReader
 from server.desk.service_settings import DEFAULT_SENDER
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, NotFound, Unavailable
-from server.mail import dialogue
+from server.mail import dialogue, inboxes
 from server.mail.compose import OutgoingMail, new_message_id
+from server.mail.inboxes import InboxFailed, Login
 from server.mail.transports import SMTP, TransportFailed, transport
 from server.mailroom import routing
 from server.mailroom.mailboxes import checking, due
@@ -29,6 +31,7 @@ DOING = "set up mail"  # what administrators alone may
 SUBJECT = "A mail to try this"
 TEXT = "Mail from this helpdesk arrives. {name} sent this from the console, through {transport}.\n"
 MAX_SENDERS = 500  # addresses that are listed
+HOSTS = 20  # of them
 
 
 class TestFailed(Unavailable):
@@ -69,7 +72,8 @@ def defaults(ctx: Context) -> tuple[int, int]:
 
 
 def senders(ctx: Context) -> list[SenderAddress]:
-    """The addresses that mail comes from: the default one, then those with a mail transport. Raises AdminOnly."""
+    """The addresses that mail comes from: the default one, then those with a mail transport, and those of groups and
+    buckets. Raises AdminOnly."""
     ctx.require_admin(DOING)
     registry = ctx.service.registry
 
@@ -78,7 +82,8 @@ def senders(ctx: Context) -> list[SenderAddress]:
         default = default_sender(tx)
         ids = reading.search_ids("address", "mailTransport.id:>0")[:MAX_SENDERS]
         table = registry.type("address").table
-        found = [registry.type("address").record(row) for row in tx.get_many(table, {default, *ids})]
+        chosen = {default, *ids, *_reply_addresses(reading)} - {0}
+        found = [registry.type("address").record(row) for row in tx.get_many(table, chosen)]
         transports = {each["id"]: str(each["name"]) for each in (
             registry.type("mail_transport").record(row) for row in tx.get_many(
                 registry.type("mail_transport").table, {each["mail_transport_id"] for each in found})
@@ -91,6 +96,21 @@ def senders(ctx: Context) -> list[SenderAddress]:
         return sorted(listed, key=lambda each: (not each.is_default, each.email))
 
     return ctx.service.store.read(read)
+
+
+def sender_hosts(ctx: Context) -> tuple[str, int, list[str]]:
+    """The default sender, "" for none; the default transport, 0 for none; the hosts of all sender addresses. Raises
+    AdminOnly."""
+    listed = senders(ctx)
+    default = next((each.email for each in listed if each.is_default), "")
+    hosts = sorted({each.email.rpartition("@")[2] for each in listed if not each.email.endswith("]")})
+    return default, defaults(ctx)[1], hosts[:HOSTS]
+
+
+def _reply_addresses(reading: RecordReader) -> set[int]:
+    """The ids of the addresses that groups and buckets send from."""
+    types = (reading.registry.type(uri) for uri in ("group", "bucket"))
+    return {each.record(row)["reply_address_id"] for each in types for row in reading.tx.find(each.table)}
 
 
 def routes(ctx: Context) -> list[Route]:
@@ -121,17 +141,17 @@ def routes(ctx: Context) -> list[Route]:
 
 
 def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) -> None:
-    """Let mail come from an address, through a transport, 0 for the default one. The address is made when there is
+    """Let mail come from an address, through a transport, 0 for the default one. The address is created when there is
     none. is_default: it becomes the sender where neither bucket nor group names one.
 
-    Raises AdminOnly, Invalid for what is no mail address and for one that would change nothing."""
+    Raises AdminOnly; Invalid for what is no mail address, and for the default transport where there is none."""
     ctx.require_admin(DOING)
     text = address_in(email, "email")
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         _require_transport(writing, transport_id)
-        if not transport_id and not is_default:
+        if not (transport_id or is_default or default_transport(tx)):
             raise Invalid("choose a mail transport for the address, or make it the default sender", field="transport")
         record_type, found = writing.registry.type("address"), writing.find("address", email=text)
         if found is None:
@@ -140,8 +160,6 @@ def set_sender(ctx: Context, email: str, transport_id: int, is_default: bool) ->
             id = int(found["id"])
             if found["mail_transport_id"] != transport_id:
                 writing.update_sent(record_type, id, {"mail_transport_id": str(transport_id)})
-        if found is None or found["mail_transport_id"] != transport_id:
-            _log_sender(writing, id, transport_id)
         if is_default and (before := default_sender(tx)) != id:
             old = (writing.record("address", before) or {}).get("email", "")
             service_settings.log_change(writing, DEFAULT_SENDER, old, text)
@@ -157,7 +175,6 @@ def unset_sender(ctx: Context, address_id: int) -> None:
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)
         writing.update_sent(writing.registry.type("address"), address_id, {"mail_transport_id": "0"})
-        _log_sender(writing, address_id, 0)
 
     ctx.service.store.write(write)
 
@@ -209,16 +226,28 @@ def add_server(ctx: Context, name: str, params: dict[str, str], recipient: str, 
     set_default_transport(ctx, made["id"])
 
 
-def _log_sender(writing: RecordWriter, id: int, transport_id: int) -> None:
-    """Tell in the activity log which way mail from an address leaves now."""
-    by = writing.label("mail_transport", transport_id) if transport_id else "by the default mail transport"
-    context = writing.registry.type("address").context
-    writing.log("sender.changed", context, id, {"target": writing.label("address", id), "transport": by})
-
-
 def _log_test(writing: RecordWriter, transport_id: int, recipient: str) -> None:
     told = {"target": writing.label("mail_transport", transport_id), "recipient": recipient}
     writing.log("mail.tested", writing.registry.type("mail_transport").context, transport_id, told)
+
+
+def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = False) -> None:
+    """Let mail come in from a mailbox, once it could be opened. is_untried: in any case. fields: of the record.
+
+    Raises AdminOnly; Invalid at the field that is wrong; TestFailed, and then nothing is stored."""
+    ctx.require_admin(DOING)
+    if not is_untried:
+        with dialogue.recorded() as said:
+            try:
+                login = Login(
+                    str(fields["protocol"]), str(fields["host"]), int(fields["port"]), str(fields["username"]),
+                    str(fields["password"]), timeout_seconds=ctx.service.settings.mail_timeout_seconds, is_kept=True,
+                )  # fmt: skip
+                with inboxes.connect(login):
+                    pass
+            except InboxFailed as error:
+                raise TestFailed(error.message, said.lines) from error
+    records.create(ctx, "mailbox", dict(fields))
 
 
 def _sender(reading: RecordReader, id: int) -> str:

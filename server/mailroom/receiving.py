@@ -8,20 +8,25 @@ from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
 from server.desk import events
+from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mailroom import bounces, flood, mail_filter, repeats, routing, storing, threading, worker_answers
+from server.mail import addresses, forwarded
+from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
+from server.mailroom import history as histories
 from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
+from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_filter import FilteredMail
-from server.mailroom.sender import Addresses
+from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_answers import WorkerAnswer
 from server.records.base import Record
 from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 from server.tickets import acknowledging, requesters
+from server.tickets.types.ticket_parts.status import DELETED, OPEN
 
 Outcome = Literal["stored", "duplicate", "ignored"]
 ACKNOWLEDGED_SECONDS = (
@@ -30,6 +35,7 @@ ACKNOWLEDGED_SECONDS = (
 QUICK_BYTES = 8 * 1024  # of a mail that is read while others wait
 _MORE = (b"multipart/", b"message/", b"application/", b"html", b"\x1b")  # than plain text
 _ASKED = (mail_filter.FILTER, mail_filter.ROUTE)
+ATTACHED_MAIL = ("message/rfc822", "message/global")
 NAMED = 3  # messages with the same id that are named
 
 
@@ -37,13 +43,15 @@ NAMED = 3  # messages with the same id that are named
 class Receipt:
     """What became of a mail. stored: message_id is its message. duplicate: the same mail was there, and its message.
     ignored: nothing was stored; the ticket that it belongs to and the newest message there, 0 and "" for none. A
-    worker's answer by mail is stored without a message that came in: message_id is the newest before it."""
+    worker's answer by mail is stored without a message that came in: message_id is the newest before it. is_readable:
+    whether who handed the mail in may read the ticket."""
 
     ticket_id: int
     mask: str
     message_id: int
     is_new_ticket: bool
     outcome: Outcome
+    is_readable: bool = True
 
 
 def receive(
@@ -51,15 +59,15 @@ def receive(
     raw: bytes,
     along: Callable[[Transaction], None] | None = None,
     *,
-    is_taken_over: bool = False,
+    history: History | None = None,
 ) -> Receipt:
     """Take in one mail, with any line ends, as a new ticket or on the ticket that it answers.
 
     along: runs in the same transaction, to note what must be true if and only if the mail is stored. It may run more
-    than once. is_taken_over: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
+    than once. history: see `ready`. Nobody is asked whether the caller may: the endpoint does. What cannot be
     understood of the mail is kept and noted on the message. Raises Required for an empty mail, TooLarge above
     max_mail_bytes, Rejected without a usable sender, for a banned one, and for a new ticket when no group takes it."""
-    take = ready(ctx, raw, is_taken_over=is_taken_over)
+    take = ready(ctx, raw, history=history)
 
     def write(tx: Transaction) -> Receipt:
         received = take(tx)
@@ -70,13 +78,15 @@ def receive(
     return ctx.service.store.write(write)
 
 
-def ready(ctx: Context, raw: bytes, *, is_taken_over: bool = False) -> Callable[[Transaction], Receipt]:
+def ready(ctx: Context, raw: bytes, *, history: History | None = None) -> Callable[[Transaction], Receipt]:
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
 
-    is_taken_over: from elsewhere, where it was answered: its Date is believed, and no group acknowledges it."""
-    by, incoming, sender = _read(ctx, raw)
-    found = replace(mail_filter.apply_filters(by, incoming), is_taken_over=is_taken_over)
-    return lambda tx: _take(by, tx, found, sender)
+    history: set for email that was answered elsewhere; all that it writes has the time of its Date."""
+    by, incoming = _read(ctx, raw)
+    found = replace(mail_filter.apply_filters(by, incoming), history=history)
+    if history is not None:
+        by = replace(by, now=histories.instant(incoming, ctx.now))
+    return lambda tx: _take(by, tx, found)
 
 
 def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
@@ -87,30 +97,39 @@ def quick(ctx: Context, raw: bytes) -> Callable[[], Receipt] | None:
     lower = raw.lower()
     if any(more in lower for more in _MORE):
         return None
-    by, incoming, sender = _read(ctx, raw)
+    by, incoming = _read(ctx, raw)
 
     def write(tx: Transaction) -> Receipt:
         if not events.bound(tx).isdisjoint(_ASKED):
             raise NotOnWriter("an automation is asked about this mail first")
-        return _take(by, tx, FilteredMail(incoming), sender)
+        return _take(by, tx, FilteredMail(incoming))
 
     return lambda: ctx.service.store.write(write)
 
 
-def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail, str]:
-    """The operation that the mail sets off, the mail, and the address of its sender. Raises as receive."""
+def _read(ctx: Context, raw: bytes) -> tuple[Context, IncomingMail]:
+    """The operation that the mail sets off, and the mail. Raises as receive."""
     incoming = reading.read(ctx.service, raw, ctx.now)
     if incoming.mail.sender is None:
         raise Rejected("the mail names no sender; give it a From header with an address", field="message")
     is_by_machine = ctx.is_by_machine or incoming.mail.is_machine_written
     by = ctx if is_by_machine == ctx.is_by_machine else replace(ctx, is_by_machine=is_by_machine)
-    return by, incoming, incoming.mail.sender
+    return by, incoming
 
 
-def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Receipt:
-    writing, incoming = RecordWriter(ctx, tx), asked.incoming
+def _take(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
+    """Take in a mail; who handed it in learns nothing of a ticket that they may not read."""
+    receipt, reading = _take_in(ctx, tx, asked), RecordReader(ctx, tx)
+    is_readable = not receipt.ticket_id or reading.may_read("ticket", receipt.ticket_id)
+    return receipt if is_readable else replace(receipt, is_readable=False)
+
+
+def _take_in(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
+    writing = RecordWriter(ctx, tx)
+    known = senders.known_addresses(writing, asked.incoming.mail)
+    asked = replace(asked, incoming=senders.resolve(asked.incoming, known), notes=senders.handed_in_notes(ctx))
+    incoming, email = asked.incoming, asked.incoming.mail.sender or ""
     thread = threading.find(writing, incoming)
-    known = senders.known_addresses(writing, incoming.mail)
     if _is_own_mail(ctx, incoming, thread, known):
         return _ignored(writing, thread)
     senders.refuse_banned(known.get(email))
@@ -126,37 +145,53 @@ def _take(ctx: Context, tx: Transaction, asked: FilteredMail, email: str) -> Rec
         sender = {**sender, "org_id": asked.org_id}
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
-    return _store(senders.as_author(writing, sender), asked, thread, sender, known)
+    author = senders.author_of(ctx, incoming, sender, known)
+    receipt = _store(senders.as_author(writing, sender), asked, thread, author, known)
+    naming.store_name(ctx, writing, incoming.mail, author, receipt.ticket_id)
+    _log_handing_in(RecordWriter(ctx, tx), receipt, email)
+    return receipt
+
+
+def _log_handing_in(writing: RecordWriter, receipt: Receipt, email: str) -> None:
+    """Name in the activity log who handed in a mail that somebody else wrote, as the API lets workers do."""
+    if writing.actor.worker_id:
+        label = writing.label("ticket", receipt.ticket_id)
+        writing.log("ticket.message.handed_in", TICKET, receipt.ticket_id, {"sender": email, "target": label})
 
 
 def _answered(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) -> Receipt:
     """No message came in: the worker's own goes out as soon as it is made."""
     ticket, is_done = worker_answers.take(writing, incoming, answer)
     outcome: Outcome = "stored" if is_done else "ignored" if answer.is_automatic else "duplicate"
-    return Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
+    receipt = Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, outcome)
+    if is_done:
+        _log_handing_in(writing, receipt, answer.email)
+    return receipt
 
 
-def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: Record, known: Addresses) -> Receipt:
-    is_stranger, incoming = False, asked.incoming
-    forged = senders.forgery_note(incoming, sender, known)
-    if forged:
-        sender = {**sender, "worker_id": 0}
+def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: Author, known: Addresses) -> Receipt:
+    is_stranger, incoming, sender = False, asked.incoming, author.address
     ticket = thread.ticket
     if ticket is None:
         ticket = _new_ticket(writing, asked, sender, known)
     else:
-        is_stranger = _reply(writing, incoming, thread, sender, known)
+        is_stranger = _reply(writing, asked, thread, author, known)
+    notes = [*author.notes, *_notes(thread), *asked.notes]
     message_id = storing.message(
         writing,
         incoming,
         ticket["id"],
         sender,
-        [*forged, *_notes(thread)],
-        is_stranger=is_stranger or bool(forged),
+        notes,
+        is_stranger=is_stranger or author.is_forged,
+        is_first=thread.ticket is None,
+        forwarded_from=_forwarded_from(writing, incoming, thread, author),
         created=_place_in_time(writing, asked, thread),
     )
     repeats.remember(writing.tx, incoming, message_id, writing.now)
-    if thread.ticket is None and not forged and _gets_acknowledged(writing, asked, sender):
+    if asked.history is not None and thread.ticket is not None and not incoming.mail.is_notice:
+        histories.settle_reply(writing, thread.ticket)
+    if thread.ticket is None and not author.is_workers and _gets_acknowledged(writing, asked):
         acknowledging.begin(writing, ticket["id"], message_id, sender["id"])
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
@@ -167,40 +202,65 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, sender: R
     return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 
+def _forwarded_from(writing: RecordWriter, incoming: IncomingMail, thread: Thread, author: Author) -> str:
+    """The author of a mail that a worker forwards as a new ticket, "" for other mail."""
+    if thread.ticket is not None or not author.is_workers:
+        return ""
+    attached = (file.content for file in incoming.mail.files if file.mime_type in ATTACHED_MAIL)
+    found = forwarded.author_of(incoming.subject, incoming.text, attached)
+    if found is None or found.address == author.address["email"]:
+        return ""
+    if senders.is_own(senders.records_of(writing, [found.address]), found.address):
+        return ""
+    name = found.name.replace('"', "")
+    return f'"{name}" <{found.address}>' if name else found.address
+
+
 def _place_in_time(writing: RecordWriter, asked: FilteredMail, thread: Thread) -> int:
     """Where the message stands in its ticket: at its arrival, whatever the sender's clock says, and never before the
     message that it answers."""
-    at = asked.incoming.mail.date if asked.is_taken_over else writing.now
-    return max(at, thread.answered.created) if thread.answered else at
+    return max(writing.now, thread.answered.created) if thread.answered else writing.now
 
 
 def _new_ticket(writing: RecordWriter, asked: FilteredMail, sender: Record, known: Addresses) -> Record:
     incoming = asked.incoming
-    recipient_ids = [known[email]["id"] for email in senders.recipients(incoming.mail) if email in known]
-    place = mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
-    ticket = storing.new_ticket(writing, incoming, place, senders.organization_of(writing, sender), sender["id"])
+    named = senders.everybody(incoming.mail)
+    written = (email for name in named for email in (name, addresses.without_plus(name)))
+    recipient_ids = [known[email]["id"] for email in dict.fromkeys(written) if email in known]
+    place = {"group_id": asked.history.group_id} if asked.history is not None and asked.history.group_id else None
+    place = place or mail_filter.place_of(writing, asked.place) or routing.place_of(writing, recipient_ids)
+    status_id = asked.history.status_id if asked.history is not None else OPEN
+    ticket = storing.new_ticket(
+        writing, incoming, place | {"status_id": status_id}, senders.organization_of(writing, sender), sender["id"]
+    )
     wanted = senders.first_requesters(writing, incoming, sender, known)
     requesters.add(writing, ticket["id"], wanted, is_new_ticket=True)
+    if asked.history is not None:
+        histories.settle_new_ticket(writing, ticket["id"])
     return ticket
 
 
-def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail, sender: Record) -> bool:
+def _gets_acknowledged(writing: RecordWriter, asked: FilteredMail) -> bool:
     """Whether a group may answer the first mail of a ticket by itself: somebody of outside wrote it, lately. What its
     headers ask for is looked at when it is given."""
     mail = asked.incoming.mail
-    is_past = asked.is_taken_over or mail.date < writing.now - ACKNOWLEDGED_SECONDS
-    return not (is_past or mail.is_automatic or sender["worker_id"] or writing.ctx.is_untold)
+    is_past = asked.history is not None or mail.date < writing.now - ACKNOWLEDGED_SECONDS
+    return not (is_past or mail.is_automatic or writing.ctx.is_untold)
 
 
-def _reply(writing: RecordWriter, incoming: IncomingMail, thread: Thread, sender: Record, known: Addresses) -> bool:
-    """Open the ticket again; tells whether the sender is a stranger to it."""
-    assert thread.ticket is not None
-    storing.reopen(writing, thread.ticket)
-    bounce = incoming.mail.bounce
-    if bounce is not None and bounces.is_ours(writing, bounce, thread, known):
-        bounces.mark_failed(writing, bounce, known)
-        return False
-    return senders.is_stranger(writing, thread.ticket, sender)
+def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: Author, known: Addresses) -> bool:
+    """Open the ticket again, unless a program wrote that somebody is away, or a stranger to it a ticket that was
+    deleted; tells whether the sender is a stranger to it."""
+    ticket, mail = thread.ticket, asked.incoming.mail
+    assert ticket is not None
+    is_ours = mail.bounce is not None and bounces.is_ours(writing, mail.bounce, thread, known)
+    if mail.bounce is not None and is_ours:
+        bounces.mark_failed(writing, mail.bounce, known)
+    is_stranger = not is_ours and (author.is_forged or senders.is_stranger(writing, ticket, author.address))
+    is_past = asked.history is not None
+    if not (is_past or mail.is_notice or (is_stranger and ticket["status_id"] == DELETED)):
+        storing.reopen(writing, ticket)
+    return is_stranger
 
 
 def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Addresses) -> bool:
@@ -211,7 +271,7 @@ def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Ad
     if mail.loop_token == ctx.service.installation and mail.auto_submitted:
         return True
     writer = known.get(mail.from_address or "")
-    is_own = writer is not None and writer["mail_transport_id"] != 0
+    is_own = writer is not None and writer["is_own"]
     return is_own and any(copy.is_outgoing for copy in thread.copies)
 
 

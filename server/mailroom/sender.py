@@ -3,16 +3,22 @@
 Source: Mail, Sender and recipients; Security, Mail in."""
 
 import json
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from server.access.actor import Actor
+from server.context import Context
 from server.contexts import ADDRESS
+from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
+from server.mail import addresses, answer_names, display_names
 from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
-from server.records.base import Record
+from server.outbox.sender import default_sender
+from server.records.base import Record, RecordType
 from server.store.statements import in_list, slot
 from server.tickets import requesters
 
@@ -23,20 +29,61 @@ Addresses = dict[str, Record]  # by lower-case email
 
 
 def known_addresses(reading: RecordReader, mail: Mail) -> Addresses:
-    """The records of all addresses that a mail names, where there are any. One statement."""
-    named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None, *recipients(mail)]
-    address = reading.registry.type("address")
-    table = address.table
-    rows = reading.tx.rows(
-        lambda: table.sql.select(*table.all_columns).where(in_list(table.sql.email, slot(0))),
-        (json.dumps([each for each in dict.fromkeys(named) if each]),),
-    )
-    return {record["email"].lower(): record for record in map(address.record, rows)}
+    """The records of all addresses that a mail names; see records_of."""
+    named = [mail.sender, mail.from_address, mail.bounce.failed_address if mail.bounce else None]
+    return records_of(reading, [*named, *(each.address for each in mail.senders), *everybody(mail)])
+
+
+def records_of(reading: RecordReader, emails: Iterable[str | None]) -> Addresses:
+    """The records of these addresses, where there are any, and of what plus addresses belong to; each with `is_own`:
+    whether the desk sends from it, as mail to it comes in here. One statement."""
+    wanted = {each for name in emails if name for each in (name, addresses.without_plus(name))}
+    address, bucket, group = map(reading.registry.type, ("address", "bucket", "group"))
+    table, places = address.table, (bucket.table.sql, group.table.sql)
+
+    def build() -> Any:
+        is_own = (table.sql.mail_transport_id > 0) | (table.sql.id == slot(1))
+        for place in places:
+            sending = place.select(place.reply_address_id).where(place.reply_address_id > 0)
+            is_own |= table.sql.id.in_(sending)
+        return table.sql.select(*table.all_columns, is_own).where(in_list(table.sql.email, slot(0)))
+
+    rows = reading.tx.rows(build, (json.dumps(sorted(wanted)), default_sender(reading.tx)))
+    return {record["email"].lower(): record for record in (_record(address, row) for row in rows)}
+
+
+def _record(address: RecordType, row: tuple[Any, ...]) -> Record:
+    return {**address.record(row[:-1]), "is_own": bool(row[-1])}
+
+
+def is_own(known: Addresses, email: str) -> bool:
+    """Whether mail to this address comes in here, also to one with a plus that belongs to such an address."""
+    record = known.get(email) or known.get(addresses.without_plus(email))
+    return record is not None and bool(record["is_own"])
 
 
 def recipients(mail: Mail) -> list[str]:
-    """Everybody that the mail went to, as far as it says, none twice."""
+    """Everybody that the mail went to, as far as its author and mail servers say, none twice."""
     return list(dict.fromkeys(each.address for each in (*mail.to, *mail.cc, *mail.delivered_to)))
+
+
+def everybody(mail: Mail) -> list[str]:
+    """The recipients, and then the addresses that it passed on its way, none twice."""
+    return list(dict.fromkeys((*recipients(mail), *(each.address for each in mail.routed_to))))
+
+
+def resolve(incoming: IncomingMail, known: Addresses) -> IncomingMail:
+    """The mail with its sender where Reply-To or From is an address of ours, as mailing lists, contact forms and shared
+    mailboxes write it: the first of its senders that is not. Where there is no other, the address stays."""
+    mail = incoming.mail
+    if mail.sender is None or not is_own(known, mail.sender):
+        return incoming
+    other = next((each for each in mail.senders if not is_own(known, each.address)), None)
+    if other is None:
+        return incoming
+    listed = next((name for name, address in mail.senders if address == mail.from_address), "")
+    name = other.name or (display_names.without_list(listed) if is_own(known, mail.from_address or "") else "")
+    return replace(incoming, mail=replace(mail, sender=other.address, sender_name=name))
 
 
 def refuse_banned(sender: Record | None) -> None:
@@ -63,18 +110,64 @@ def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
     return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 
-def forgery_note(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
-    """What is to be noted where a mail claims to be a worker's and is not: its server says so, or only Reply-To names
-    the worker. sender: an address. Source: Security, M6; ours."""
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Whom a mail counts as written by. address: its record, with `worker_id` 0 unless the mail is proven to be that
+    worker's. notes: what speaks against it. is_forged: something does, rather than nothing for it. is_workers: the
+    address belongs to a worker, proven or not."""
+
+    address: Record
+    notes: tuple[str, ...] = ()
+    is_forged: bool = False
+    is_workers: bool = False
+
+
+def author_of(ctx: Context, incoming: IncomingMail, sender: Record, known: Addresses) -> Author:
+    """Whom a mail with this sender counts as written by. Anybody can write an address into From."""
+    if not sender["worker_id"]:
+        return Author(sender)
+    forged = forgery_notes(incoming, sender, known)
+    if not forged and is_proven(ctx, incoming, sender["worker_id"]):
+        return Author(sender, is_workers=True)
+    notes = forged or [f"{sender['email']} is a worker's, and nothing proves that the worker wrote this"]
+    return Author({**sender, "worker_id": 0}, tuple(notes), bool(forged), is_workers=True)
+
+
+def handed_in_notes(ctx: Context) -> tuple[str, ...]:
+    """What is noted of a mail that a worker handed in; administrators hand in what their mail servers take."""
+    actor = ctx.actor
+    if not actor.worker_id or actor.is_admin:
+        return ()
+    return (f"{actor.name or 'a worker'} (worker {actor.worker_id}) handed this in through the API",)
+
+
+def is_proven(ctx: Context, incoming: IncomingMail, worker_id: int) -> bool:
+    """Whether mail from a worker's address is theirs: they handed it in themselves, or a mail server of ours says that
+    it comes from the domain of its From. What workers hand in may claim that a server said so."""
+    if ctx.actor.worker_id and not ctx.actor.is_admin:
+        return ctx.actor.worker_id == worker_id
+    return incoming.dmarc.result == "pass"
+
+
+def may_answer_as(ctx: Context, worker_id: int) -> bool:
+    """Whether who hands in a mail may let a worker reply by it: mail servers, administrators, and the worker."""
+    return not ctx.actor.worker_id or ctx.actor.is_admin or ctx.actor.worker_id == worker_id
+
+
+def forgery_notes(incoming: IncomingMail, sender: Record, known: Addresses) -> list[str]:
+    """What speaks against a mail that claims to be a worker's: its server says so, From names several, or only another
+    header names the worker. sender: an address."""
     if not sender["worker_id"]:
         return []
     found = []
-    if incoming.dmarc_failed_at:
-        found.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc_failed_at}")
+    if incoming.dmarc.result == "fail":
+        found.append(f"{sender['email']} is a worker's, but the mail failed DMARC at {incoming.dmarc.host}")
+    if not incoming.mail.has_one_author:
+        found.append(f"{sender['email']} is a worker's, but From names more than one address")
     writer = known.get(incoming.mail.from_address or "")
     if writer is None or writer["worker_id"] != sender["worker_id"]:
         found.append(
-            f"{sender['email']} is a worker's, but only Reply-To names it; From says "
+            f"{sender['email']} is a worker's, but only another header than From names it; From says "
             f"{incoming.mail.from_address or 'nobody'}"
         )
     return found
@@ -92,9 +185,12 @@ def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Reco
     """The ids of the addresses that get the replies of a new ticket: the sender, and the recipients where the service
     is set so; never addresses of ours, nor excluded ones. Source: Mail, Requesters."""
     patterns = writing.setting("mail_exclude_patterns")
-    found = [sender] if requesters.may_request(sender, patterns) else []
+    is_ours = is_own(known, sender["email"]) or not requesters.may_request(sender, patterns)
+    found = [] if is_ours else [sender]
     if writing.setting("mail_add_recipients"):
         for email in recipients(incoming.mail)[:MAX_ADDED]:
+            if is_own(known, email) or answer_names.NAME.search(email):
+                continue
             record = known.get(email)
             if record is None and requesters.participants.may_request(email, patterns):
                 record = requesters.address_of(writing, email)

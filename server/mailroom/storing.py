@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from server.contexts import MESSAGE
 from server.desk.writing import RecordWriter
-from server.mail import charsets
+from server.mail import answer_names, charsets, display_names
 from server.mailroom.incoming import IncomingMail
 from server.records.attachment import COPIED
 from server.records.base import Record
@@ -54,11 +54,14 @@ def message(
     notes: Sequence[str],
     *,
     is_stranger: bool,
+    is_first: bool,
     created: int,
+    forwarded_from: str = "",
 ) -> int:
     """The message with its files; answers its id. Counters and pointers of the ticket follow by themselves.
 
-    notes: besides those of the mail. created: its place among the messages of the ticket."""
+    notes: besides those of the mail. is_first: whether its ticket is new. created: its place among the messages of the
+    ticket. forwarded_from: the author of a mail that this one forwards."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
     id = writing.create("message", {
@@ -67,12 +70,15 @@ def message(
         "worker_id": sender["worker_id"],
         "is_outgoing": 0,
         "is_stranger": int(is_stranger),
+        "is_notice": int(mail.is_notice and not is_first),
+        "forwarded_from": forwarded_from,
+        "from_name": display_names.clean(mail.sender_name, mail.sender or ""),
         "created": created,
         "sent_at": mail.sent_at,
         "content": incoming.text,
         "headers": incoming.header_text,
         "message_id": mail.message_id,
-        "in_reply_to": next(iter(incoming.references), ""),
+        "in_reply_to": answer_names.without_names(next(iter(incoming.references), "")),
         "hash_header_message_id": incoming.digest,
         "html_attachment_id": html_id,
         "raw_blob_id": blobs.keep(writing.tx, incoming.raw),

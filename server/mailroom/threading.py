@@ -1,5 +1,5 @@
-"""Finds the ticket that a mail belongs to: by the ids that it answers, then by masks in its subject; and tells whether
-the same mail is there already. Source: Mail, Thread and route; Special mail, Duplicates."""
+"""Finds the ticket that a mail belongs to: by the messages that it answers, by the ticket's own id, by masks in its
+subject; and whether the same mail is there already."""
 
 import json
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from typing import Any
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.mailroom.incoming import IncomingMail
+from server.outbox.ticket_ids import referenced_tickets
 from server.records.base import Record
 from server.store.statements import in_list, slot
 from server.tickets.types.ticket_parts import merges
@@ -28,13 +29,15 @@ class ReferencedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id.
-    bounced: the mail of ours that came back. answered: the message by which the ticket was found."""
+    """ticket: where the mail belongs, None for a new one. copies: stored messages with the mail's own id. bounced: the
+    mail of ours that came back; is_returned: whether it is known by the ticket's own id alone. answered: the message by
+    which the ticket was found."""
 
     ticket: Record | None
     copies: tuple[ReferencedMessage, ...] = ()
     bounced: ReferencedMessage | None = None
     answered: ReferencedMessage | None = None
+    is_returned: bool = False
 
 
 def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
@@ -50,6 +53,11 @@ def find(reading: RecordReader, incoming: IncomingMail) -> Thread:
         ticket = survivor(reading, message.ticket_id)
         if ticket is not None:
             return Thread(ticket, copies, bounced, message)
+    returned = incoming.mail.bounce.original_references if incoming.mail.bounce else ()
+    for reference, ticket_id in referenced_tickets(reading.tx, (*returned, *incoming.references)).items():
+        ticket = survivor(reading, ticket_id)
+        if ticket is not None:
+            return Thread(ticket, copies, bounced, is_returned=reference in returned)
     return Thread(_by_mask(reading, incoming.masks), copies, bounced)
 
 

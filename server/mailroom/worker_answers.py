@@ -31,7 +31,7 @@ from server.records.shared.tables import ATTACHED
 from server.records.traits import links
 from server.store.statements import slot
 from server.store.tables import Column, Index, Table
-from server.tickets import drafts
+from server.tickets import drafts, requesters
 from server.tickets.parameters import ReplyRequest
 from server.tickets.types.ticket_parts.status import OPEN, WAITING
 
@@ -60,7 +60,7 @@ class WorkerAnswer:
 def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> WorkerAnswer | None:
     """None for ordinary mail. Raises Rejected for a worker's mail with a name that was not made here, or is too old."""
     mail = incoming.mail
-    named = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.recipients(mail)]
+    named = [*incoming.references, *filter(None, (incoming.bounced,)), *senders.everybody(mail)]
     if not reading.ctx.service.settings.answer_by_mail:
         return None
     found = answer_ids.find(reading.tx, named)
@@ -71,7 +71,9 @@ def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> Wor
         return WorkerAnswer(found.id, email, True)
     writer = known.get(email)
     worker_id = writer["worker_id"] if writer is not None else 0
-    if writer is None or actors.worker(reading.tx, worker_id) is None or senders.forgery_note(incoming, writer, known):
+    if writer is None or actors.worker(reading.tx, worker_id) is None or senders.forgery_notes(incoming, writer, known):
+        return None
+    if not senders.may_answer_as(reading.ctx, worker_id):
         return None
     if not found.is_genuine:
         raise Rejected("the signature of the mail that this answers is wrong; answer in the console", field="message")
@@ -98,9 +100,15 @@ def take(writing: RecordWriter, incoming: IncomingMail, answer: WorkerAnswer) ->
     own = RecordWriter(writing.ctx.as_actor(actor, times.zone(actor.timezone or "UTC")), writing.tx)
     try:
         own.require("read" if answer.id.is_note else "update", "ticket", ticket["id"])
+        if answer.id.is_note:
+            own.rules.require_create(own.registry.type("comment"))
     except HelpdeskError as error:
         raise Rejected(error.message, field="message") from error
-    _Answering(own, incoming, ticket, answer).take()
+    answering = _Answering(own, incoming, ticket, answer)
+    if answer_ids.use(writing.tx, answer.id, writing.now):
+        answering.take()
+    else:
+        answering.keep_repeated()
     return ticket, True
 
 
@@ -125,14 +133,29 @@ class _Answering:
             self._note(text, ())
         self._say(said, reopen_at, file_ids)
 
+    def keep_repeated(self) -> None:
+        """Keep the words of a second answer to one mail where the worker finds them. They do not go out in the worker's
+        name: whoever has seen the mail or its headers can write one."""
+        text, reason = commands.said(self._incoming.text), "the mail that it answers was answered before"
+        file_ids = storing.files(self._writing, self._incoming, self._writing.actor.id)
+        self._keep(text, file_ids, reason, by_address=True)
+
     def _read(self, file_ids: list[int]) -> tuple[MailedAnswer, int]:
         """What they wrote, and when the ticket opens again, Unix seconds, 0 for never. Raises Invalid."""
         said, writing = commands.read(self._incoming.text), self._writing
         if said == MailedAnswer("") and not file_ids:
             raise Invalid("nothing stands above the line or the quoted text")
+        if said.comments:
+            self._require_notes()
         if said.status is not None or said.reopen:
             self._require_change()
         return said, times.ahead(said.reopen, writing.now, writing.ctx.tz) if said.reopen else 0
+
+    def _require_notes(self) -> None:
+        try:
+            self._writing.rules.require_create(self._writing.registry.type("comment"))
+        except Forbidden as error:
+            raise Invalid(error.message) from error
 
     def _require_change(self) -> None:
         """Who may read a ticket may add a note, and no more."""
@@ -150,11 +173,13 @@ class _Answering:
             self._note(said.text or self._incoming.subject, file_ids)
         self._set_status(said, reopen_at)
 
-    def _note(self, text: str, file_ids: list[int] | tuple[int, ...]) -> None:
+    def _note(self, text: str, file_ids: list[int] | tuple[int, ...], by_address: bool = False) -> None:
         writing = self._writing
+        if by_address:
+            writing = senders.as_author(writing, requesters.address_of(writing, self._answer.email))
         id = writing.create("comment", {
             "target__context": TICKET, "target_id": self._ticket["id"], "comment": text,
-            "author__context": WORKER, "author_id": writing.actor.id,
+            "author__context": writing.actor.context, "author_id": writing.actor.id,
         })  # fmt: skip
         for file_id in file_ids:
             writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": COMMENT, "record_id": id})
@@ -186,10 +211,11 @@ class _Answering:
             "worker_id": writing.actor.id, "params": drafts.params_of(request, {}, writing.actor.id, ticket),
         })  # fmt: skip
 
-    def _keep(self, text: str, file_ids: list[int], reason: str) -> None:
-        """The words wait on the ticket as a draft, or are the note that they were to be; the worker is told why."""
+    def _keep(self, text: str, file_ids: list[int], reason: str, by_address: bool = False) -> None:
+        """The words wait on the ticket as a draft, or are the note that they were to be; the worker is told why.
+        by_address: the note is the address's, not the worker's."""
         if self._answer.id.is_note and (text or file_ids):
-            self._note(text or self._incoming.subject, file_ids)
+            self._note(text or self._incoming.subject, file_ids, by_address)
         elif text or file_ids:
             self._draft(text or self._incoming.subject, WAITING, 0, file_ids)
             reason = f"{reason}; it is a draft on the ticket"

@@ -1,4 +1,5 @@
-"""Writes HTML again with every element closed, nesting and attributes limited, so that the sanitizer has little to do.
+"""Writes HTML again with every element closed, nesting and attributes limited, so that the sanitizer has little to do;
+and hidden text made visible.
 
 It stands before the sanitizer, for time only: 1 MB of `<div>` takes the sanitizer three minutes, and a thread cannot be
 stopped. What is safe to show is decided in clean.py, on the result of this.
@@ -11,6 +12,7 @@ from dataclasses import field
 
 from server.dataclass import dataclass
 from server.markup.tokens import HtmlTokenKind, tokens
+from server.markup.visible import READABLE, VisibleText
 
 MAX_DEPTH = 200  # open elements; start tags beyond are left out, their text stays
 
@@ -40,7 +42,7 @@ _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> str:
-    """`html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once.
+    """`html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once, all text visible.
 
     Takes time in proportion to the length; never raises. The result is not safe to show yet. Source: ours.
 
@@ -50,7 +52,7 @@ def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> s
     page = _Balancer()
     for token in tokens(html):
         if token.kind is HtmlTokenKind.TEXT:
-            page.parts.append(entities.escape(token.value, quote=False))
+            page.text(entities.escape(token.value, quote=False))
         elif token.value not in tags:
             continue
         elif token.kind is HtmlTokenKind.START:
@@ -67,6 +69,11 @@ class _Balancer:
     open: list[str] = field(default_factory=list)
     # Where each name stands in `open`, so that looking for the nearest one does not walk through all of them.
     places: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    visible: VisibleText = field(default_factory=VisibleText)
+
+    def text(self, escaped: str) -> None:
+        is_hidden = self.visible.is_hidden and not escaped.isspace()
+        self.parts.append(f"<span {READABLE}>{escaped}</span>" if is_hidden else escaped)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._make_room_for(name)
@@ -75,6 +82,7 @@ class _Balancer:
                 return
             self.places[name].append(len(self.open))
             self.open.append(name)
+            self.visible.enter(name, attributes)
         values = "".join(f' {key}="{entities.escape(value)}"' for key, value in attributes.items())
         self.parts.append(f"<{name}{values}>")
 
@@ -93,6 +101,7 @@ class _Balancer:
         while len(self.open) > place:
             name = self.open.pop()
             self.places[name].pop()
+            self.visible.leave()
             self.parts.append(f"</{name}>")
 
     def _make_room_for(self, name: str) -> None:

@@ -81,7 +81,7 @@ def harmless_style(tag: str, style: str) -> str:
     ('', 'display: inline-block; padding: 9px')
     """
     found: dict[str, str] = {}
-    for name, value in _declarations(style[:MAX_STYLE_CHARACTERS]):
+    for name, value in declarations(style):
         check = _CHECKS.get(name)
         kept = check(value) if check else ""
         if kept and (name != "height" or tag in _WITH_HEIGHT):
@@ -92,9 +92,9 @@ def harmless_style(tag: str, style: str) -> str:
     return "; ".join(f"{name}: {value}" for name, value in found.items())
 
 
-def _declarations(style: str) -> Iterator[tuple[str, str]]:
-    """(property, value) of each, in lower case; of `font` those that it stands for."""
-    for declaration in style.lower().split(";"):
+def declarations(style: str) -> Iterator[tuple[str, str]]:
+    """(property, value) of each declaration, in lower case; of `font` those that it stands for. Not checked."""
+    for declaration in style[:MAX_STYLE_CHARACTERS].lower().split(";"):
         name, _, value = declaration.partition(":")
         name, value = name.strip(), _IMPORTANT.sub("", " ".join(value.split()))
         if name == "font":

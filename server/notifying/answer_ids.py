@@ -2,10 +2,11 @@
 
 It stands in the mail's Message-Id, which mail programs repeat in In-Reply-To, and in its Reply-To where the setting
 `answer_address` has a place for it. The key never leaves the database; nobody can make a name, and one that somebody
-else came to know does nothing without mail from the worker's own address. Source: Mail, Workers answering by mail; that
-an address may carry it, and the days, are ours."""
+else came to know does nothing without mail from the worker's own address. Each name counts once, and stored text does
+not repeat it (mail/answer_names.py)."""
 
 import base64
+import hashlib
 import hmac
 import re
 import secrets
@@ -13,26 +14,37 @@ from collections.abc import Iterable
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.desk import service_settings
+from server.desk.signed_names import signed, signing_key, stored_key
+from server.jobs.scheduler import periodic
+from server.mail.answer_names import NAME
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 KEY = "answer_key"
-KEY_BYTES = 32
-SIGNATURE_BYTES = 15  # 24 letters
 DAY_SECONDS = 86400
 VALID_DAYS = 180  # after that, an answer is refused
 MAX_NAMES = 50  # of one mail that are looked at
-_NAME = re.compile(r"(?<![a-z0-9])([nr])-(\d{1,15})-(\d{1,15})-(\d{1,6})-([a-z2-7]{24})(?![a-z0-9])")
+NONCE_BYTES = 4  # of which six letters are used
+
+USED_NAME = Table(
+    "answer_id_used",
+    [Column("digest", "TEXT"), Column("used_at")],
+    [Index(("used_at",), "those whose names are refused by now anyway")],
+    key=("digest",),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerId:
-    """Which ticket and worker, whether the answer is a note, and the day, in days since 1970, that it was made."""
+    """Which ticket and worker, whether the answer is a note, and the day, in days since 1970, that it was made. nonce:
+    random letters, so that no two mails have one name; "" in names made before there were any."""
 
     ticket_id: int
     worker_id: int
     is_note: bool
     day: int
+    nonce: str = ""
 
     def is_over(self, now: int) -> bool:
         """now: Unix seconds."""
@@ -41,7 +53,12 @@ class AnswerId:
     def name(self, key: bytes) -> str:
         """With its signature: letters, digits and hyphens, in lower case, as any local part may be."""
         text = f"{'n' if self.is_note else 'r'}-{self.ticket_id}-{self.worker_id}-{self.day}"
-        return f"{text}-{_signature(key, text)}"
+        return signed(key, f"{text}-{self.nonce}" if self.nonce else text)
+
+    @property
+    def digest(self) -> str:
+        """What a used name is remembered by."""
+        return hashlib.sha256(self.name(b"").encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,46 +70,47 @@ class FoundAnswerId:
 
 
 def key(service: Service) -> bytes:
-    """That of this service, made when there is none."""
-    stored = service.store.read(stored_key)
-    if stored is not None:
-        return stored
-    return service.store.write(_make_key)
+    """The key that signs answers to this service, created when there is none."""
+    return signing_key(service, KEY)
 
 
-def stored_key(tx: Transaction) -> bytes | None:
-    """None before the first mail to a worker."""
-    text = service_settings.get(tx, KEY)
-    return bytes.fromhex(text) if text else None
+def new_nonce() -> str:
+    """Six random letters and digits."""
+    return base64.b32encode(secrets.token_bytes(NONCE_BYTES)).decode().lower()[:6]
+
+
+def use(tx: Transaction, id: AnswerId, now: int) -> bool:
+    """Mark a name as used; False when it was used before."""
+    return tx.add(USED_NAME, {"digest": id.digest, "used_at": now})
 
 
 def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
     """The first genuine one in these ids and addresses, else the first that is none, else None. Nothing is read where
     there is none at all."""
-    matches = [match for text in list(texts)[:MAX_NAMES] for match in _NAME.finditer(text.lower())]
+    matches = [match for text in list(texts)[:MAX_NAMES] for match in NAME.finditer(text.lower())]
     if not matches:
         return None
-    key = stored_key(tx)
+    key = stored_key(tx, KEY)
     found = [FoundAnswerId(each := _id_of(match), _is_genuine(key, each, match[0])) for match in matches]
     return next((each for each in found if each.is_genuine), found[0])
 
 
 def _id_of(match: re.Match[str]) -> AnswerId:
-    return AnswerId(int(match[2]), int(match[3]), match[1] == "n", int(match[4]))
+    return AnswerId(int(match[2]), int(match[3]), match[1] == "n", int(match[4]), match[5] or "")
 
 
 def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
     return key is not None and hmac.compare_digest(id.name(key), name)
 
 
-def _make_key(tx: Transaction) -> bytes:
-    stored = stored_key(tx)
-    if stored is None:
-        stored = secrets.token_bytes(KEY_BYTES)
-        service_settings.put(tx, KEY, stored.hex())
-    return stored
-
-
-def _signature(key: bytes, text: str) -> str:
-    digest = hmac.digest(key, text.encode(), "sha256")[:SIGNATURE_BYTES]
-    return base64.b32encode(digest).decode().lower()
+@periodic("signed names that were used", deletes=True)
+def forget_used(service: Service, now: int) -> None:
+    """Remove used names that are too old to be accepted again."""
+    table, before = USED_NAME.sql, now - (VALID_DAYS + 1) * DAY_SECONDS
+    is_any = service.store.read(lambda tx: tx.value(
+        lambda: table.select(table.used_at).where(table.used_at <= slot(0)).limit(1), (before,),
+    ))  # fmt: skip
+    if is_any is not None:
+        service.store.write(lambda tx: tx.run(
+            lambda: table.delete().where(table.used_at <= slot(0)), (before,)
+        ))  # fmt: skip

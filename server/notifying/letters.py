@@ -16,7 +16,7 @@ from server.desk.reading import RecordReader
 from server.errors import HelpdeskError
 from server.mail.compose import new_message_id, references_of_reply, subject_of_compose
 from server.markup import quoted
-from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from server.notifying.answer_ids import DAY_SECONDS, AnswerId, new_nonce
 from server.notifying.commands import ABOVE
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import Sender, TransportChoice, default_sender, sender_of, way_of
@@ -172,7 +172,8 @@ class _Letters:
 
     def _signed(self, mail: MailSpec, ticket_id: int, is_note: bool) -> MailSpec:
         """With the name that an answer is known by, and such ids that mail programs show a ticket's together."""
-        name = AnswerId(ticket_id, self._worker_id, is_note, self._reader.now // DAY_SECONDS).name(self._key)
+        day = self._reader.now // DAY_SECONDS
+        name = AnswerId(ticket_id, self._worker_id, is_note, day, new_nonce()).name(self._key)
         unique, _at, host = mail.message_id.partition("@")  # short, since some programs break lines within an id
         to = self._reader.ctx.service.settings.answer_address.replace("{token}", name)
         thread = f"ticket-{ticket_id}@{host}"

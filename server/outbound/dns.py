@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from server.errors import Invalid, Unavailable
+from server.host_names import ascii_host
 
 if TYPE_CHECKING:
     from dns.message import Message
@@ -91,7 +92,7 @@ def _name(name: str) -> "Name":
     from dns.name import Name
 
     try:
-        labels = [label.encode("idna") for label in name.strip().rstrip(".").lower().split(".")]
+        labels = [label.encode() for label in ascii_host(name.strip().rstrip(".").lower()).split(".")]
         return Name([*labels, b""])
     except (UnicodeError, DNSException):
         raise Invalid(f"'{name[:80]}' is no name that can be looked up") from None

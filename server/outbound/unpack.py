@@ -15,7 +15,7 @@ def body(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     packings = [each for each in packings if each not in ("", "identity")]
     if len(packings) > 1 and all(each in PACKINGS for each in packings):
         raise Unavailable("the answer is packed several times over, which is not unpacked")
-    unpacker = _Unpacker(max_bytes) if packings and packings[0] in PACKINGS else None
+    unpacker = Unpacker(max_bytes) if packings and packings[0] in PACKINGS else None
     taken, found = 0, bytearray()
     while piece := response.read(READ_BYTES):
         taken += len(piece)
@@ -37,7 +37,7 @@ def too_large(max_bytes: int) -> TooLarge:
     return TooLarge(f"the answer is larger than {max_bytes:,} bytes", limit=max_bytes)
 
 
-class _Unpacker:
+class Unpacker:
     """gzip, of one part or several, and both forms of deflate."""
 
     def __init__(self, max_bytes: int) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Rejected, nearest
+from server.host_names import ascii_host
 from server.late_pattern import late_pattern
 
 MAX_URL_CHARS = 2048  # characters
@@ -115,7 +116,7 @@ def host_of(text: str) -> str:
     host = text.removesuffix(".")
     try:
         if not host.isascii():
-            host = host[: MAX_HOST_CHARS + 1].encode("idna").decode("ascii")
+            host = ascii_host(host[: MAX_HOST_CHARS + 1])
     except UnicodeError:
         raise _bad_host(text, "is no name of a host") from None
     host = host.lower()

@@ -15,6 +15,7 @@ from server.dataclass import dataclass
 from server.desk.metrics import record
 from server.desk.metrics.builtin import DELIVERIES, FAILURES
 from server.desk.reading import RecordReader
+from server.desk.signed_names import signing_key
 from server.desk.writing import RecordWriter
 from server.errors import HelpdeskError, Invalid, TooLarge
 from server.mail import list_headers
@@ -23,13 +24,15 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, outcome, rows, signing
+from server.outbox import causes, outcome, rows, signing, ticket_ids
 from server.outbox.content import ImageUrl, Placeholders, in_template
 from server.outbox.holds import TransportHold, find_hold
 from server.outbox.outcome import AcceptedMail, DeliveryFailure
 from server.outbox.sender import TransportChoice, open_transport, way_of
+from server.outbox.ticket_ids import ticket_reference
 from server.people import late_links
 from server.records.base import Record
+from server.records.shared.sending import TRANSACTIONAL
 from server.settings import VERSION
 from server.store import blobs
 from server.store.transaction import Transaction
@@ -96,7 +99,8 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
     ctx = sending_context(service, draft_id, now)
     transport_id = sender_id = 0
     try:
-        loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim))
+        key = signing_key(service, ticket_ids.KEY)
+        loaded = service.store.read(lambda tx: _load(ctx, tx, draft_id, claim, key))
         if loaded is None:
             return False
         way, hold = loaded.way, loaded.hold
@@ -145,8 +149,8 @@ def sending_context(service: Service, draft_id: int, now: int) -> Context:
 # -- the mail ----------------------------------------------------------------------------------------------------------
 
 
-def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail | None:
-    """The mail of a draft; None when the claim is lost or the draft gone."""
+def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) -> ReadyMail | None:
+    """The mail of a draft; None when the claim is lost or the draft gone. key: signs the id of its ticket."""
     writing = RecordReader(ctx, tx)
     draft, row = writing.record("draft", draft_id), rows.get(tx, draft_id)
     if draft is None or row is None or row["claimed_by"] != claim:
@@ -159,10 +163,13 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str) -> ReadyMail
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
+    own: tuple[str, ...] = ()
+    if draft["ticket_id"] and draft["type"] != TRANSACTIONAL:  # answers to notifications are signed otherwise
+        own = (ticket_reference(key, draft["ticket_id"], mail.from_address),)
     outgoing = OutgoingMail(
         message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
         from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
-        in_reply_to=mail.in_reply_to or None, references=mail.references, is_autoreply=mail.is_autoreply,
+        in_reply_to=mail.in_reply_to or None, references=(*own, *mail.references), is_autoreply=mail.is_autoreply,
         is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
         reply_to=mail.reply_to, list_headers=list_headers.parse(mail.list_headers),
     )  # fmt: skip

@@ -53,7 +53,7 @@ def merge(
 
 
 def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePreview:
-    """What a merge of two would do. Raises NotOffered, Invalid for the same, NotFound, Forbidden."""
+    """What a merge of two would do. Raises NotOffered, Invalid for the same, NotFound, Forbidden as `merge`."""
     record_type = _offered(ctx, uri)
     if target_id == source_id:
         raise Invalid("choose another one: a record cannot be merged with itself", field="other")
@@ -62,12 +62,13 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
         reader = RecordReader(ctx, tx)
         target = _record(reader, record_type, target_id, "update")
         source = _record(reader, record_type, source_id, "delete")
+        _require_no_hidden(reader, record_type, source)
         written = [name for name, field in record_type.fields.items() if field.stored and not field.auto]
         differing = {
             name: (target[name], source[name]) for name in written
             if target[name] and source[name] and target[name] != source[name]
         }  # fmt: skip
-        moved = hanging.number_of_pointers(reader, record_type, source_id, MAX_MOVED)
+        moved = hanging.count_pointers(reader, record_type, source_id, MAX_MOVED)
         return MergePreview(target, source, differing, moved)
 
     return ctx.service.store.read(read)
@@ -102,8 +103,10 @@ def _merge(
 
 
 def _require_movable(writing: RecordWriter, record_type: RecordType, source: Record) -> None:
-    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along."""
-    for uri, count in hanging.number_of_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
+    """Raises TooLarge for what would take too long at once, AdminOnly where an address of one of us goes along,
+    Forbidden where records that the caller may not read would change."""
+    _require_no_hidden(writing, record_type, source)
+    for uri, count in hanging.count_pointers(writing, record_type, source["id"], MAX_MOVED + 1).items():
         if count > MAX_MOVED:
             raise TooLarge(
                 f"more than {MAX_MOVED} records of the type {uri} belong to {record_type.uri} {source['id']}; "
@@ -113,6 +116,15 @@ def _require_movable(writing: RecordWriter, record_type: RecordType, source: Rec
     address = writing.record("address", source["email_id"]) if source["email_id"] else None
     if address is not None:
         identity.require_nobodys(writing, address)
+
+
+def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Record) -> None:
+    """Raises Forbidden where a merge would change records that the caller may not read, without saying which."""
+    if hanging.has_hidden_pointers(reader, record_type, source["id"], MAX_MOVED + 1):
+        raise Forbidden(
+            f"records that you may not read belong to {record_type.uri} {source['id']}; "
+            "ask an administrator to merge it"
+        )
 
 
 def _record(reader: RecordReader, record_type: RecordType, id: int, operation: str) -> Record:

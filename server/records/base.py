@@ -97,6 +97,7 @@ class RecordType:
     filters: tuple[Filter, ...] = ()
     subtotals: ClassVar[Subtotals] = Subtotals()
     events: ClassVar[tuple[Event, ...]] = ()
+    for_admins: ClassVar[frozenset[str]] = frozenset()  # keys that the dictionary has for administrators alone
     label_column: ClassVar[str] = "name"
     label_on_expand: ClassVar[bool] = False
     label_key: ClassVar[str] = ""  # a key that holds the label too

@@ -103,6 +103,8 @@ def keys(record_type: "RecordType") -> list[dict[str, Any]]:
     for field in record_type.fields.values():
         if field.shown:
             add(field.key, _key_type(field), field.note)
+    for name in record_type.for_admins & found.keys():
+        found[name] |= {"for_admins": True, "note": f"{found[name]['note']} For administrators alone."}
     return sorted(found.values(), key=lambda each: str(each["key"]))
 
 

@@ -16,6 +16,7 @@ ENDINGS = ("", "-wal", "-shm")
 RETRY_AFTER_SECONDS = 30
 LOOK_SECONDS = 1.0  # the longest time in which reads do not notice that the files are gone
 PAGE_SIZE_AT, COUNTER_AT, APPLICATION_AT = 16, 24, 68  # in the header of a database file
+BYTE_ORDERS = {0x377F0682: "<", 0x377F0683: ">"}  # of a log's checksums, by its magic number
 LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 
 Identity = tuple[int, int]  # device and inode
@@ -112,27 +113,48 @@ def _is_own(path: Path, log: Path) -> bool:
 
 
 def _first_pages(log: Path) -> tuple[int, list[bytes]]:
-    """The page size of a log, 0 for one that cannot be read, and the headers of the first page in it: one for each
-    transaction that changed it and was committed."""
+    """The page size of a log, 0 for one that SQLite would not read, and the headers of the first page in it: one for
+    each transaction that changed it and was committed.
+
+    Like SQLite, it reads no further than a frame whose checksum is wrong, such as one that a power cut tore
+    (https://sqlite.org/fileformat2.html#the_write_ahead_log). Only frames that decide are added up: each checksum goes
+    on from the one stored before, so a torn frame between them leaves the range of counters too wide, never too
+    narrow."""
     committed: list[bytes] = []
     written: list[bytes] = []
     with log.open("rb") as file:
         head = file.read(LOG_HEADER.size)
-        _, _, page_bytes, _, *salts = LOG_HEADER.unpack(head)[:6]
-        if not 512 <= page_bytes <= 65536:
+        magic, _, page_bytes, _, *salts, first, second = LOG_HEADER.unpack(head)
+        order, sums = BYTE_ORDERS.get(magic), (first, second)
+        if order is None or not 512 <= page_bytes <= 65536 or _checksum(order, head[:-8], (0, 0)) != sums:
             return 0, []
         while len(frame := file.read(FRAME_HEADER.size)) == FRAME_HEADER.size:
-            number, is_commit, *own_salts = FRAME_HEADER.unpack(frame)[:4]
+            number, is_commit, *own_salts, first, second = FRAME_HEADER.unpack(frame)
             if own_salts != salts:
                 break  # left over from before the log was begun again
-            start = file.read(APPLICATION_AT + 4) if number == 1 else b""
-            if number == 1:
-                written.append(start)
-            file.seek(page_bytes - len(start), os.SEEK_CUR)
+            if number == 1 or (is_commit and written):
+                page = file.read(page_bytes)
+                if len(page) < page_bytes or _checksum(order, frame[:8] + page, sums) != (first, second):
+                    break
+                if number == 1:
+                    written.append(page[: APPLICATION_AT + 4])
+            else:
+                file.seek(page_bytes, os.SEEK_CUR)
+            sums = (first, second)
             if is_commit:
                 committed += written
                 written = []
-    return page_bytes, [each for each in committed if len(each) == APPLICATION_AT + 4]
+    return page_bytes, committed
+
+
+def _checksum(order: str, content: bytes, sums: tuple[int, int]) -> tuple[int, int]:
+    """The checksum of a log continued over `content`, whole pairs of 32-bit numbers in this byte order."""
+    first, second = sums
+    numbers = iter(struct.unpack(f"{order}{len(content) // 4}I", content))
+    for one, other in zip(numbers, numbers, strict=True):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second
 
 
 def _number(content: bytes, at: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+import apsw
 import peewee
 
 from server.dataclass import dataclass
@@ -174,7 +175,13 @@ def marked(sql: str, dialect: str) -> str:
     return first + "".join(f"${place}{text}" for place, text in enumerate(rest, 1))
 
 
-_OPTIONS = {**peewee.SqliteDatabase(None).get_context_options(), "param": MARK}
+class _SqliteDialect(peewee.SqliteDatabase):
+    """SQLite in the version of apsw; peewee knows that of Python's sqlite3, which the executable lacks."""
+
+    server_version = tuple(map(int, apsw.sqlite_lib_version().split(".")))
+
+
+_OPTIONS = {**_SqliteDialect(None).get_context_options(), "param": MARK}
 SQLITE_COMPOSER = Composer(SQLITE, lambda: SqliteContext(**_OPTIONS))
 
 

@@ -6,8 +6,9 @@ from server.desk.records import SearchRequest
 
 
 def newest(ctx: Context, ticket_id: int) -> int:
-    """The newest message of a requester, else the newest of all; 0 for a ticket that the caller sees none of."""
-    for more in ("isOutgoing:no ", ""):
+    """The newest message of a requester, else the newest of all; 0 for a ticket that the caller sees none of. What a
+    program wrote counts where nobody else wrote."""
+    for more in ("isOutgoing:no isNotice:no ", "isOutgoing:no ", ""):
         asked = SearchRequest(f"ticket.id:{ticket_id} {more}sort:-created,-id", 1)
         found = records.search(ctx, "message", asked)["results"]
         if found:

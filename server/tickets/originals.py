@@ -1,18 +1,29 @@
-"""The source of a message: the mail as it arrived. Source: ours."""
+"""The source of a message: the email as it arrived, or as it was written before anybody changed it."""
 
 from server.context import Context
 from server.desk.reading import RecordReader
+from server.errors import AdminOnly
+from server.mail.answer_names import bytes_without_names, without_names
 from server.store import blobs
 from server.store.transaction import Transaction
+from server.tickets.types.message_parts import revisions
 
 
 def raw(ctx: Context, message_id: int) -> bytes:
-    """The bytes of a mail; of a message that came another way its headers and text. Raises NotFound, Forbidden."""
+    """The bytes of an email as it arrived; of any other message its first headers and text. Signed names of mail to
+    workers are left out.
+
+    Raises NotFound, Forbidden; AdminOnly for a changed message, since its former text is for administrators."""
 
     def read(tx: Transaction) -> bytes:
         message = RecordReader(ctx, tx).retrieve("message", message_id)
+        if revisions.is_changed(tx, message_id):
+            if not ctx.actor.is_admin:
+                raise AdminOnly("this message was changed; only administrators may see what it said before")
+            message = revisions.original(tx, message)
         if message["raw_blob_id"]:
-            return blobs.read(tx, message["raw_blob_id"])
-        return f"{message['headers'].rstrip()}\n\n{message['content']}".encode("utf-8", "replace")
+            return bytes_without_names(blobs.read(tx, message["raw_blob_id"]))
+        text = without_names(f"{message['headers'].rstrip()}\n\n{message['content']}")
+        return text.encode("utf-8", "replace")
 
     return ctx.service.store.read(read)

@@ -26,10 +26,10 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
         return Recipients(request.to, request.cc, request.bcc)
     to: list[NamedAddress] = []
     notes: list[str] = []
-    sender_id = default_sender(reading.tx)
+    senders = {default_sender(reading.tx), *_senders_of(reading, ticket)}
     for id in requesters.ids_of(reading.tx, ticket["id"]):
         address = reading.record("address", id)
-        if address is None or address["mail_transport_id"] or id == sender_id or NOBODY.match(address["email"]):
+        if address is None or address["mail_transport_id"] or id in senders or NOBODY.match(address["email"]):
             continue
         if address["is_defunct"]:
             notes.append(f"not sent to {address['email']}: mail to it came back")
@@ -44,6 +44,12 @@ def recipients_of(reading: RecordReader, request: ReplyRequest, ticket: Record, 
         if not to:
             return Recipients((), notes=(*notes, "not sent: nobody is answered automatically here"))
     return Recipients(tuple(to), request.cc, request.bcc, tuple(notes))
+
+
+def _senders_of(reading: RecordReader, ticket: Record) -> set[int]:
+    """The addresses that mail of a ticket comes from."""
+    places = (reading.record("group", ticket["group_id"]), reading.record("bucket", ticket["bucket_id"]))
+    return {place["reply_address_id"] for place in places if place is not None}
 
 
 def _may_answer(reading: RecordReader, email: str, ticket: Record) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from email.utils import format_datetime
@@ -13,8 +13,10 @@ from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
+from server.mail import subject_marks
 from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
-from server.mail.headers import Head, ids_in
+from server.mail.headers import Head, header_value, ids_in
+from server.mail.mask import masks_in
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
@@ -38,7 +40,8 @@ MAX_QUOTED = 100_000  # characters of the message answered
 
 @dataclass(frozen=True, slots=True)
 class ReplyData:
-    """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation."""
+    """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation.
+    `foreign_marks`: numbers of another helpdesk in the subject answered."""
 
     answered: Record
     ticket: Record
@@ -47,6 +50,7 @@ class ReplyData:
     recipients: Recipients
     changes: dict[str, Any]
     original: str
+    foreign_marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +184,7 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
         _recipients(reading, request, ticket, answered),
         _changes(request, ticket, group, bucket),
         _quoted(reading, answered),
+        _foreign_marks(reading, ticket, answered, fields),
     )
 
 
@@ -217,12 +222,34 @@ def _quoted(reading: RecordReader, answered: Record) -> str:
     return quote_original(text, date, reading.label("address", answered["sender_id"]))
 
 
+def _foreign_marks(reading: RecordReader, ticket: Record, answered: Record, fields: Head) -> tuple[str, ...]:
+    """The numbers by which another helpdesk knows its ticket, from the subject of a message that came in."""
+    if answered["is_outgoing"]:
+        return ()
+    marks = subject_marks.marks_in(header_value(fields.first("subject")))
+    return tuple(mark for mark in marks if not any(_is_ours(reading, ticket, mask) for mask in masks_in(mark)))
+
+
+def _is_ours(reading: RecordReader, ticket: Record, mask: str) -> bool:
+    return mask == ticket["mask"].upper() or reading.find("ticket", mask=mask) is not None
+
+
+def _with_marks(subject: str, marks: Sequence[str]) -> str:
+    """The subject with the marks that it lacks.
+
+    >>> _with_marks("Boat [4711]", ["[4711]", "[SUPPORT-8]"])
+    'Boat [4711] [SUPPORT-8]'
+    """
+    return " ".join([subject, *(mark for mark in marks if mark.lower() not in subject.lower())])
+
+
 def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
     settings, ticket = ctx.service.settings, found.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
         subject = subject_of_forward(subject)
     else:
+        subject = _with_marks(subject, found.foreign_marks)
         subject = subject_of_reply(subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)
     mail = letter.mail_of(ctx, request, found.facts, subject, request.worker_id, ticket["id"])
     answered_id = found.answered["message_id"].strip("<> ")

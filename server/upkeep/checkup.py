@@ -14,6 +14,7 @@ from server.access import sessions
 from server.context import Service
 from server.errors import HelpdeskError
 from server.jobs import clock_watch
+from server.jobs.scheduler import last_scans
 from server.settings import BUILD, LOOPBACK, Settings
 from server.store import fulltext
 from server.store.server_state import ServerState
@@ -32,6 +33,7 @@ FAR_SECONDS = 0.005  # to the server of a database
 MOST_USED = 0.8  # of its connections
 LONG_TURN_SECONDS = 5  # that one process writes
 BEHIND_SECONDS = 60  # that a replica may be
+FAILED_RUNS = 3  # of a scan in a row, after which it is no accident
 FEW_WORKERS = 3  # signed in from one address before that is odd: two may share a desk
 
 
@@ -50,6 +52,7 @@ def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Findi
     yield from _guarded("clients", of_clients(service, now))
     yield from _guarded("mail", of_mail(service, now, ask))
     yield from _guarded("jobs", of_jobs(service, now))
+    yield from _guarded("jobs", of_scans(service))
     yield from _guarded("backups", of_backups(service, now))
 
 
@@ -421,6 +424,23 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
                 "{jobs} jobs and {mail_queued} mails wait", jobs=f"{jobs:,}", mail_queued=f"{waiting.mail_queued:,}"
             ),
         )
+
+
+def of_scans(service: Service) -> Iterator[Finding]:
+    """Scans that fail each time they run: what they look after is not done."""
+    for name, run in sorted(last_scans(service).items()):
+        if run.failures >= FAILED_RUNS:
+            yield Finding(
+                "jobs",
+                "problem",
+                lazy_gettext(
+                    "the scan '{name}' has failed {failures} times in a row: {error}",
+                    name=name,
+                    failures=f"{run.failures:,}",
+                    error=run.error,
+                ),
+                "the log of the service has the details; correct that, or report it with the lines of scan.failed",
+            )
 
 
 def _emails(count: int) -> str:

@@ -12,8 +12,9 @@ from server.mailroom import mail_listening
 from server.mailroom.mailboxes import dead_letters
 from server.outbox.holds import TransportHold, list_holds
 from server.outbox.rows import OUTGOING
-from server.outbox.sender import TransportChoice, default_sender, open_transport
+from server.outbox.sender import TransportChoice, default_sender, open_transport, way_of
 from server.records.base import Record
+from server.settings import LOOPBACK
 from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 from server.upkeep.finding import Ask, Finding, at_once
@@ -37,6 +38,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
             lazy_gettext("no sender address is set for {MOST_NAMED}", MOST_NAMED=", ".join(nameless[:MOST_NAMED])),
             "set the reply address of each group, or the default sender of the service",
         )
+    yield from _senders(service, has_transports=bool(transports))
     listener = mail_listening.state(service)
     if listener.error:
         yield Finding(
@@ -77,6 +79,56 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
     )
     nameless = [] if default_sender(tx) else [str(each["name"]) for each in groups if not each["reply_address_id"]]
     return transports, [each for each in boxes if each["is_enabled"]], nameless
+
+
+def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
+    """The groups and buckets whose mail nobody can reply to, or that cannot leave."""
+
+    def read(tx: Transaction) -> tuple[list[str], list[str]]:
+        places = [
+            kind.record(row) for kind in map(service.registry.type, ("group", "bucket")) for row in tx.find(kind.table)
+        ]
+        default, addresses = default_sender(tx), service.registry.type("address")
+        local: list[str] = []
+        unsent: list[str] = []
+        for place in places:
+            is_group = "reply_to" in place
+            address_id = place["reply_address_id"] or (default if is_group else 0)
+            row = tx.get(addresses.table, address_id) if address_id else None
+            if row is None:
+                continue
+            email = addresses.record(row)["email"]
+            if is_local(email):
+                local.append(f"{place['name']} ({email})")
+            if way_of(tx, service.registry, address_id) is None:
+                unsent.append(f"{place['name']} ({email})")
+        return local, unsent
+
+    local, unsent = service.store.read(read)
+    if local:
+        yield Finding(
+            "mail",
+            "warning",
+            lazy_gettext("nobody else can reply to what is sent from {names}", names=", ".join(local[:MOST_NAMED])),
+            "set the default sender in the console, under Mail, or the reply address of the group",
+        )
+    if unsent and has_transports:
+        yield Finding(
+            "mail",
+            "warning",
+            lazy_gettext("no mail transport takes what is sent from {names}", names=", ".join(unsent[:MOST_NAMED])),
+            "choose a default mail transport in the console, under Mail, or one for the address",
+        )
+
+
+def is_local(email: str) -> bool:
+    """Whether only this machine, or this network, knows the host of an address (RFC 6761, 6.3).
+
+    >>> is_local("support@localhost"), is_local("help@desk.lan.localhost"), is_local("help@desk.example")
+    (True, True, False)
+    """
+    host = email.rpartition("@")[2].rstrip(".").lower()
+    return host in LOOPBACK or "." not in host or host.endswith((".localhost", ".localdomain"))
 
 
 def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Finding]:

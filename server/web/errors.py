@@ -1,7 +1,6 @@
 """The one table from error class to HTTP status, `__error` code and headers. Source: Errors; the codes are ours."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from server import errors
 from server.errors import HelpdeskError
@@ -44,11 +43,10 @@ def status_and_code(error: HelpdeskError) -> tuple[int, str]:
 def metadata_address(base_url: str) -> str:
     """Where clients that have no token learn who gives them: RFC 9728 puts it between the host and the resource.
 
-    >>> metadata_address("https://desk.example/help")
-    'https://desk.example/.well-known/oauth-protected-resource/help/rest'
+    >>> metadata_address("https://desk.example")
+    'https://desk.example/.well-known/oauth-protected-resource/rest'
     """
-    parts = urlsplit(base_url)
-    return f"{parts.scheme}://{parts.netloc}{RESOURCE_METADATA}{parts.path}{RESOURCE}"
+    return f"{base_url}{RESOURCE_METADATA}{RESOURCE}"
 
 
 def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:

@@ -18,6 +18,7 @@ from server.errors import Malformed, TooLarge
 MAX_FIELDS = 1_000
 MAX_NAME_CHARS = 256
 MAX_BRACKETS = 16  # a[1][2]...[16]
+BYTES = "send bytes as a file part of multipart/form-data"
 RAW_NAMES = frozenset(("message", "content", "file"))  # mail and files: any bytes, to be decoded by who knows how
 
 _UNQUOTE_AT_ONCE_BYTES = 128  # unquote_to_bytes needs time and some 30 times the memory of its input
@@ -222,7 +223,7 @@ def _text(value: bytes, name: str) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
+        raise Malformed(f"the value of '{name}' is not valid UTF-8; {BYTES}", field=name) from error
 
 
 def _conflict(outer: str) -> Malformed:

@@ -3,13 +3,30 @@
 import ipaddress
 import re
 
-from tornado.httputil import HTTPHeaders
+from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from server.context import Service
 from server.errors import Invalid, Malformed
 from server.web.site import Request
 
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+
+
+_ABSOLUTE = re.compile(r"https?://([^/?#]*)([^#]*)", re.IGNORECASE)
+
+
+def in_origin_form(line: RequestStartLine, headers: HTTPHeaders) -> tuple[RequestStartLine, HTTPHeaders]:
+    """A request whose target is a whole address, as proxies send it, with the path alone and its host in `Host`.
+
+    RFC 9112, 3.2.2."""
+    match = _ABSOLUTE.match(line.path)
+    if match is None:
+        return line, headers
+    if len(headers.get_list("Host")) < 2:  # several are refused, whatever the target says
+        headers = headers.copy()
+        headers["Host"] = match[1]
+    target = match[2] if match[2].startswith("/") else f"/{match[2]}"
+    return line._replace(path=target), headers
 
 
 Networks = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]

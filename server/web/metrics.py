@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from server import clock
 from server.context import Service
 from server.errors import HelpdeskError
+from server.jobs.scheduler import last_scans
 from server.settings import VERSION
 from server.upkeep import backups, health
 from server.upkeep.health import Health
@@ -130,6 +131,25 @@ class Numbers:
         yield _gauge("disk_free_bytes", "Room on the disk of the data folder.", found.free_bytes)
         for name, number in (backlog(self._service, found) or {}).items():
             yield _gauge(name, BACKLOG[name], number)
+        if found.database_readable:
+            yield from self._scans()
+
+    def _scans(self) -> "Iterator[Metric]":
+        from prometheus_client.core import GaugeMetricFamily
+
+        try:
+            runs = last_scans(self._service)
+        except HelpdeskError:
+            return
+        times = GaugeMetricFamily(PREFIX + "scan_timestamp_seconds", "When this scan last ran.", labels=("scan",))
+        failures = GaugeMetricFamily(
+            PREFIX + "scan_failures", "How many runs of this scan have failed in a row.", labels=("scan",)
+        )
+        for name, run in sorted(runs.items()):
+            times.add_metric((name,), run.at)
+            failures.add_metric((name,), run.failures)
+        yield times
+        yield failures
 
     def _files(self) -> "Iterator[Metric]":
         store, settings = self._service.store, self._service.settings

@@ -16,6 +16,7 @@ from server.access.provider import OAuthRequest, OAuthResponse, Pairs
 from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
+from server.records.shared.scopes import BUILT_IN
 from server.web import errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
@@ -172,11 +173,9 @@ def is_safe(base_url: str) -> bool:
 
 
 def metadata(service: Service) -> dict[str, dict[str, Any]]:
-    """{path: what it tells about us}. Both documents are found at two places when base_url has a path, or the resource
-    one: the RFCs put it behind the well-known part, clients look at either."""
+    """{path: what it tells about us}. That of the resource is at two places: RFC 9728 puts the path of the resource
+    behind the well-known part, clients look at either."""
     base = service.base_url
-    resource_path = urlsplit(errors.metadata_address(base)).path
-    below = urlsplit(base).path
     methods = ["client_secret_basic", "client_secret_post"]
     server = {
         "issuer": base,
@@ -184,6 +183,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "token_endpoint": base + TOKEN,
         "revocation_endpoint": base + REVOKE,
         "introspection_endpoint": base + INTROSPECT,
+        "scopes_supported": [BUILT_IN],  # which others there are is each app's own
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": list(GRANT_TYPES),
@@ -197,12 +197,12 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "resource": base + errors.RESOURCE,
         "authorization_servers": [base],
         "bearer_methods_supported": ["header"],
+        "scopes_supported": [BUILT_IN],
     }
     return {
         SERVER_METADATA: server,
-        SERVER_METADATA + below: server,
         errors.RESOURCE_METADATA: resource,
-        resource_path: resource,
+        errors.RESOURCE_METADATA + errors.RESOURCE: resource,
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 
 from server.digits import id_in
 from server.errors import Invalid, Malformed, Required, TooLarge
-from server.web.forms import Raw, Tree, Upload, Value, decode_form, decode_query, merge
+from server.web.forms import BYTES, Raw, Tree, Upload, Value, decode_form, decode_query, merge
 from server.web.json_text import MAX_JSON_DEPTH, decode_json, loads
 from server.web.multipart import decode_multipart
 
@@ -170,7 +170,7 @@ def _decoded(raw: bytes, name: str) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Malformed(f"the value of '{name}' is not valid UTF-8", field=name) from error
+        raise Malformed(f"the value of '{name}' is not valid UTF-8; {BYTES}", field=name) from error
 
 
 def _record_id(text: str, name: str) -> int:

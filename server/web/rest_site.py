@@ -9,14 +9,24 @@ from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.errors import Forbidden, NotAuthenticated, NotFound, NotOffered, ScopeDenied
+from server.errors import (
+    Forbidden,
+    Malformed,
+    NotAuthenticated,
+    NotFound,
+    NotOffered,
+    ScopeDenied,
+    TooLarge,
+    UnsupportedMedia,
+)
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
 from server.web.call import Answer, EndpointCall
+from server.web.packed import packing_of
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
 from server.web.routes import ENDPOINTS, Endpoint, Router
-from server.web.site import Request, Site, content_type, unsupported
+from server.web.site import FORM_TYPES, Request, Site, content_type, unsupported
 from server.web.streams import Follower
 
 PREFIX, ENDING = "/rest/", ".json"
@@ -247,7 +257,28 @@ def parameters(request: Request, each: Endpoint) -> Tree:
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
-    return merge(query, _text_body(request, each.text_body) if each.text_body else _body(request))
+    if packing_of(request.headers):
+        raise UnsupportedMedia("packed bodies are not read here; send the body without Content-Encoding")
+    if each.text_body:
+        return merge(query, _text_body(request, each.text_body))
+    return merge(query, _odd_body(request, each) if _is_odd(request) else _body(request))
+
+
+def _is_odd(request: Request) -> bool:
+    """Whether a type that is not read comes with a method by which simple clients send forms without naming a type."""
+    return request.method in ("PUT", "PATCH") and content_type(request) not in ("", *FORM_TYPES)
+
+
+def _odd_body(request: Request, each: Endpoint) -> Tree:
+    """A form of another type, recognized by a parameter of its endpoint. Raises UnsupportedMedia for anything else."""
+    names = {parameter.name.partition("[")[0] for parameter in each.parameters}
+    try:
+        tree = decode_form(request.body)
+    except (Malformed, TooLarge):
+        tree = {}
+    if names.isdisjoint(tree):
+        raise unsupported(content_type(request))
+    return tree
 
 
 def _text_body(request: Request, name: str) -> Tree:
@@ -255,6 +286,8 @@ def _text_body(request: Request, name: str) -> Tree:
     kind = content_type(request)
     if kind in ("application/json", "multipart/form-data"):
         return _body(request)
+    if kind not in ("", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
+        raise unsupported(kind)
     # Clients send a bare text as a form, too, when they are not told otherwise.
     is_form = kind == "application/x-www-form-urlencoded" and f"&{name}=".encode() in b"&" + request.body
     return _body(request) if is_form else {name: Raw(request.body)}
@@ -266,7 +299,7 @@ def _body(request: Request) -> Tree:
         return decode_json(request.body)
     if kind == "multipart/form-data":
         return decode_multipart(request.body, request.headers.get("Content-Type", ""))
-    if kind in ("", "application/x-www-form-urlencoded") or request.method in ("PUT", "PATCH"):
+    if kind in ("", "application/x-www-form-urlencoded"):
         return decode_form(request.body)
     raise unsupported(kind)
 

@@ -36,7 +36,7 @@ from server.web import envelope, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
 from server.web.heads import head, head_text, start_line
-from server.web.hosts import client_of, host_name, known_hosts, networks, require_host
+from server.web.hosts import client_of, host_name, in_origin_form, known_hosts, networks, require_host
 from server.web.meter import Meter
 from server.web.serving import ServedRequest
 from server.web.site import UNKNOWN_LENGTH, Pool, Request, Site, announced
@@ -198,6 +198,8 @@ class Exchange(HTTPMessageDelegate):
     def headers_received(self, start_line: Any, headers: HTTPHeaders) -> Awaitable[None] | None:
         self.is_waiting = False
         self.since = time.monotonic()
+        if not start_line.path.startswith("/"):
+            start_line, headers = in_origin_form(start_line, headers)
         peer = self.connection.peer
         self.request = Request(start_line, headers, client_of(peer, headers, self.front.proxies), peer)
         path = self.request.path

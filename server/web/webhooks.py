@@ -19,16 +19,21 @@ from server.automation.webhooks.responding import FoundListener, WebhookRequest,
 from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.errors import Conflict, HelpdeskError
+from server.errors import Conflict, HelpdeskError, Malformed, TooLarge, UnsupportedMedia
 from server.store.writer import Write
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
 from server.web.hosts import host_name
+from server.web.packed import HEADER, OFFER, READ, packing_of, unpacked
 from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
 from server.web.site import Pool, Request, Site, media_type
 
 PREFIX = "/webhooks/"
-METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+# Any method that a client may have (RFC 9110, 9), such as PROPFIND or PURGE, but those that are about connections and
+# those that echo what browsers keep from scripts.
+METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}\Z")
+NO_METHODS = frozenset(("CONNECT", "TRACE", "TRACK"))
+TEXT = "text/plain; charset=utf-8"
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,40}\Z")
 # What a browser runs, or styles a page with. A page of the console that was made to ask for it is under attack.
@@ -76,13 +81,20 @@ class WebhookSite(Site):
         target = _target(request)
         if target.refusal is not None:
             return _answer(target.refusal, target.place)
-        response, write = self._response(request, target)
+        try:
+            response, write = self._response(request, target)
+        except (Malformed, TooLarge) as error:
+            return _answer(_refused(400 if isinstance(error, Malformed) else 413, error.message), target.place)
         return _answer(response, target.place, write)
 
     def _response(self, request: Request, target: "WebhookTarget") -> tuple[WebhookResponse, Write | None]:
-        headers = list(request.headers.get_all())
+        headers, body = list(request.headers.get_all()), request.body
+        packing = packing_of(request.headers)
+        if packing:  # scripts, and whoever runs the delivery again, see the body unpacked
+            body = unpacked(body, packing, self.limit(request))
+            headers = [each for each in headers if each[0] not in (HEADER, "Content-Length")]
         received = received_of(
-            request.method, target.path, request.query, headers, request.body, request.client, place=target.place
+            request.method.upper(), target.path, request.query, headers, body, request.client, place=target.place
         )
         ctx = own_context(self.service, request_id=request.id)
         is_fresh = target.found_at == ctx.now  # else the body took its time, and it may have been removed meanwhile
@@ -113,11 +125,19 @@ def _target(request: Request) -> WebhookTarget:
 
 
 def _refusal(request: Request, token: str, place: WebhookLocation) -> WebhookResponse | None:
-    if request.method not in METHODS:
+    if not METHOD.match(request.method) or request.method.upper() in NO_METHODS:
         return WebhookResponse(501)
     if not _TOKEN.match(token) or (not place.is_apart and _is_of_console(request)):
         return WebhookResponse(404)
+    try:
+        packing_of(request.headers)
+    except UnsupportedMedia as error:
+        return _refused(415, error.message, {OFFER: READ})
     return None
+
+
+def _refused(status: int, message: str, headers: dict[str, str] | None = None) -> WebhookResponse:
+    return WebhookResponse(status, headers or {}, f"{message}\n".encode(), TEXT)
 
 
 def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Answer:

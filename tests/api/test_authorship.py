@@ -95,7 +95,7 @@ def test_the_words_before_a_change_are_kept_with_who_and_when(api: Api) -> None:
     api.as_("milo").update("message", message, content="I waive my refund").ok()
     api.as_("milo").update("message", message, content="I waive my refund").ok()  # the same again
     api.update("message", message, created="-1 day", content="Refund me").ok()
-    shown = api.as_("milo").record("message", message, "content,former").ok()
+    shown = api.record("message", message, "content,former").ok()
     assert shown["content"] == "Refund me"
     newest, first = shown["former"]
     assert (first["content"], first["actor_id"], first["actor__context"]) == (
@@ -106,7 +106,13 @@ def test_the_words_before_a_change_are_kept_with_who_and_when(api: Api) -> None:
     told = [each["_label"] for each in entries]
     assert len(told) == 2 and any("Milo Test changed the words of message" in each for each in told)
     assert any("Nora Berg changed the words, the date of message" in each for each in told)
-    assert api.as_("olga").record("message", message, "former")["former"] == shown["former"]
+    for name in ("milo", "olga"):
+        theirs = api.as_(name).record("message", message, "former,changes").ok()
+        assert "former" not in theirs.json and "waive" not in str(theirs.json)
+        assert [(each["changed"], each["actor_id"]) for each in theirs["changes"]] == [
+            (["content", "created"], api.ids["nora"]), (["content"], api.ids["milo"]),
+        ]  # fmt: skip
+    assert all(each["changed_at"] > 0 and "content" not in each for each in theirs["changes"])
 
 
 def test_a_message_goes_to_a_ticket_that_its_mover_may_write_only(api: Api) -> None:
@@ -126,3 +132,33 @@ def test_with_a_message_goes_what_it_said_before(api: Api) -> None:
     api.update("message", message, content="Other").ok()
     api.remove("message", message).ok()
     assert api.record("message", message).status == 404
+
+
+def test_scripts_and_policies_are_for_administrators(api: Api) -> None:
+    policy, script = "commands:\n  record.get:\n    allow@bool: yes\n", "start:\n  return:\n    body: xyzzy\n"
+    fields = {"extension_id": "svc.trigger.webhook.respond", "script": script, "policy_kata": policy}
+    id = api.create("automation", **fields).ok()["id"]
+    mine = api.record("automation", id, "script").ok()
+    assert (mine["script"], mine["policy_kata"]) == (script, policy)
+    milo = api.as_("milo")
+    answers = (
+        milo.record("automation", id, "script,inputs").ok(),
+        milo.search("automation", f"id:{id}", expand="script,policy_kata").ok(),
+        milo.get(
+            "/rest/data/query.json", q=f"type:worklist.records of:automation query:(id:{id}) expand:[script]"
+        ).ok(),
+    )
+    for answer in answers:
+        assert "xyzzy" not in answer.response.text and "record.get" not in answer.response.text
+    assert milo.search("automation", "script:*xyzzy*").status == 422
+
+
+def test_the_transport_of_an_address_is_in_the_log_whoever_sets_it(api: Api) -> None:
+    transport = made(api, "mail_transport", name="Relay")
+    address = api.create("address", email="shop@relay.example", mail_transport_id=transport).ok()["id"]
+    api.update("address", address, mail_transport_id=0).ok()
+    entries = api.search("activity_log", f"activity:sender.changed target.address:(id:{address}) sort:id").ok()
+    assert [each["_label"] for each in entries["results"]] == [
+        "Nora Berg changed how mail from shop@relay.example leaves: Relay",
+        "Nora Berg changed how mail from shop@relay.example leaves: the default mail transport",
+    ]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.points import ADMINISTRATIVE, POINTS, WORK
+from server.records.shared.points import ADMINISTRATIVE, POINTS, RESERVED, WORK
 from tests.api.minimal import made, number
 from tests.service import Api, Reply
 
@@ -89,10 +89,10 @@ def test_a_type_that_an_administrator_makes_is_listed_at_once(api: Api) -> None:
 # -- events ------------------------------------------------------------------------------------------------------------
 
 
-def test_every_activity_event_is_listed_and_may_be_created(api: Api) -> None:
+def test_every_activity_event_is_listed_with_whether_it_can_be_written(api: Api) -> None:
     found = {each["id"]: each for each in api.as_("olga").get(EVENTS).ok()["results"]}
     assert set(found) == set(POINTS)
-    assert {id for id, each in found.items() if each["options"] == ["api_create"]} == set(WORK)
+    assert {id for id, each in found.items() if each["options"] == ["api_create"]} == set(WORK) - RESERVED
     assert found["task.status.completed"] == {
         "id": "task.status.completed", "name": "Task completed", "options": ["api_create"],
         "text": {"key": "activities.task.status.completed", "value": "{{actor}} completed task {{target}}"},
@@ -101,10 +101,21 @@ def test_every_activity_event_is_listed_and_may_be_created(api: Api) -> None:
 
 def test_each_event_of_the_list_can_be_written(api: Api) -> None:
     org = made(api, "org")
-    for id, point in WORK.items():
+    writable = {id: point for id, point in WORK.items() if id not in RESERVED}
+    for id, point in writable.items():
         entry = write(api, f"org:{org}", id.upper(), **dict.fromkeys(point.placeholders, "x")).ok()["entry"]
         assert entry["activity_point"] == id
-    assert api.search("activity_log", f"target.org:(id:{org})").ok()["total"] == len(WORK)
+    assert api.search("activity_log", f"target.org:(id:{org})").ok()["total"] == len(writable)
+
+
+@pytest.mark.parametrize("id", sorted(RESERVED))
+def test_nobody_writes_what_the_service_says_of_sign_ins_email_and_deletions(id: str, api: Api) -> None:
+    org = made(api, "org")
+    for caller in (api, api.as_("olga")):
+        refused = write(caller, f"org:{org}", id, **dict.fromkeys(POINTS[id].placeholders, "x"))
+        assert (refused.status, refused["errors"][0]["field"]) == (422, "activity_point"), refused
+        assert "are written by the service alone" in refused["message"]
+    assert api.search("activity_log", f"target.org:(id:{org})").ok()["total"] == 0
 
 
 def test_nobody_writes_an_entry_of_an_administrative_act(api: Api) -> None:

@@ -67,13 +67,50 @@ def test_blank_clears(kind: Kind, ids: dict[str, int], api: Api) -> None:
         assert api.found("task", f"id:{task} {name}:null") == [task]
 
 
-def test_a_list_of_checkboxes_passes_over_options_that_there_are_not(ids: dict[str, int], api: Api) -> None:
+@pytest.mark.parametrize(
+    ("before", "sent", "after"),
+    [
+        (["red"], ["+blue"], ["red", "blue"]),
+        (["red", "blue"], ["-red"], ["blue"]),
+        (["red"], ["-red", "+blue"], ["blue"]),
+        (["red"], ["+red"], ["red"]),
+        (["red"], "+blue", ["red", "blue"]),
+        (["red"], ["blue"], ["blue"]),
+        (["red"], ["blue", "+-odd"], ["red", "blue", "-odd"]),
+        (["red", "-odd"], ["--odd"], ["red"]),
+        (["red"], ["-odd"], ["-odd"]),  # an option that begins with a sign
+        (["red"], ["-blue"], ["red"]),
+        (["red"], ["-red"], None),
+        ([], ["+red"], ["red"]),
+    ],
+)
+def test_options_with_a_sign_change_what_a_list_of_checkboxes_has(
+    before: list[str], sent: Any, after: list[str] | None, ids: dict[str, int], api: Api
+) -> None:
     name, id = f"custom_{ids['X']}", str(ids["X"])
-    task = made(api, "task", **{name: ["red", "mauve", "blue"]})
-    assert api.record("task", task, "custom_").ok()["custom"][id] == ["red", "blue"]
-    api.update("task", task, **{name: ["mauve"]}).ok()
-    assert api.record("task", task, "custom_").ok()["custom"][id] is None
-    assert api.update("task", task, **{name: "mauve"}).status == 422
+    task = made(api, "task", **{name: before} if before else {})
+    api.update("task", task, **{name: sent}).ok()
+    assert api.record("task", task, "custom_").ok()["custom"][id] == after
+
+
+@pytest.mark.parametrize("sent", [["bleu"], ["+bleu"], ["-bleu"], ["red", "bleu"], "bleu", ["Blue"]])
+def test_an_unknown_option_is_refused_with_the_nearest_and_changes_nothing(
+    sent: Any, ids: dict[str, int], api: Api
+) -> None:
+    name, id = f"custom_{ids['X']}", str(ids["X"])
+    task = made(api, "task", **{name: ["red", "-odd"]})
+    answer = api.update("task", task, title="Other", **{name: sent})
+    assert (answer.status, answer["errors"][0]["field"]) == (422, name)
+    assert "is not one of its options" in answer["message"] and "'blue'" in answer["message"]
+    shown = api.record("task", task, "custom_").ok()
+    assert shown["custom"][id] == ["red", "-odd"] and shown["title"] != "Other"
+
+
+def test_a_decimal_field_without_places_takes_whole_numbers_only(nora: Api) -> None:
+    field = made(nora, "custom_field", context="task", name=f"Places {number()}", type="O")
+    task = made(nora, "task", **{f"custom_{field}": "7.0"})
+    assert nora.update("task", task, **{f"custom_{field}": "0.5"}).status == 422
+    assert nora.record("task", task, "custom_").ok()["custom"][str(field)] == 7
 
 
 def test_further_keys_of_kinds_that_point_or_have_decimals(ids: dict[str, int], api: Api) -> None:

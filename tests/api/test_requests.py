@@ -1,5 +1,6 @@
 """How requests are read, end to end: query strings, urlencoded, multipart and JSON bodies, on every method with one."""
 
+import gzip
 import http.client
 import json
 from typing import Any
@@ -56,6 +57,29 @@ def test_put_and_patch_with_an_odd_content_type_are_read_as_a_form(kind: str | N
     assert send(api, "PUT", f"/rest/records/task/{id}.json", body, kind).ok()["title"] == "Odd"
     path = f"/rest/records/task/upsert.json?query=id:{id}"
     assert send(api, "PATCH", path, body, kind).ok()["id"] == id
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "nonsense"])
+@pytest.mark.parametrize("body", [b"<a b='1'/>", b"title: Odd", b"\xff\xfe", b"a=1&b=2", b"[" * 300 + b"=1"])
+def test_put_and_patch_of_what_is_no_form_are_415(kind: str, body: bytes, api: Api) -> None:
+    id = made(api, "task")
+    for method, path in (("PUT", f"task/{id}.json"), ("PATCH", f"task/upsert.json?query=id:{id}")):
+        answer = send(api, method, f"/rest/records/{path}", body, kind)
+        assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
+        assert f"a body of type '{kind}' is not read; send one of" in answer["message"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+def test_a_packed_body_is_415(method: str, api: Api) -> None:
+    path = {"POST": "task/create.json", "PUT": f"task/{made(api, 'task')}.json", "PATCH": "task/upsert.json?query=id:0"}
+    headers = {"Content-Type": FORM, "Content-Encoding": "gzip"}
+    answer = api.call(method, f"/rest/records/{path[method]}", data=gzip.compress(b"fields[title]=x"), headers=headers)
+    assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
+
+
+def test_raw_bytes_in_a_form_say_how_to_upload(api: Api) -> None:
+    answer = send(api, "POST", "/rest/records/task/create.json", b"fields[title]=\x89PNG", FORM)
+    assert answer.status == 400 and "send bytes as a file part of multipart/form-data" in answer["message"]
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/octet-stream", "nonsense"])

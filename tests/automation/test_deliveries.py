@@ -187,6 +187,12 @@ BODIES = [
     (FORM, b"payload=%7B%22token%22%3A%22dear%22%7D&a=1", b"payload=%7B%22token%22%3A%22%28hidden%29%22%7D&a=1"),
     (PARTS, part("client_secret", "dear") + part("a", "fine"), part("client_secret", "(hidden)") + part("a", "fine")),
     ("text/plain", b"the token is in the drawer", b"the token is in the drawer"),
+    ("text/plain", b"user=ann&password=dear&x=1", b"user=ann&password=(hidden)&x=1"),
+    ("", b"https://kite.example/?api_key=dear&x=1", b"https://kite.example/?api_key=(hidden)&x=1"),
+    ("text/plain; charset=utf-8", b"From: ann\r\nAuthorization: Bearer dear\r\npassword = dear me\r\nx: 1",
+     b"From: ann\r\nAuthorization: (hidden)\r\npassword = (hidden)\r\nx: 1"),
+    ("text/xml", b"<a user='ann' password='dear'><k:token x='1'>dear</k:token><b>fine</b></a>",
+     b"<a user='ann' password='(hidden)'><k:token x='1'>(hidden)</k:token><b>fine</b></a>"),
     (JSON, b'{"a": "b", "keys_held": []}', b'{"a": "b", "keys_held": []}'),
 ]  # fmt: skip
 

@@ -1,9 +1,11 @@
 """Webhooks through HTTP: requests as automations see them, answers as they decide them, deliveries, addresses."""
 
 import base64
+import gzip
 import itertools
 import json
 import threading
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -19,7 +21,7 @@ from tests import databases
 from tests.automation.told import MAY_ALL
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.service import Api, Server, people
-from tests.web.wire import connect, head
+from tests.web.wire import connect, head, hear
 
 TRIGGER = "svc.trigger.webhook.respond"
 ECHO = """
@@ -113,7 +115,9 @@ def answering(api: Api, answer: str) -> Hook:
     return Hook(api, "start:\n  return:\n" + "\n".join(f"    {line}" for line in answer.strip().split("\n")))
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize(
+    "method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "PURGE", "QUERY", "M-SEARCH"]
+)
 def test_every_method_reaches_the_automation(echo: Hook, method: str) -> None:
     answer = echo.call(method, "/orders/7%20a?Kind-Of=b&x[y]=1")
     seen = answer.json()
@@ -130,8 +134,61 @@ def test_head_runs_it_and_answers_without_a_body(echo: Hook) -> None:
     assert echo.deliveries()[0]["method"] == "HEAD"
 
 
-def test_an_unknown_method_is_not_offered(echo: Hook) -> None:
-    assert echo.call("PURGE").status_code == 501
+@pytest.mark.parametrize("method", ["TRACE", "TRACK", "X" * 33])
+def test_a_method_that_is_none_for_scripts_is_not_offered(echo: Hook, method: str) -> None:
+    assert echo.call(method).status_code == 501
+
+
+def test_a_method_in_lower_case_is_the_same(echo: Hook) -> None:
+    with connect(echo.url) as connection:
+        path = echo.url[echo.url.index("/webhooks") :]
+        connection.sendall(head(f"propfind {path} HTTP/1.1", "", "Content-Length: 0"))
+        assert hear(connection).json["method"] == "PROPFIND"
+
+
+FORM = b"sku=A-1&size=xl"
+PACKED = {
+    "gzip": gzip.compress,
+    "x-gzip": gzip.compress,
+    "GZIP": gzip.compress,
+    "deflate": zlib.compress,
+    "Deflate": lambda body: zlib.compress(body)[2:-4],  # without a head, as some send it
+    "identity": bytes,
+}
+
+
+@pytest.mark.parametrize("packing", PACKED)
+def test_a_packed_body_arrives_unpacked(echo: Hook, packing: str) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8", "Content-Encoding": packing}
+    answer = echo.call(data=PACKED[packing](FORM), headers=kind)
+    seen = answer.json()
+    assert base64.b64decode(seen["body64"]) == FORM and seen["params"] == {"sku": "A-1", "size": "xl"}
+    assert packing == "identity" or "content_encoding" not in seen["headers"]
+    delivery = echo.deliveries()[0]["id"]
+    assert echo.api.call("POST", f"/rest/webhooks/deliveries/{delivery}/replay.json").ok()
+
+
+@pytest.mark.parametrize(
+    ("packing", "body", "status", "says"),
+    [
+        ("br", b"\x0b\x02\x80kite\x03", 415, "packed as 'br'"),
+        ("zstd", b"x", 415, "send gzip, deflate"),
+        ("gzip, gzip", gzip.compress(gzip.compress(FORM)), 415, "gzip, gzip"),
+        ("gzip", FORM, 400, "damaged, or not gzip"),
+        ("gzip", gzip.compress(FORM)[:-6], 400, "damaged"),
+        ("deflate", b"kite", 400, "damaged, or not deflate"),
+        ("gzip", gzip.compress(bytes(200 * 1024 * 1024)), 413, "unpacks to more than"),
+    ],
+    ids=["brotli", "zstd", "twice", "no gzip", "cut", "no deflate", "a bomb"],
+)
+def test_what_cannot_be_unpacked_is_refused_and_runs_nothing(
+    echo: Hook, packing: str, body: bytes, status: int, says: str
+) -> None:
+    before = len(echo.deliveries())
+    answer = echo.call(data=body, headers={"Content-Encoding": packing})
+    assert answer.status_code == status and says in answer.text
+    assert (answer.headers.get("Accept-Encoding") == "gzip, deflate") == (status == 415)
+    assert len(echo.deliveries()) == before
 
 
 def test_headers_are_named_as_scripts_name_them_and_cookies_stay_out(echo: Hook) -> None:

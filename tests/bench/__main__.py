@@ -55,6 +55,7 @@ def main() -> int:
     results: list[report.Result] = []
     processes: list[report.Process] = []
     soaks: list[dict[str, Any]] = []
+    is_measured = True
     for tickets in asked.tickets:
         folder = keeping.copy_of(tickets, fresh=asked.fresh)
         token = make_token(program, folder)
@@ -66,7 +67,7 @@ def main() -> int:
             idle_mib = server.memory_kib() / 1024
             seen = measure(desk, server, asked)
             results += seen
-            measure_others(desk, server, asked)
+            is_measured &= measure_others(desk, server, asked)
             loaded_mib = server.memory_kib() / 1024
             if asked.soak:
                 soaks.append(soaked(desk, server, asked.soak))
@@ -82,7 +83,7 @@ def main() -> int:
     print(f"\nall rounds: {asked.json}")
     lines, worse = runs.compared(results, earlier) if earlier else ([], 0)
     print(*lines, sep="\n")
-    return WORSE if worse else FAILED if any(each.failed for each in results) else 0
+    return WORSE if worse else FAILED if any(each.failed for each in results) or not is_measured else 0
 
 
 def arguments() -> argparse.Namespace:
@@ -201,13 +202,30 @@ def rounds_of(
     return report.Result(scenario, desk.tickets, clients, rounds, mib, holds, failed)
 
 
-def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> None:
-    """What is measured beside the requests of others rather than the bare handler."""
-    if {PAGES, USABLE, SIGNING} & set(asked.scenarios):
-        measure_pages(desk, asked.scenarios, asked.seconds)
-    for name, lines in ((STREAMING, streaming.lines), (INBOXES, streaming.inbox_lines)):
-        for line in lines(desk, half_of(server, asked.seconds)) if name in asked.scenarios else ():
+def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> bool:
+    """What is measured beside the requests of others rather than the bare handler. False when some of it failed; the
+    rest is measured all the same."""
+    run_half = half_of(server, asked.seconds)
+    measurements: dict[str, Callable[[], Iterator[str]]] = {
+        PAGES: lambda: page_lines(desk),
+        USABLE: lambda: usable_lines(desk),
+        SIGNING: lambda: signing_lines(desk, asked.seconds),
+        STREAMING: lambda: iter(streaming.lines(desk, run_half)),
+        INBOXES: lambda: iter(streaming.inbox_lines(desk, run_half)),
+    }
+    done = [printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios]
+    return all(done)
+
+
+def printed(name: str, lines: Iterator[str]) -> bool:
+    """Print each line as it is measured; False when the measurement fails."""
+    try:
+        for line in lines:
             print(line, flush=True)
+    except (AssertionError, Unanswered) as error:
+        print(f"{name} FAILED: {error}", flush=True)
+        return False
+    return True
 
 
 def soaked(desk: Desk, server: Server, minutes: float) -> dict[str, Any]:
@@ -230,25 +248,34 @@ def visited(desk: Desk) -> pages.Visit:
     return pages.Visit(f"http://127.0.0.1:{desk.port}", BENCH_WORKER, BENCH_PASSWORD)
 
 
-def measure_pages(desk: Desk, chosen: list[str], seconds: float) -> None:
-    """How many times the time of its request a page takes; how long it takes while a webhook is called; and how long
-    others wait while many sign in."""
+def page_lines(desk: Desk) -> Iterator[str]:
+    """How many times the time of its request a page takes."""
     visit = visited(desk)
     me = desk.answer(desk.get("/rest/workers/me.json"))["id"]
     groups = desk.answer(desk.get("/rest/records/group/search.json", limit="1"))["results"]
-    url = visit.url
-    if PAGES in chosen:
-        print("", pages.head_line(), sep="\n")
-        for measured in pages.ratios(url, desk.token, visit, {"worker": me, "group": groups[0]["id"]}):
-            print(pages.line(*measured), flush=True)
-    if USABLE in chosen:
-        request = webhook(desk, NOTING, "bench.usable")
-        hooks = desk.answer(desk.get("/rest/records/webhook_listener/search.json", q="sort:-id", limit="1"))["results"]
-        print("", *usable.lines(usable.measured(visit, desk.port, request, hooks[0]["id"])), sep="\n", flush=True)
-    if SIGNING in chosen:
-        me_again = [desk.get("/rest/workers/me.json")]
-        for line in signing.lines(url, BENCH_WORKER, BENCH_PASSWORD, lambda: run(desk.port, me_again, OTHERS, seconds)):
-            print(line, flush=True)
+    yield f"\n{pages.head_line()}"
+    for measured in pages.ratios(visit.url, desk.token, visit, {"worker": me, "group": groups[0]["id"]}):
+        yield pages.line(*measured)
+
+
+def usable_lines(desk: Desk) -> Iterator[str]:
+    """How long a page takes while a webhook is called."""
+    visit, request = visited(desk), webhook(desk, NOTING, "bench.usable")
+    hooks = desk.answer(desk.get("/rest/records/webhook_listener/search.json", q="sort:-id", limit="1"))["results"]
+    yield ""
+    yield from usable.lines(usable.measured(visit, desk.port, request, hooks[0]["id"]))
+
+
+def signing_lines(desk: Desk, seconds: float) -> Iterator[str]:
+    """How long others wait while many sign in."""
+    emails = [f"signing-{number}@example.com" for number in range(signing.PEOPLE)]
+    for email in emails:
+        fields = {"first_name": "Signing", "email": email, "language": "en_US", "timezone": "UTC"}
+        given = {f"fields[{name}]": text for name, text in (fields | {"password": BENCH_PASSWORD}).items()}
+        desk.answer(desk.post("/rest/records/worker/create.json", **given))
+    me_again = [desk.get("/rest/workers/me.json")]
+    url = f"http://127.0.0.1:{desk.port}"
+    yield from signing.lines(url, emails, BENCH_PASSWORD, lambda: run(desk.port, me_again, OTHERS, seconds))
 
 
 def half_of(server: Server, seconds: float) -> Callable[[list[str]], streaming.Half]:

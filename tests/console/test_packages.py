@@ -174,6 +174,8 @@ def test_a_result_is_for_who_imported_and_secrets_are_shown_once(
     signed_in: Visitor, visitor: Visitor, nora: Api
 ) -> None:
     app = {"uid": "app", "_context": "oauth_app", "name": "Carried", "callback_url": "https://app.example/back"}
+    opened = text_of(look(signed_in, parcel(app)).text)
+    assert "Dry run: nothing was created" in opened and "The package lets the app Carried ask workers" in opened
     refused = run(signed_in, parcel(app), "import")
     assert refused.status_code == 422 and "lets the app Carried ask workers" in text_of(refused.text)
     tried = run(signed_in, parcel(app), "try").text

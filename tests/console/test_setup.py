@@ -12,6 +12,7 @@ from server.first_start import demo
 from tests import databases
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor, place, text_of, value
+from tests.mail_servers import LOGIN, Pop3Server
 from tests.service import PASSWORD, Api, Server, command
 from tests.smtp_server import SmtpServer
 
@@ -51,7 +52,7 @@ def steps_of(nora: Visitor, path: str) -> list[str]:
 
 def test_the_steps_can_be_left_and_taken_up_again(server: Server, nora: Visitor) -> None:
     assert place(nora.get("/setup")) == "/setup/address" and nora.is_in
-    assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Start"]
+    assert steps_of(nora, "/setup/mail") == ["✓ You (done)", "Address", "Mail", "Mail that comes in", "Start"]
     assert "Set-up is not finished" in text_of(nora.get("/").text)
     assert Visitor(server.url).get("/setup").headers["Location"].startswith("/login")
     answer = nora.send("/setup/skip", {"step": "you"}, page="/setup/mail")
@@ -88,6 +89,10 @@ def test_the_address_holds_at_once(server: Server, nora: Visitor, api: Api) -> N
     assert api.get("/.well-known/oauth-authorization-server").json["issuer"] == "http://localhost:1"
     (app,) = api.search("oauth_app", "", expand="callback_url").ok()["results"]
     assert app["callback_url"] == "http://localhost:1/oauth/callback"
+    for url in ("http://desk.lan", "http://localhost:1"):
+        assert place(nora.send("/setup/address", form | {"base_url": url, "anyway": "1"})) == "/setup/mail", url
+        (app,) = api.search("oauth_app", "", expand="callback_url").ok()["results"]
+        assert app["callback_url"] == ("" if url == "http://desk.lan" else url) + "/oauth/callback"
     mask = api.parse("From: ana@larch.example\nSubject: first\n\nHello").ok()["mask"]
     assert re.fullmatch(r"[A-Z]{3}-\d{4}", mask)
     assert api.found("address", "email:help@desk.example")
@@ -107,13 +112,39 @@ def test_a_mail_server_is_tried_before_it_is_kept(nora: Visitor, api: Api) -> No
         answer = nora.send("/setup/mail", form | {"host": "not a host"})
         assert answer.status_code == 422 and '<a href="#host">' in answer.text
         assert api.search("mail_transport", "").ok()["total"] == 0
-        assert place(nora.send("/setup/mail", form | {"recipient": "nora@desk.example"})) == "/setup/start"
+        assert place(nora.send("/setup/mail", form | {"recipient": "nora@desk.example"})) == "/setup/receive"
         sender, recipients, _ = smtp.take()
         assert (sender, recipients) == ("help@desk.example", ("nora@desk.example",))
-        assert place(nora.send("/setup/mail", form | {"host": "mail.example", "anyway": "1"})) == "/setup/start"
+        assert place(nora.send("/setup/mail", form | {"host": "mail.example", "anyway": "1"})) == "/setup/receive"
     names = [each["name"] for each in api.search("mail_transport", "sort:id").ok()["results"]]
     assert names == ["127.0.0.1", "mail.example"]
     assert nora.get("/admin/mail").text.count("No default") == 1
+
+
+def test_a_mailbox_is_opened_before_it_is_stored(nora: Visitor, api: Api) -> None:
+    page = nora.get("/setup/receive").text
+    assert value(page, "username") == "help@desk.example" and "hand mail over" in text_of(page)
+    with Pop3Server() as box:
+        form = {"protocol": "pop3", "host": box.host, "port": str(box.port), "username": LOGIN[0],
+                "password": "wrong", "is_mail_kept": "1"}  # fmt: skip
+        answer = nora.send("/setup/receive", form)
+        assert answer.status_code == 422 and "does not let in this user name and password" in text_of(answer.text)
+        assert "Save it untried" in text_of(answer.text) and "> USER" in text_of(answer.text).upper()
+        for change, field in (({"port": "many"}, "port"), ({"host": ""}, "host"), ({"username": ""}, "username")):
+            answer = nora.send("/setup/receive", form | change)
+            assert answer.status_code == 422 and f'<a href="#{field}">' in answer.text
+        assert api.search("mailbox", "").ok()["total"] == 0
+        box.put(b"From: ana@larch.example\nSubject: By the mailbox\n\nHello\n")
+        assert place(nora.send("/setup/receive", form | {"password": LOGIN[1]})) == "/setup/start"
+        for _ in range(20_000):
+            if api.search("ticket", 'subject:"By the mailbox"').ok()["total"]:
+                break
+        (stored,) = api.search("mailbox", "").ok()["results"]
+        assert (stored["host"], stored["is_mail_kept"], len(box.mails)) == (box.host, 1, 1)
+    untried = form | {"host": "pop.kite.example", "port": "", "anyway": "1"}
+    assert place(nora.send("/setup/receive", untried)) == "/setup/start"
+    for each in api.search("mailbox", "sort:id").ok()["results"]:
+        api.delete(f"/rest/records/mailbox/{each['id']}.json").ok()
 
 
 def test_demo_data_comes_and_goes(nora: Visitor, api: Api) -> None:

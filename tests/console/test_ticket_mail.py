@@ -167,3 +167,22 @@ def test_one_message_of_each_kind_runs_and_fetches_nothing(page: Page, nora: Api
     page.wait_for_load_state("load")
     assert asked == [] and page.evaluate("window.ran") is None and page.url.endswith(f"/tickets/{made['mask']}")
     assert body.locator("script, svg, style, meta[http-equiv], form, input, button").count() == 0
+
+
+def test_a_changed_message_says_so_and_administrators_see_what_it_said_first(
+    signed_in: Visitor, visitor: Visitor, nora: Api
+) -> None:
+    ticket = nora.parse("From: c@changed.example\r\nSubject: Refund\r\n\r\nRefund me").ok()
+    message, mask = ticket["last_message_id"], ticket["mask"]
+    nora.post("/rest/tickets/reply.json", message_id=message, content="We refund you").ok()
+    [sent] = nora.found("message", f"ticket.id:{ticket['id']} isOutgoing:yes")
+    visitor.sign_in("milo@desk.example")
+    for id, first in ((message, "Refund me"), (sent, "We refund you")):
+        assert first in visitor.get(f"/messages/{id}/source").text
+        nora.update("message", id, content="I waive it").ok()
+        source = signed_in.get(f"/messages/{id}/source").text
+        assert first in source and "I waive it" not in source
+        refused = visitor.get(f"/messages/{id}/source")
+        assert refused.status_code == 403 and first not in refused.text
+    page = visitor.get(f"/tickets/{mask}").text
+    assert "Edited after it arrived" in page and "Edited after it was sent" in page

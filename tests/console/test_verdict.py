@@ -63,19 +63,19 @@ def test_everything_that_tells_of_the_service_says_the_same(fresh: Server) -> No
     api = fresh.set_up()
     visitor = Visitor(fresh.url)
     visitor.sign_in()
-    assert set(said(fresh, visitor).values()) == {"2 warnings"}  # neither mail nor backups are set up
+    assert set(said(fresh, visitor).values()) == {"3 warnings"}  # neither mail, its sender nor backups are set up
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         params = {"host": "127.0.0.1", "port": str(deaf.getsockname()[1])}
         made = api.create("mail_transport", name="Down", extension_id=SMTP, params=params).ok()["id"]
-        assert set(said(fresh, visitor).values()) == {"1 problem and 1 warning"}
+        assert set(said(fresh, visitor).values()) == {"1 problem and 2 warnings"}
         assert "no mail server at 127.0.0.1" in mark(visitor.get("/help").text, "Mail")
         assert text_of(visitor.get(SYSTEM).text).count("no mail server at 127.0.0.1") == 2  # there, and in the rail
     api.remove("mail_transport", made).ok()
-    assert set(said(fresh, visitor).values()) == {"2 warnings"}
+    assert set(said(fresh, visitor).values()) == {"3 warnings"}
     (fresh.data / "failed-mail").mkdir()
     (fresh.data / "failed-mail" / "mailbox-1.eml").write_bytes(b"broken")
-    assert set(said(fresh, visitor).values()) == {"3 warnings"}
+    assert set(said(fresh, visitor).values()) == {"4 warnings"}
     _nobody_else_learns_more(fresh, api)
 
 

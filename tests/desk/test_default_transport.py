@@ -75,7 +75,7 @@ def test_a_reply_that_nobody_sends_says_so_and_leaves_once_there_is_a_way(desk: 
 
 
 @pytest.mark.parametrize(("values", "state", "reason"), [
-    ({"dont_send": "1"}, "kept", ""), ({"send_at": "+1 hour"}, "later", ""), ({}, "failing", "no mail server at"),
+    ({"dont_send": "1"}, "kept", ""), ({"send_at": "+1 hour"}, "later", ""), ({}, "held", "no mail server at"),
 ])  # fmt: skip
 def test_every_answer_says_what_becomes_of_the_mail(
     desk: Post, values: dict[str, str], state: str, reason: str
@@ -84,7 +84,7 @@ def test_every_answer_says_what_becomes_of_the_mail(
     message = desk.received(desk.ticket_id())
     told = reply(desk, message, **values)
     assert told.state == state and reason in told.reason and bool(told.reason) is bool(reason)
-    assert bool(told.due_at) is (state in ("later", "failing"))
+    assert bool(told.due_at) is (state in ("later", "held"))
     known = {"group_id": desk.support, "to": "ann@kite.example", "subject": "Boat", "content": "Hello Ann"}
     composed = tickets.compose(desk.context(desk.nora), known | values)
     assert composed.delivery.state == state and reason in composed.delivery.reason

@@ -16,8 +16,10 @@ from server.__main__ import main
 from server.desk.writing import RecordWriter
 from server.errors import Full, Invalid
 from server.mailroom import mail_import, storing
+from server.mailroom.history import History
 from server.mailroom.incoming import IncomingMail
 from server.mailroom.mail_import import Counts
+from server.tickets.types.ticket_parts.status import CLOSED
 from tests import databases
 from tests.desk.mailroom import Desk, mail
 from tests.service import ROOT, hears_ctrl_c, surroundings
@@ -33,13 +35,13 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 class Import:
     """One run, with what it reported."""
 
-    def __init__(self, desk: Desk, *paths: Path | str, stdin: bytes = b"") -> None:
+    def __init__(self, desk: Desk, *paths: Path | str, stdin: bytes = b"", history: History = mail_import.PAST) -> None:
         self.progress: list[tuple[int, int]] = []
         self.problems: list[tuple[str, str]] = []
         self.counts = mail_import.run(
             desk.ctx, [str(path) for path in paths], io.BytesIO(stdin),
             lambda done, total: self.progress.append((done, total)),
-            lambda where, reason: self.problems.append((where, reason)),
+            lambda where, reason: self.problems.append((where, reason)), history,
         )  # fmt: skip
 
 
@@ -195,12 +197,12 @@ from server.__main__ import main
 from server.mailroom import mail_import
 run = mail_import.run
 
-def interrupted(ctx, paths, standard_input, progress, problem):
+def interrupted(ctx, paths, standard_input, progress, problem, history):
     def told(done, total):
         progress(done, total)
         if done == 70:
             os.kill(os.getpid(), signal.SIGINT)
-    return run(ctx, paths, standard_input, told, problem)
+    return run(ctx, paths, standard_input, told, problem, history)
 
 mail_import.run = interrupted
 sys.exit(main(["mail", "import", sys.argv[2], "--data", sys.argv[1]]))
@@ -325,3 +327,73 @@ def test_every_reply_finds_the_mail_that_came_just_before_it(desk: Desk, tmp_pat
     file.write_bytes(mbox(*chain))
     assert Import(desk, file).counts == Counts(tickets=1, replies=149)
     assert desk.one("ticket")["num_messages"] == 150
+
+
+# -- times, status and group of the past -------------------------------------------------------------------------------
+
+FIRST, SECOND, THIRD = (
+    "Mon, 05 Jan 2015 10:00:00 +0000",
+    "Tue, 06 Jan 2015 10:00:00 +0000",
+    "Sun, 04 Jan 2015 10:00:00 +0000",
+)
+AT = 1_420_452_000  # the first
+
+
+def conversation() -> bytes:
+    """A mail, a reply, and a reply whose Date lies before both."""
+    return mbox(
+        numbered(1, Date=FIRST),
+        numbered(2, Date=SECOND, In_Reply_To="<1@kite.example>"),
+        numbered(3, Date=THIRD, In_Reply_To="<1@kite.example>"),
+    )
+
+
+def test_history_has_the_times_of_then(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "box").write_bytes(conversation())
+    assert Import(desk, tmp_path / "box").counts == Counts(tickets=1, replies=2)
+    ticket = desk.one("ticket")
+    assert (ticket["created"], ticket["updated"], ticket["status_id"]) == (AT, AT + 86400, 0)
+    assert [each["created"] for each in desk.all("message")] == [AT, AT + 86400, AT]
+    entries = [each for each in desk.all("activity_log") if each["activity_point"] == "ticket.message.inbound"]
+    assert [each["created"] for each in entries] == [AT, AT + 86400, AT - 86400]
+
+
+def test_history_can_be_closed_and_belong_to_a_group(desk: Desk, tmp_path: Path) -> None:
+    group = desk.create("group", name="Archive")
+    (tmp_path / "box").write_bytes(conversation())
+    Import(desk, tmp_path / "box", history=History(CLOSED, group))
+    ticket = desk.one("ticket")
+    assert (ticket["group_id"], ticket["status_id"], ticket["closed"]) == (group, CLOSED, AT + 86400)
+    assert (ticket["created"], ticket["updated"]) == (AT, AT + 86400)
+
+
+def test_the_command_takes_status_and_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "box").write_bytes(conversation())
+    arguments = ["mail", "import", str(tmp_path / "box"), "--data", str(tmp_path / "data")]
+    assert main([*arguments, "--group", "Suport"]) == 1
+    assert "there is no group 'Suport'; did you mean 'Support'?" in capsys.readouterr().err
+    for group in ("support", "1"):
+        assert main([*arguments, "--status", "closed", "--group", group]) == 0
+    assert "1 new ticket, 2 replies" in capsys.readouterr().out
+    assert main(["export", str(tmp_path / "out"), "--data", str(tmp_path / "data")]) == 0
+    exported = (tmp_path / "out" / "records" / "ticket.jsonl").read_text()
+    assert '"closed": "2015-01-06T10:00:00Z"' in exported
+
+
+def test_a_reply_of_the_past_opens_no_ticket_again(desk: Desk, tmp_path: Path) -> None:
+    desk.receive(numbered(1))
+    ticket = desk.one("ticket")
+    desk.update("ticket", ticket["id"], status_id=2)
+    before = desk.one("ticket")
+    (tmp_path / "box").write_bytes(mbox(numbered(2, Date=SECOND, In_Reply_To="<1@kite.example>")))
+    Import(desk, tmp_path / "box")
+    after = desk.one("ticket")
+    assert (after["status_id"], after["updated"], after["num_messages"]) == (2, before["updated"], 2)
+
+
+def test_no_service_target_runs_on_a_ticket_of_the_past(desk: Desk, tmp_path: Path) -> None:
+    desk.create("service_target", name="Fast", response_minutes=60, resolution_minutes=600)
+    (tmp_path / "box").write_bytes(mbox(numbered(1, Date=FIRST)))
+    Import(desk, tmp_path / "box")
+    ticket = desk.one("ticket")
+    assert (ticket["response_due_at"], ticket["resolution_due_at"], ticket["tell_at"]) == (0, 0, 0)

@@ -142,3 +142,63 @@ def test_a_comparison_tells_what_would_happen(desk: Post, anas: tuple[int, int])
     assert found.differing.keys() == {"first_name", "location", "email_id"} and found.moved == {"address": 1}
     with pytest.raises(Invalid):
         merging.compare(desk.context(desk.nora), "contact", anas[0], anas[0])
+
+
+# -- records that the caller may not read ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hidden(desk: Post) -> int:
+    """A private group without members, whose tickets administrators alone read."""
+    return int(desk.create("group", name="Board", is_private=1))
+
+
+@pytest.fixture
+def kites(desk: Post, hidden: int) -> tuple[int, int]:
+    """An organization, and another with one ticket of a group that only Nora reads and one that Milo reads."""
+    kept, other = (desk.create("org", name=name) for name in ("Kite", "Kite Ltd"))
+    desk.create("ticket", subject="Secret", group_id=hidden, org_id=other)
+    desk.create("ticket", subject="Boat", group_id=desk.support, org_id=other)
+    return kept, other
+
+
+def test_a_merge_that_would_change_hidden_tickets_is_refused(desk: Post, kites: tuple[int, int]) -> None:
+    kept, other = kites
+    for attempt in (
+        lambda: merge(desk, kept, other, uri="org", by=desk.milo),
+        lambda: merging.compare(desk.context(desk.milo), "org", kept, other),
+    ):
+        with pytest.raises(Forbidden, match="records that you may not read belong to org"):
+            attempt()
+    assert [each["org_id"] for each in desk.all("ticket")] == [other, other]
+    merge(desk, kept, other, uri="org")
+    assert [each["org_id"] for each in desk.all("ticket")] == [kept, kept]
+
+
+def test_a_merge_that_would_change_hidden_custom_values_is_refused(
+    desk: Post, anas: tuple[int, int], hidden: int
+) -> None:
+    kept, other = anas
+    kind = {
+        "name": "Who",
+        "uri": "who",
+        "type": "L",
+        "context": "svc.contexts.ticket",
+        "params": {"context": "contact"},
+    }
+    field = records.create(desk.context(), "custom_field", kind)["id"]
+    ticket = desk.create("ticket", subject="Secret", group_id=hidden)
+    records.update(desk.context(), "ticket", ticket, {f"custom_{field}": str(other)})
+    with pytest.raises(Forbidden, match="records that you may not read belong to contact"):
+        merge(desk, kept, other, by=desk.milo)
+    merge(desk, kept, other)
+
+
+def test_what_the_caller_may_read_goes_over(desk: Post, kites: tuple[int, int]) -> None:
+    kept, other = kites
+    assert merging.compare(desk.context(desk.nora), "org", kept, other).moved == {"ticket": 2}
+    [secret] = desk.all("ticket", subject="Secret")
+    desk.update("ticket", secret["id"], org_id=0)
+    assert merging.compare(desk.context(desk.milo), "org", kept, other).moved == {"ticket": 1}
+    merge(desk, kept, other, uri="org", by=desk.milo)
+    assert [each["org_id"] for each in desk.all("ticket", subject="Boat")] == [kept]

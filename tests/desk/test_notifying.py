@@ -15,6 +15,7 @@ from server.errors import Rejected
 from server.mailroom import Receipt
 from server.notifying import answer_ids, mailing
 from server.notifying.answer_ids import DAY_SECONDS, AnswerId
+from server.tickets import originals
 from tests.desk.conftest import Post
 from tests.smtp_server import SmtpServer
 
@@ -234,6 +235,44 @@ def test_the_same_answer_does_nothing_a_second_time(team: Team) -> None:
     assert [each["To"] for each in team.take()] == [CUSTOMER]
 
 
+def test_a_second_answer_to_one_mail_is_kept_and_goes_to_nobody(team: Team) -> None:
+    told = team.customer_writes()
+    team.answer(told, "On Monday.")
+    assert outgoing(team) == ["On Monday.\n"]
+    team.answer(told, "Send them the money.\n#status closed")
+    assert outgoing(team) == [] and team.desk.ticket(team.ticket)["status_id"] == 1
+    [draft] = team.desk.all("draft", ticket_id=team.ticket)
+    assert "Send them the money." in draft["params"]["content"] and not draft["is_queued"]
+    newest = team.desk.all("notification", worker_id=team.desk.milo)[-1]
+    assert "answered before" in newest["params"]["variables"]["reason"]
+
+
+def test_a_second_answer_to_a_note_is_a_note_of_the_address(team: Team) -> None:
+    desk = team.desk
+    desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Is it ours, @milo?")
+    [told] = team.settle()
+    for text in ("No, theirs.", "Pay them."):
+        team.answer(told, text)
+    authors = {each["comment"]: (each["author__context"], each["author_id"]) for each in desk.all("comment")}
+    assert authors["No, theirs."] == ("svc.contexts.worker", desk.milo)
+    assert authors["Pay them."] == ("svc.contexts.address", desk.address("milo@desk.example"))
+
+
+def test_each_mail_has_a_name_of_its_own(team: Team) -> None:
+    first, second = (str(team.customer_writes(text)["Message-ID"]) for text in ("It leaks.", "It still leaks."))
+    [name, other] = (each.partition(".")[0] for each in (first, second))
+    assert name != other
+
+
+def test_a_name_from_before_the_random_letters_still_counts_once(team: Team) -> None:
+    team.customer_writes()
+    day = team.desk.now // DAY_SECONDS
+    name = AnswerId(team.ticket, team.desk.milo, False, day).name(answer_ids.key(team.desk.service))
+    for text in ("On Monday.", "On Tuesday."):
+        team.receive(mail(text, sender="milo@desk.example", In_Reply_To=f"<{name}.1@desk.example>"))
+    assert outgoing(team) == ["On Monday.\n"]
+
+
 COMMANDS: list[tuple[str, dict[str, Any], list[str], list[str]]] = [
     ("Done.\n#status closed", {"status_id": 2}, ["Done."], []),
     ("#status c\nDone.", {"status_id": 2}, ["Done."], []),
@@ -315,6 +354,59 @@ def test_from_alone_does_nothing(team: Team) -> None:
 def test_the_mail_of_another_is_ordinary(team: Team, sender: str) -> None:
     receipt = team.answer(team.customer_writes(), "Send them the money.", sender=sender)
     assert outgoing(team) == [] and not team.desk.message(receipt.ticket_id)["is_outgoing"]
+
+
+@names("sender", ["milo@desk.example, eve@evil.example", "milo@desk.example\nFrom: eve@evil.example"])
+def test_a_mail_with_two_senders_is_no_workers(team: Team, sender: str) -> None:
+    team.answer(team.customer_writes(), "Send them the money.", sender=sender)
+    assert outgoing(team) == [] and team.desk.message(team.ticket)["worker_id"] == 0
+
+
+@names("caller, counts", [("milo", True), ("nora", True), ("olga", False)])
+def test_who_hands_in_an_answer_must_be_its_worker_or_an_administrator(team: Team, caller: str, counts: bool) -> None:
+    desk, told = team.desk, team.customer_writes()
+    by = getattr(desk, caller)
+    raw = mail("Send them the money.", sender="milo@desk.example", In_Reply_To=str(told["Message-ID"]),
+               Subject=f"Re: {told['Subject']}")  # fmt: skip
+    receipt = mailroom.receive(desk.context(by), raw)
+    assert receipt.ticket_id == team.ticket and outgoing(team) == (["Send them the money.\n"] if counts else [])
+    [entry] = desk.all("activity_log", activity_point="ticket.message.handed_in")
+    assert (entry["actor__context"], entry["actor_id"], entry["target_id"]) == ("svc.contexts.worker", by, team.ticket)
+    assert entry["params"]["variables"]["sender"] == "milo@desk.example"
+    if not counts:
+        message = desk.message(team.ticket)
+        assert (message["worker_id"], message["is_outgoing"], message["is_stranger"]) == (0, 0, 1)
+        assert "Olga Test (worker" in message["notes"] and "nothing proves" in message["notes"]
+
+
+def test_signed_names_are_in_nothing_that_is_stored_or_shown(team: Team) -> None:
+    desk = team.desk
+    desk.set(answer_address="help+{token}@desk.example")
+    told = team.customer_writes()
+    name = str(told["Message-ID"]).strip("<>").partition(".")[0]
+    to = str(told["Reply-To"])
+    receipt = team.receive(mail(
+        f"See {to}.", sender="milo@home.example", In_Reply_To=str(told["Message-ID"]),
+        References=f"<a@b>\n\t<{name}@x>", To=to.upper(), Subject=f"Re: {told['Subject']}",
+    ))  # fmt: skip
+    message = desk.one("message", id=receipt.message_id)
+    shown = desk.shown("message", receipt.message_id)
+    source = originals.raw(desk.context(desk.nora), receipt.message_id)
+    everything = f"{message} {shown} {source.decode()}".lower()
+    assert receipt.ticket_id == team.ticket and "signed-name-removed" in everything and name not in everything
+    reply = desk.reply(receipt.message_id, to=CUSTOMER)
+    assert reply and all(name not in taken.as_string() for taken in team.take())
+
+
+def test_a_role_without_notes_adds_none_by_mail(team: Team) -> None:
+    desk, told = team.desk, team.customer_writes()
+    for role in desk.all("role"):
+        privileges = ["contexts.svc.contexts.ticket.create", "contexts.svc.contexts.mail.draft.create"]
+        desk.update("role", role["id"], privs_mode="itemized", privs=privileges)
+    team.answer(told, "Yes.\n#comment Call them")
+    assert desk.comments("ticket", team.ticket) == [] and outgoing(team) == []
+    [draft] = desk.all("draft", ticket_id=team.ticket)
+    assert draft["params"]["content"] == "Yes.\n#comment Call them"
 
 
 def test_a_worker_who_only_stands_in_reply_to_is_not_believed(team: Team) -> None:
@@ -419,6 +511,6 @@ def test_the_address_carries_the_name_where_it_may(team: Team) -> None:
     team.desk.set(answer_address="help+{token}@desk.example")
     told = team.customer_writes()
     to = str(told["Reply-To"])
-    assert re.fullmatch(rf"help\+r-{team.ticket}-{team.desk.milo}-\d+-[a-z2-7]{{24}}@desk\.example", to)
+    assert re.fullmatch(rf"help\+r-{team.ticket}-{team.desk.milo}-\d+-[a-z2-7]{{6}}-[a-z2-7]{{24}}@desk\.example", to)
     team.receive(mail("On Monday.", sender="milo@desk.example", To=to.upper(), Subject="Re: Boat"))
     assert outgoing(team) == ["On Monday.\n"]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,3 +140,52 @@ def test_how_far_it_is_is_told(desk: Desk, nora: Context) -> None:
     heard.clear()
     importing.run(nora, upload, upload.table(), NAMES, lambda done, total: heard.append((done, total)))
     assert heard[-1] == (119, 120) and len(heard) >= 120
+
+
+# -- large files -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(desk: Desk, nora: Context, monkeypatch: pytest.MonkeyPatch) -> CsvUpload:
+    """A file that counts as large, with two rows that are refused: one when it is read, one when it is written."""
+    monkeypatch.setattr(importing, "MAX_ATOMIC_ROWS", 3)
+    monkeypatch.setattr(importing, "PORTION", 2)
+    rows = ["Kite;", "Larch;nope", "Elm;", "Oak;", "Kite Two;", "Ash;", "Fir;"]
+    upload = uploaded(nora, "".join(f"{row}\n" for row in rows))
+    background.start(nora, upload, NAMES, "", is_trial=False)
+    return upload
+
+
+def test_refused_rows_of_a_large_file_are_left_out_and_told(desk: Desk, large: CsvUpload) -> None:
+    done = work(desk, large)
+    assert done.result is not None and not done.is_running
+    assert (done.result.created, [(each.row, each.target) for each in done.result.mistakes]) == (6, [(3, "website")])
+    assert len(desk.found("org", "")) == 6
+    assert [each["params"]["variables"]["what"] for each in desk.log("data.imported")] == [
+        "organizations, 6 created, 0 updated"
+    ]
+
+
+@pytest.mark.parametrize(("portions", "written"), [(0, 0), (1, 1), (2, 3)])
+def test_the_import_of_a_large_file_goes_on_behind_what_was_written(
+    portions: int, written: int, desk: Desk, large: CsvUpload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill between two portions."""
+    write, left = importing.PortionedImport._write, [portions]
+
+    def killed(self: importing.PortionedImport, *given: Any) -> None:
+        if not left[0]:
+            raise Unavailable("the process ends here")
+        left[0] -= 1
+        write(self, *given)
+
+    monkeypatch.setattr(importing.PortionedImport, "_write", killed)
+    with pytest.raises(Unavailable):
+        work(desk, large)
+    assert len(desk.found("org", "")) == written and task(desk, large).is_running
+    monkeypatch.setattr(importing.PortionedImport, "_write", write)
+    done = work(desk, large)
+    assert done.result is not None
+    assert (done.result.created, len(done.result.mistakes), len(desk.found("org", ""))) == (6, 1, 6)
+    work(desk, large)
+    assert len(desk.found("org", "")) == 6

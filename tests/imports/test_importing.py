@@ -12,6 +12,7 @@ from server.errors import Conflict, Forbidden, HelpdeskError, Invalid, NotFound,
 from server.imports import columns, importing, reading, uploads
 from server.imports.columns import CsvMapping
 from server.imports.importing import MAX_MISTAKES, PORTION, CsvResult
+from server.imports.reading import CsvRow
 from tests.records.desk import NOW, Desk
 
 
@@ -247,7 +248,27 @@ def test_columns_are_guessed_by_names_labels_and_custom_fields(desk: Desk, nora:
         "Unheard of",
     )
     guessed = columns.guess(headers, found, {"dob": "Birthday"})
-    assert guessed == ("first_name", "last_name", "email", "org_id", field, "dob", "", "")
+    assert guessed == ("first_name", "last_name", "email", "org", field, "dob", "", "")
+
+
+@pytest.mark.parametrize(
+    ("cells", "target"),
+    [(("Kite",), "org"), (("Kite", "7"), "org"), (("7", "12"), "org_id"), (("", "12"), "org_id"), ((), "org")],
+)
+def test_the_cells_tell_whether_a_column_names_records_or_numbers_them(
+    cells: tuple[str, ...], target: str, nora: Context
+) -> None:
+    rows = [CsvRow(place, (cell,)) for place, cell in enumerate(cells, 2)]
+    for header in ("Company", "Organization", "org"):
+        assert columns.guess((header,), columns.targets(nora, "contact"), {}, rows) == (target,)
+    assert columns.guess(("org_id",), columns.targets(nora, "contact"), {}, rows) == ("org_id",)
+
+
+def test_contacts_of_companies_that_do_not_exist_are_imported_at_the_first_try(desk: Desk, nora: Context) -> None:
+    table = reading.read(b"First name,Company\nAda,Quill Works\nBo,Quill Works\n")
+    names = columns.guess(table.names, columns.targets(nora, "contact"), {}, table.rows)
+    result = importing.attempt(nora, table, CsvMapping("contact", names))
+    assert (result.created, result.mistakes) == (2, [])
 
 
 def test_secrets_and_what_the_service_keeps_are_no_targets(nora: Context) -> None:

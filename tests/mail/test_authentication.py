@@ -2,7 +2,7 @@
 
 import pytest
 
-from server.mail.authentication import dmarc_failed_at
+from server.mail.authentication import dmarc_result
 
 TRUSTED = {"mx.desk.example"}
 MANY_SIGNATURES = "; dkim=pass header.d=rook.example header.s=one" * 500
@@ -31,8 +31,9 @@ MANY_SIGNATURES = "; dkim=pass header.d=rook.example header.s=one" * 500
     ],
 )
 def test_the_topmost_dmarc_result_of_a_trusted_host_counts(results, host):
-    assert dmarc_failed_at([("Authentication-Results", value) for value in results], TRUSTED) == host
+    found = dmarc_result([("Authentication-Results", value) for value in results], TRUSTED)
+    assert (found.host if found.result == "fail" else "") == host
 
 
 def test_other_headers_are_no_results():
-    assert dmarc_failed_at([("X-Authentication-Results", "mx.desk.example; dmarc=fail")], TRUSTED) == ""
+    assert dmarc_result([("X-Authentication-Results", "mx.desk.example; dmarc=fail")], TRUSTED) == ("", "")

@@ -7,7 +7,7 @@ import pytest
 from server.access import consents, provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.errors import Forbidden, Invalid
-from tests.oauth.apps import CALLBACK, SCOPES, Apps, answer_of, challenge, changed
+from tests.oauth.apps import CALLBACK, READING, SCOPES, Apps, answer_of, challenge, changed
 from tests.oauth.test_callbacks import REGISTERED, VARIANTS
 from tests.records.desk import BASE_URL, NOW, Desk
 
@@ -62,9 +62,6 @@ REDIRECTS = [
     ({"response_type": "none"}, "unsupported_response_type"),
     ({"response_type": "CODE"}, "unsupported_response_type"),
     ({"response_type": "xcode"}, "unsupported_response_type"),
-    ({"scope": None}, "invalid_scope"),
-    ({"scope": ""}, "invalid_scope"),
-    ({"scope": "  "}, "invalid_scope"),
     ({"scope": "nosuch"}, "invalid_scope"),
     ({"scope": "read nosuch"}, "invalid_scope"),
     ({"scope": "READ"}, "invalid_scope"),
@@ -81,6 +78,26 @@ REDIRECTS = [
     ({"response_mode": "fragment"}, "invalid_request"),
     ({"response_mode": "form_post"}, "invalid_request"),
 ]
+
+
+@pytest.mark.parametrize("sent", [None, "", "  "])
+@pytest.mark.parametrize(
+    ("scopes", "asked"),
+    [
+        (SCOPES, ["api"]),
+        ('"me": {label: Know who you are, endpoints: ["workers/me": GET]}', ["me"]),
+        (READING, []),
+    ],
+    ids=["api", "the only one", "neither"],
+)
+def test_an_app_that_names_no_scope_asks_for_its_default(
+    scopes: str, asked: list[str], sent: str | None, apps: Apps
+) -> None:
+    found = apps.ask(apps.new(scopes=scopes), scope=sent)
+    if asked:
+        assert isinstance(found, AuthorizationRequest) and [each.id for each in found.scopes] == asked
+    else:
+        assert isinstance(found, AuthorizationRefusal) and answer_of(found.url)["error"] == "invalid_scope"
 
 
 @pytest.mark.parametrize("state", ["s1", "a&b=c d#é\r\n<x>", None])
@@ -128,7 +145,6 @@ def test_what_the_page_is_told(apps: Apps) -> None:
         (f"{CALLBACK}\nnot an address", None, CALLBACK),
         ("whatever", None, ""),
         ("whatever", "whatever", ""),
-        ("javascript:alert(1)", "javascript:alert(1)", ""),
         ("http://127.0.0.1/back", "http://127.0.0.1:50123/back", "http://127.0.0.1:50123/back"),
         ("com.example.app:/back?x=1", None, "com.example.app:/back?x=1"),
     ],

@@ -3,6 +3,7 @@
 import pytest
 
 from server.records.shared import callbacks
+from tests.service import Api
 
 REGISTERED = "https://app.example:8443/oauth/back?tenant=a%20b"
 # Each is what somebody might send in place of REGISTERED, in the hope to be sent a code.
@@ -92,7 +93,16 @@ def test_only_the_port_of_a_loopback_address_is_free(sent: str, is_ours: bool) -
         ("http://[::1]:3000/cb", "http://[::1]:49152/cb", True),
         ("http://[::1]/cb", "http://[::2]:49152/cb", False),
         ("http://127.0.0.1:3000", "http://127.0.0.1:4000", True),
-        ("http://localhost/cb", "http://localhost:4000/cb", False),
+        ("http://localhost/cb", "http://localhost:4000/cb", True),
+        ("http://127.0.0.1", "http://127.0.0.1:4000/", True),
+        ("http://127.0.0.1/", "http://127.0.0.1:4000", True),
+        ("http://[::1]", "http://[::1]:4000/", True),
+        ("http://localhost", "http://localhost:4000/", True),
+        ("http://localhost?a=b", "http://localhost:4000/?a=b", True),
+        ("http://localhost", "http://127.0.0.1:4000/", False),
+        ("http://localhost/cb", "http://localhost:4000/cb/", False),
+        ("http://localhost", "http://localhost.evil.example:4000/", False),
+        ("https://a.example", "https://a.example/", False),
         ("http://localhost:4000/cb", "http://localhost:4000/cb", True),
         ("http://10.0.0.1/cb", "http://10.0.0.1:81/cb", False),
         ("com.example.app:/back", "com.example.app:/back", True),
@@ -139,3 +149,34 @@ def test_addresses_that_no_login_can_lead_to_say_why(address: str, reason: str) 
 def test_what_people_are_shown_of_an_address(address: str, origin: str, is_only_its_own: bool) -> None:
     assert callbacks.origin(address) == origin
     assert callbacks.is_only_its_own(address) is is_only_its_own
+
+
+@pytest.mark.parametrize(
+    ("address", "is_refused"),
+    [
+        ("https://a.example/back#f", True),
+        ("https://a.example/back#", True),
+        ("com.example.app:/back#f", True),
+        ("javascript:alert(1)", True),
+        ("JAVASCRIPT:alert(1)", True),
+        ("data:text/html,x", True),
+        ("file:///etc/passwd", True),
+        ("http://a.example/back", True),
+        ("https://a.example/back", False),
+        ("http://localhost:3000/back", False),
+        ("com.example.app:/back", False),
+        ("none", False),  # of an app that only uses the token generator
+        ("none, see wiki #4", False),
+    ],
+)
+def test_a_callback_that_no_login_can_lead_to_is_refused_when_it_is_saved(
+    address: str, is_refused: bool, nora: Api
+) -> None:
+    made = nora.create("oauth_app", name="Stock", callback_url=address)
+    assert made.status == (422 if is_refused else 200)
+    kept = nora.create("oauth_app", name="Kept", callback_url="https://a.example/back").ok()["id"]
+    changed = nora.update("oauth_app", kept, callback_url=f"https://a.example/back\n{address}")
+    assert changed.status == (422 if is_refused else 200)
+    if is_refused:
+        assert made["message"].startswith("callback_url: line 1 must")
+        assert changed["message"].startswith("callback_url: line 2 must")

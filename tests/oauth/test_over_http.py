@@ -451,7 +451,7 @@ def test_metadata_lead_to_endpoints_that_are_there(api: Api) -> None:
     assert told["grant_types_supported"] == ["authorization_code", "refresh_token"]
     assert (told["response_types_supported"], told["code_challenge_methods_supported"]) == (["code"], ["S256"])
     assert told["token_endpoint_auth_methods_supported"] == ["client_secret_basic", "client_secret_post", "none"]
-    assert "scopes_supported" not in told
+    assert told["scopes_supported"] == ["api"]
     for name in ("token_endpoint", "revocation_endpoint", "introspection_endpoint"):
         assert requests.options(told[name], timeout=60).status_code == 204
     assert requests.get(told["authorization_endpoint"], timeout=60).status_code == 400

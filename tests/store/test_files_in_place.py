@@ -223,3 +223,30 @@ def test_a_log_beside_a_database_that_it_is_not_of_is_refused_and_kept(
     with pytest.raises(Damaged, match=r"killed\.db-wal holds"):
         SqliteStore(killed)
     assert Path(f"{killed}-wal").read_bytes() == log
+
+
+@pytest.mark.parametrize("torn", [bytes(512), b"\xa5" * 512], ids=["zeros", "noise"])
+def test_a_log_whose_last_transaction_a_power_cut_tore_is_read_without_it(tmp_path: Path, torn: bytes) -> None:
+    made = tmp_path / "made.db"
+    connection = apsw.Connection(str(made))
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}; PRAGMA journal_mode=WAL").fetchall()
+    connection.execute("CREATE TABLE word (text); INSERT INTO word VALUES ('acknowledged')")
+    log = Path(f"{made}-wal")
+    whole = log.stat().st_size
+    connection.execute("CREATE TABLE other (text)")  # which changes the first page
+    content = log.read_bytes()
+    assert len(content) > whole
+    for start in range(whole + files.FRAME_HEADER.size, len(content), len(torn)):
+        cut = tmp_path / f"cut-{start}.db"
+        shutil.copy(made, cut)
+        left = content[:start] + torn[: len(content) - start] + content[start + len(torn) :]
+        if left == content:
+            continue
+        Path(f"{cut}-wal").write_bytes(left)
+        store = SqliteStore(cut)
+        try:
+            rows = store.read(lambda tx: tx.connection.execute("SELECT text, name FROM word, sqlite_schema").fetchall())
+            assert rows == [("acknowledged", "word")], start
+        finally:
+            store.close()
+    connection.close()

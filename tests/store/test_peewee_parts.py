@@ -1,10 +1,23 @@
 """What peewee_parts.py takes of peewee means what it is taken for."""
 
+import subprocess
+import sys
+
 import peewee
 
 from server.store.peewee_parts import column_name, stand_in
 from server.store.statements import SQLITE_COMPOSER
 from tests.store.conftest import PUMP
+
+UPSERT = """
+import sys
+sys.modules["sqlite3"] = None  # as in the executable
+import peewee
+from server.store.statements import SQLITE_COMPOSER, slot
+table = peewee.Table("pump", ("name", "n"))
+upsert = table.insert({table.name: slot(0)}).on_conflict(conflict_target=[table.name], update={table.n: table.n + 1})
+print(SQLITE_COMPOSER.statement(upsert).sql)
+"""
 
 
 def test_columns_are_named_with_their_table_and_its_alias() -> None:
@@ -20,3 +33,9 @@ def test_a_stand_in_takes_expressions_of_the_other_table() -> None:
     assert sql == 'SELECT "t1"."n" FROM "well" AS "t1" WHERE ("t1"."name" = ?)'
     assert SQLITE_COMPOSER.statement(other.select(other.n)).sql == 'SELECT "t1"."n" FROM "well" AS "t1"'
     assert hash(other) != hash(PUMP.sql)
+
+
+def test_an_upsert_is_composed_where_python_has_no_sqlite_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", UPSERT], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert 'ON CONFLICT ("name") DO UPDATE SET "n" = ' in done.stdout

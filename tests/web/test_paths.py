@@ -153,6 +153,31 @@ def test_a_foreign_host_is_refused(host: str, nora: Api) -> None:
         assert send(nora.url, head(f"GET {path} HTTP/1.1", nora.token, host=host)).status == 400
 
 
+@pytest.mark.parametrize("host", ["localhost", "evil.example"])
+@pytest.mark.parametrize("form", ["http://localhost{}", "HTTP://localhost:8200{}", "https://localhost{}#x"])
+def test_a_whole_address_is_a_target_with_its_own_host(form: str, host: str, nora: Api) -> None:
+    """RFC 9112, 3.2.2: what the Host header says does not count then."""
+    target = form.format("/rest/workers/me.json?expand=links")
+    heard = send(nora.url, head(f"GET {target} HTTP/1.1", nora.token, host=host))
+    assert heard.status == 200 and heard.json["id"] == nora.ids["nora"]
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("http://evil.example/rest/workers/me.json", 400),
+        ("http://user@localhost/rest/workers/me.json", 400),
+        ("http:///rest/workers/me.json", 400),
+        ("http://localhost", 200),
+        ("http://localhost?a=b", 200),
+        ("ftp://localhost/rest/workers/me.json", 404),
+        ("*", 404),
+    ],
+)
+def test_a_target_of_another_form_is_answered_as_what_it_names(target: str, status: int, nora: Api) -> None:
+    assert send(nora.url, head(f"GET {target} HTTP/1.1", nora.token)).status == status
+
+
 @pytest.mark.parametrize("second", ["evil.example", "localhost", ""])
 def test_two_hosts_are_refused(second: str, nora: Api) -> None:
     heard = send(nora.url, head("GET /rest/workers/me.json HTTP/1.1", nora.token, f"Host: {second}"))

@@ -13,12 +13,14 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_metrics
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
+from server.context import Service
 from server.jobs import scheduler
 from server.jobs.scheduler import Scheduler
 from server.upkeep import health, verdict
 from server.upkeep.health import Health, Pulse
 from server.web import monitoring
 from server.web.meter import BOUNDS, Meter
+from server.web.metrics import Numbers
 from server.web.site import Pool, Request
 from tests import databases
 from tests.records.desk import Desk
@@ -251,3 +253,32 @@ def test_a_request_counts_in_the_bucket_that_ends_at_or_above_its_time(seconds: 
     meter.count("GET", "/", 200, seconds)
     tally = meter.tallies["GET", "/", 2]
     assert tally.buckets.index(1) == place and sum(tally.buckets) == 1 and tally.seconds == seconds
+
+
+def test_a_scan_that_fails_again_and_again_is_a_finding(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_broken = True
+
+    def look(service: Service, now: int) -> None:
+        if is_broken:
+            raise ValueError("no such table")
+
+    monkeypatch.setitem(scheduler._scans, "pumps", look)
+    runner = Scheduler(desk.service, None)  # type: ignore[arg-type]
+    scheduler.SCHEDULER.set(desk.service.store, runner)
+
+    def state(now: int) -> tuple[list[str], dict[str, str]]:
+        runner.run_due(now)
+        told = Numbers(desk.service, Meter(), lambda: Pulse(desk.service).look(True)).text("")[0].decode()
+        lines = {name: line.rpartition(" ")[2] for line in told.splitlines() for name in [line.partition(" ")[0]]}
+        findings = verdict.of(desk.service, now).about("jobs").wrong
+        return [str(each.found) for each in findings if each.state == "problem"], lines
+
+    for turn in (1, 2, 3, 4):
+        found, numbers = state(1000 + 60 * turn)
+        assert numbers['helpdesk_scan_failures{scan="pumps"}'] == f"{turn}.0"
+        assert len(found) == (turn > 2), found
+    assert found == ["the scan 'pumps' has failed 4 times in a row: ValueError: no such table"]
+    is_broken = False
+    found, numbers = state(2000)
+    assert found == [] and numbers['helpdesk_scan_failures{scan="pumps"}'] == "0.0"
+    assert float(numbers['helpdesk_scan_timestamp_seconds{scan="pumps"}']) == 2000

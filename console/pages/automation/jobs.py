@@ -83,6 +83,9 @@ SCANS_DO = {
     N_("old webhook tokens"): N_("Ends addresses that were replaced."),
     N_("records due to open"): N_("Opens tickets and tasks whose wait is over."),
     N_("answers of workers"): N_("Forgets answers by mail that came too long ago to come again."),
+    N_("signed names that were used"): N_(
+        "Removes used names of emails to workers that are too old to be accepted again."
+    ),
     N_("service targets"): N_("Gives open tickets their targets, and tells of those that are due."),
     N_("reminders due"): N_("Tells their workers."),
     N_("sessions that are over"): N_("Removes them."),

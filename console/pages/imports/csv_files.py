@@ -75,7 +75,7 @@ def show_columns(visit: Visit) -> PageResponse:
     if task is not None:
         return _task(visit, record_type, kept, task)
     table, found = kept.table(), columns.targets(visit.ctx, record_type.uri)
-    guessed = columns.guess(table.names, found, _labels(found))
+    guessed = columns.guess(table.names, found, _labels(found), table.rows)
     values = {f"c{place}": name for place, name in enumerate(guessed)}
     return _columns(visit, record_type, kept, table, Form({**values, "key": ID if ID in guessed else ""}))
 
@@ -149,7 +149,7 @@ def _base(record_type: RecordType) -> str:
 def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     return render(
         visit, "record_import.html", form.status, form=form, title=_title(record_type), record_type=record_type,
-        labels={"file": N_("File")}, rows=reading.MAX_ROWS, size=ui.bytes_text(reading.MAX_FILE_BYTES),
+        labels={"file": N_("File")}, size=ui.bytes_text(reading.MAX_FILE_BYTES),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", [("fields[…]", "…")]),
     )  # fmt: skip
 
@@ -168,6 +168,7 @@ def _columns(
         options=[("", N_("Leave out")), *((name, labels[name]) for name in found)], keys=_keys(found, labels),
         separator=SEPARATORS.get(table.separator, table.separator), is_latin=table.encoding == reading.LATIN,
         labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
+        most_atomic=importing.MAX_ATOMIC_ROWS,
         shown_columns=shown_columns, says=_done(result, is_trial) if result is not None else "",
         where=lambda each: _where(table, form, each), why=lambda each: sentence(each.reason),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", _sample(form, labels)),
@@ -179,12 +180,23 @@ def _title(record_type: RecordType) -> str:
 
 
 def _labels(found: Mapping[str, CsvTarget]) -> dict[str, str]:
-    """What people call the targets; those that would be called alike with their names behind."""
+    """What people call the targets; those that would be called alike with what tells them apart."""
+    alternatives = {each.field.alternative_to for each in found.values() if each.field is not None}
     called = {name: shown(each.custom.name) if each.custom is not None else _label(name, each)
               for name, each in found.items()}  # fmt: skip
     counts = [label.casefold() for label in called.values()]
-    return {name: label if counts.count(label.casefold()) == 1 else f"{label} ({name})"
-            for name, label in called.items()}  # fmt: skip
+
+    def told_apart(name: str, label: str) -> str:
+        field = found[name].field
+        if counts.count(label.casefold()) == 1:
+            return label
+        if field is not None and field.alternative_to in found:
+            return _("{field}: by name, created if there is none", field=label)
+        if name in alternatives:
+            return _("{field}: number or name of an existing one", field=label)
+        return f"{label} ({name})"
+
+    return {name: told_apart(name, label) for name, label in called.items()}
 
 
 def _label(name: str, target: CsvTarget) -> str:

@@ -20,7 +20,7 @@ from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.records.shared import paths
-from server.tickets import masks, properties, requester, undo, unmerge
+from server.tickets import masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
@@ -135,6 +135,17 @@ def add_requester(visit: Visit) -> PageResponse:
     found, email = of_mask(visit), visit.form.text("email", "").strip()
     requester.add(visit.ctx, found.id, email)
     visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original")
+def take_original_sender(visit: Visit) -> PageResponse:
+    """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
+    found = of_mask(visit)
+    email = original_sender.replace_sender(visit.ctx, found.id, visit.form.id("message", required=True))
+    visit.tell(
+        _("{email} gets the replies.", email=email), f"{visit.path.removesuffix('/original')}/remove", email=email
+    )
     return back_to(visit, found)
 
 

@@ -22,7 +22,7 @@ def parse(call: CommandCall) -> Any:
     run: mail may set off more than can be undone. Source: ours."""
     ctx = service_of(call, ("message",))
     received = mailroom.receive(ctx, bytes_of(call.inputs["message"]))
-    if not received.ticket_id:
+    if not received.ticket_id or not received.is_readable:
         return False
     ticket = ctx.service.registry.type("ticket")
     return lazy({"_context": ticket.context, "id": received.ticket_id}, call.run.load)

@@ -48,6 +48,7 @@ class Automation(RecordType):
     checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("admins",))
+    for_admins = frozenset(("policy_kata", "script"))  # those who may change automations
     fields = {
         "created_at": CreatedAt(),
         "description": Text("What it does.", filter=None),

@@ -27,8 +27,8 @@ class AutomationTimer(RecordType):
             "When it runs next; 0 for never. Worked out from the patterns where it is not sent and they are."
         ),
         "recurring_patterns": Text(
-            "When it runs again, one pattern a line: minute, hour, day of month, month, day of week, or @hourly, "
-            "@daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.",
+            "When it runs again, one pattern a line as in cron: minute, hour, day of month, month, day of week, or "
+            "@hourly, @daily, @weekly, @monthly, @yearly. Lines that begin with # are comments.",
             65535,
             filter=None,
         ),

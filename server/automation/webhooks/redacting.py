@@ -20,6 +20,15 @@ _NAME = late_pattern(rb'"((?:[^"\\]|\\.)*+)"\s*+:\s*+', re.DOTALL)
 _STRUCTURE = late_pattern(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _PLAIN = late_pattern(rb"[^,\]}\s]*+")
 _TELLS_NOTHING = (b"null", b"true", b"false", b'""', b"{}", b"[]", b"")
+# Names and values in texts without a format of their own, such as lines, forms sent as text/plain, and XML.
+_PAIR = late_pattern(
+    rb"""(?:^|(?<=[\s&;,?]))(?P<name>[A-Za-z][\w.\[\]-]{0,99}+)=(?P<value>"[^"\r\n]++"|'[^'\r\n]++'|[^&\s<>"']++)"""
+)
+_ELEMENT = late_pattern(rb"<(?P<name>[A-Za-z][\w:.-]{0,99}+)(?:\s[^<>]{0,500}+)?>(?P<value>[^<]++)</")
+_LINE = late_pattern(
+    rb"^[ \t>]{0,20}+(?P<name>[A-Za-z][\w.-]{0,49}+(?: [\w.-]{1,49}+){0,3})(?: ?:| =)[ \t]*+(?P<value>[^\r\n]++)",
+    re.MULTILINE,
+)
 _BOUNDARY = late_pattern(r'boundary="?([^";]{1,200})"?', re.IGNORECASE)
 _PART_NAME = late_pattern(rb';\s*name="?([^";\r\n]{1,200})"?', re.IGNORECASE)
 
@@ -31,6 +40,8 @@ def redacted(body: bytes, content_type: str) -> bytes:
     b'{"user": "ann", "api_key": "(hidden)", "card": {"password": "(hidden)"}}'
     >>> redacted(b"user=ann&access_token=abc", "application/x-www-form-urlencoded")
     b'user=ann&access_token=%28hidden%29'
+    >>> redacted(b"user=ann&access_token=abc\\nPassword: x", "text/plain"), redacted(b"<token>x</token>", "text/xml")
+    (b'user=ann&access_token=(hidden)\\nPassword: (hidden)', b'<token>(hidden)</token>')
     """
     if not _LIKELY.search(body):
         return body
@@ -41,7 +52,19 @@ def redacted(body: bytes, content_type: str) -> bytes:
     if boundary is not None:
         mark = b"--" + boundary[1].strip().encode("utf-8", "replace")
         return mark.join(map(_part, body.split(mark)))
-    return _json(body)
+    body = _json(body)
+    if not kind.endswith("json"):
+        for pattern in (_PAIR, _ELEMENT, _LINE):
+            body = pattern.sub(_hide, body)
+    return body
+
+
+def _hide(match: re.Match[bytes]) -> bytes:
+    if not is_secret(match["name"].decode("utf-8", "replace")):
+        return match[0]
+    start, end = match.start("value") - match.start(), match.end("value") - match.start()
+    quote = match["value"][:1] if match["value"][:1] in (b'"', b"'") else b""
+    return match[0][:start] + quote + HIDDEN.encode() + quote + match[0][end:]
 
 
 def _json(body: bytes) -> bytes:

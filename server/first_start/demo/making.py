@@ -244,7 +244,10 @@ class _Desk:
         else:
             ticket = self.tickets[told.number]
             storing.reopen(by, _record(by, "ticket", ticket["id"]))
-        storing.message(by, mail, ticket["id"], sender, (), is_stranger=False, created=mail.mail.date)
+        is_first = not done.answers
+        storing.message(
+            by, mail, ticket["id"], sender, (), is_stranger=False, is_first=is_first, created=mail.mail.date
+        )
         by.log("ticket.message.inbound", TICKET, ticket["id"], {"target": self._label(by, ticket)})
 
     def answer(self, writing: RecordWriter, done: _Prepared) -> None:

@@ -14,6 +14,7 @@ from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
 from server.mail.inboxes import Inbox, Login, LoginRefused, WaitingMail
+from server.mailroom.history import History
 from server.mailroom.mailboxes import dead_letters, problems
 from server.mailroom.mailboxes.fetch_state import FetchState, is_stored
 from server.records.base import Record
@@ -120,7 +121,8 @@ class _MailboxReader:
         for is_last in (False, True):
             try:
                 ctx = replace(self._ctx, now=clock.now())
-                mailroom.receive(ctx, raw, lambda tx: taken.note(tx, uid, is_left), is_taken_over=taken.is_history(uid))
+                past = History() if taken.is_history(uid) else None
+                mailroom.receive(ctx, raw, lambda tx: taken.note(tx, uid, is_left), history=past)
                 return
             except TimedOut:
                 if is_last:

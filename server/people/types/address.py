@@ -26,7 +26,7 @@ from server.records.shared.resolve import org_named
 from server.search.filters import ByIdFilter, DeepFilter, HasManyThrough, WordsFilter
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
-from server.store.tables import Index, table_named
+from server.store.tables import Column, Index, table_named
 
 CONTEXT = contexts.ADDRESS
 ADDRESS_TEXT = TextIndex("address_text", ("email", "name", "org"), "address")
@@ -108,6 +108,7 @@ class Address(RecordType):
         "updated": UpdatedAt("Last change; now on every write unless sent."),
         "worker_id": Id("Worker it belongs to; set by administrators.", "worker", zero_ok=True),
     }
+    columns = (Column("display_name", "TEXT", nocase=True),)  # the first that its owner wrote under
     indexes = (
         Index(("email",), "addresses by their text; no two are one", unique=True),
         Index(("host",), "the addresses of a domain"),
@@ -122,6 +123,8 @@ class Address(RecordType):
     nested = (NestedRecord("org", "org", "Organization; null when none.", is_nullable=True),)
     keys = (
         Key("address", "text", "Same as `email`.", column="email"),
+        Key("display_name", "text", "Name that its owner wrote under first; anybody can write any name.",
+            column="display_name"),
         Key("full_name", "text", "Name of the contact.", on_expand=True),
         Key("is_contact", "boolean", "Whether it belongs to a contact, as true or false.",
             lambda record, shown: bool(record["contact_id"])),
@@ -183,6 +186,11 @@ class Address(RecordType):
         if not change.is_create and change.changes("email"):
             told = {"target": change.value("email"), "before": change.was("email")}
             writing.log("address.email.changed", self.context, change.id, told)
+        if change.changes("mail_transport_id"):
+            transport_id = change.value("mail_transport_id")
+            through = writing.label("mail_transport", transport_id) if transport_id else "the default mail transport"
+            told = {"target": change.value("email"), "transport": through}
+            writing.log("sender.changed", self.context, change.id, told)
         if change.changes("email") or change.changes("contact_id"):
             for contact_id in {change.was("contact_id"), change.value("contact_id")} - {0}:
                 writing.texts_changed("contact", contact_id)
@@ -197,15 +205,15 @@ class Address(RecordType):
         org = writing.record("org", record["org_id"]) if record["org_id"] else None
         return {
             "email": record["email"],
-            "name": contact["full_name"] if contact else "",
+            "name": contact["full_name"] if contact else record["display_name"],
             "org": org["name"] if org else "",
         }
 
     def labels(self, shown: DictionaryContext, records: Sequence[Record]) -> dict[int, str]:
-        """`<contact name> <email>` in angle brackets, or the address alone."""
+        """`<name> <email>` with the contact's name, else the display name; the address alone where there is neither."""
         names = _names(shown, records)
         found = {}
         for record in records:
-            name = " ".join(names.get(record["id"], ())).strip()
+            name = " ".join(names.get(record["id"], ())).strip() or record["display_name"]
             found[record["id"]] = f"{name} <{record['email']}>" if name else record["email"]
         return found

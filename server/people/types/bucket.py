@@ -35,8 +35,8 @@ class Bucket(RecordType):
         ),
         "name": Name("Bucket name; also the label.", one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from, with a mail transport; 0 for the group's. Managers choose one that "
-            "their group sends from already.",
+            "Address that replies are sent from; 0 for the group's. One without a mail transport of its own uses the "
+            "default one. Managers choose one that their group sends from already.",
             "address",
             alternatives=("replyto_id",),
             zero_ok=True,

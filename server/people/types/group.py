@@ -181,9 +181,10 @@ class Group(RecordType):
         ),
         "name": Name("Group name; also the label.", one_line=True),
         "reply_address_id": Id(
-            "Address that replies are sent from; it needs a mail transport.",
+            "Address that replies are sent from; 0: the default sender. One without a mail transport of its own uses "
+            "the default one.",
             "address",
-            auto="setting",
+            zero_ok=True,
             alternatives=("replyto_id",),
             filter="send.from.id",
             filter_note="Reply address by id.",
@@ -257,9 +258,7 @@ class Group(RecordType):
         self.registry = registry
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        if change.is_create and "reply_address_id" not in change.new:
-            change.new["reply_address_id"] = int(writing.setting("default_sender_id") or 0)
-        elif change.changes("reply_address_id"):
+        if change.changes("reply_address_id"):
             check_sender(writing, change.new["reply_address_id"])
         acknowledgement_text.check(change, writing, self.registry)
         default = writing.find("group", is_default=1)

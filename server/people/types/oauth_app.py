@@ -28,7 +28,8 @@ class OAuthApp(RecordType):
     fields = {
         "callback_url": Text(
             "Where the app takes the answer of a login, several one per line. Any value will do for an app that only "
-            "uses the token generator, except plain http to another machine.",
+            "uses the token generator, except plain http to another machine, a fragment, and schemes that lead to no "
+            "app, such as javascript: and data:.",
             65535,
             required=True,
             exact=True,
@@ -86,7 +87,7 @@ class OAuthApp(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         new = change.new
         if "callback_url" in new:
-            _refuse_open(new["callback_url"])
+            _refuse_unfit(new["callback_url"])
         if change.is_create and not new.get("scopes"):
             new["scopes"] = scopes.DEFAULT
         elif "scopes" in new:
@@ -119,8 +120,9 @@ class OAuthApp(RecordType):
             new.setdefault("overlap_until", 0)
 
 
-def _refuse_open(text: str) -> None:
-    """Raises Invalid for a callback at which others on the way could read the answer of a login."""
+def _refuse_unfit(text: str) -> None:
+    """Raise Invalid for a callback that no login can lead to, or at which others could read its answer."""
     for place, line in enumerate(text.splitlines(), 1):
-        if callbacks.is_open_to_others(line.strip()):
-            raise Invalid(f"callback_url: line {place} {callbacks.problem(line.strip())}", field="callback_url")
+        reason = callbacks.refusal(line.strip())
+        if reason:
+            raise Invalid(f"callback_url: line {place} {reason}", field="callback_url")

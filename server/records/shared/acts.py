@@ -50,6 +50,10 @@ SWITCHES = {
 }
 ROWS = (
     (
+        "ticket.message.handed_in", "Mail handed in",
+        "{{actor}} handed in mail of {{sender}} for ticket {{target}} through the API",
+    ),
+    (
         "worker.login_address.asked", "Change of a sign-in address asked for",
         "{{actor}} wants {{target}} to sign in with {{address}} in place of {{before}}",
     ),

@@ -1,7 +1,8 @@
 """Where apps take the answer of a login: which addresses are fit for it, and which of them a request means. Pure.
 
-An address is compared as it is written, character by character; only the port of a loopback address is free, since
-programs on a worker's own machine take the one that is free. Source: ours, after RFC 6749, 8252 and 9700."""
+An address is compared as it is written, character by character (RFC 6749, 8252 and 9700). Only the port of a loopback
+address is free, since programs on a worker's own machine take the one that is free, and its empty path is / (RFC 3986,
+6.2.3)."""
 
 import re
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ _CHARACTERS = late_pattern(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
 _SCHEME = late_pattern(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _AUTHORITY = late_pattern(r"https?://[^/?@]+(?:[/?]|\Z)")
 _OWN_MACHINE = late_pattern(r"http://(?:127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?(?:[/?]|\Z)", re.IGNORECASE)
-_LOOPBACK = late_pattern(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
+_LOOPBACK = late_pattern(r"(http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::[0-9]{1,5})?((?:[/?].*)?)\Z")
 
 
 def registered(text: str) -> tuple[str, ...]:
@@ -78,6 +79,21 @@ def mistakes(text: str) -> list[tuple[int, str]]:
     return found
 
 
+def refusal(line: str) -> str:
+    """Why an address may not be saved, "" when it may: no login can lead there, or others could read its answer.
+
+    What is no address may be saved, for apps that only use the token generator.
+
+    >>> refusal("https://a.example/#f"), refusal("none")
+    ('must not have a fragment, which is what follows #', '')
+    """
+    scheme = _SCHEME.match(line)
+    if scheme is None:
+        return ""
+    is_unfit = "#" in line or scheme[1].lower() in NO_APP or is_open_to_others(line)
+    return problem(line) if is_unfit else ""
+
+
 def is_open_to_others(address: str) -> bool:
     """Whether the answer of a login would go over a network without encryption."""
     return address.lower().startswith("http:") and not _OWN_MACHINE.match(address)
@@ -87,6 +103,8 @@ def match(known: tuple[str, ...], sent: str) -> bool:
     """Whether an address that was sent is one of those of the app.
 
     >>> match(("http://127.0.0.1/back",), "http://127.0.0.1:49152/back")
+    True
+    >>> match(("http://localhost",), "http://localhost:49152/")
     True
     >>> match(("https://a.example/back",), "https://a.example/back/")
     False
@@ -114,7 +132,10 @@ def is_only_its_own(address: str) -> bool:
 def _without_port(address: str) -> str:
     """A loopback address without its port, "" for other addresses."""
     found = _LOOPBACK.match(address)
-    return f"{found[1]}{found[2]}" if found else ""
+    if found is None:
+        return ""
+    path = found[2] if found[2].startswith("/") else f"/{found[2]}"
+    return f"{found[1]}{path}"
 
 
 def _is_readable(address: str) -> bool:

@@ -15,13 +15,14 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 class ActivityPoint:
     """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
     `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
-    and the worker it was done to, and are written by the service alone."""
+    and the worker it was done to. is_reserved: whether the service alone writes them."""
 
     id: str
     name: str
     pattern: str
     placeholders: tuple[str, ...]
     is_administrative: bool = False
+    is_reserved: bool = False
 
     def missing(self, variables: Mapping[str, Any]) -> list[str]:
         """The placeholders without a value."""
@@ -32,9 +33,18 @@ class ActivityPoint:
         return {
             "id": self.id,
             "name": self.name,
-            "options": [] if self.is_administrative else ["api_create"],
+            "options": [] if self.is_reserved else ["api_create"],
             "text": {"key": f"activities.{self.id}", "value": self.pattern},
         }
+
+
+# What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
+RESERVED = frozenset((
+    "group.acknowledgement.error", "mailbox.check.error", "record.deleted", "ticket.answer.refused",
+    "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
+    "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
+    "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
+))  # fmt: skip
 
 
 def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dict[str, ActivityPoint]:
@@ -42,8 +52,9 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
     for id, name, pattern in rows:
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
         found[id] = ActivityPoint(
-            id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative
-        )
+            id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative,
+            is_administrative or id in RESERVED,
+        )  # fmt: skip
     return found
 
 

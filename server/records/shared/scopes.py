@@ -17,8 +17,9 @@ MAX_KEPT = 64  # texts that are kept read: from before a write until it asks for
 MAX_ENDPOINTS = 1000  # of one scope
 MAX_LABEL_CHARS = 255
 MAX_BRACKETS = 50  # open at once; the YAML reader takes seconds for thousands
-DEFAULT = """\
-"api":
+BUILT_IN = "api"  # the scope of an app that was created without any
+DEFAULT = f"""\
+"{BUILT_IN}":
   label: Do everything that you can do
   endpoints:
     - "*"

@@ -9,12 +9,23 @@ DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 
 
 def check_sender(writing: Writing, address_id: int) -> None:
-    """Mail can be sent from this address: it has a mail transport. 0 is none. Raises Invalid."""
+    """Raises Invalid unless mail can be sent from this address: by a mail transport of its own, or by the default one.
+
+    0 is the default sender."""
     if not address_id:
         return
     address = writing.record("address", address_id)
-    if address is None or not address["mail_transport_id"]:
+    if address is None or address["worker_id"]:
         raise Invalid(
-            f"reply_address_id: address {address_id} has no mail transport; give it one in mail_transport_id first",
+            f"reply_address_id: address {address_id} is the address of a worker; choose one of the service"
+            if address is not None
+            else f"reply_address_id: there is no address {address_id}",
+            field="reply_address_id",
+        )
+    is_default = address_id == int(writing.setting("default_sender_id") or 0)
+    if not (address["mail_transport_id"] or is_default or writing.setting("default_transport_id")):
+        raise Invalid(
+            f"reply_address_id: address {address_id} has no mail transport, and the service has no default one; give "
+            "the address one in mail_transport_id, or choose a default one first",
             field="reply_address_id",
         )

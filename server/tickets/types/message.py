@@ -131,8 +131,11 @@ class Message(RecordType):
         Column("in_reply_to", "TEXT"),
         Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
         Column("is_autoreply"),
+        Column("is_notice"),  # of a program, such as an absence or a receipt: the ticket does not change by it
+        Column("from_name", "TEXT"),  # display name of the sender, made safe to show
         Column("html_template_id"),  # that it was, or is to be, sent with
         Column("body_digest", "TEXT"),  # of what a mail said when it came; two with the same id may say something else
+        Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
@@ -157,6 +160,11 @@ class Message(RecordType):
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
+        Key("is_notice", "bit", "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket "
+            "stays as it was.", column="is_notice"),
+        Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
+        Key("forwarded_from", "text", "Name and address of the author of an email that a worker forwarded here, as its "
+            "text has it; blank for other email.", column="forwarded_from"),
         Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
             "worker, nor a recipient.", column="is_stranger"),
         Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
@@ -167,7 +175,8 @@ class Message(RecordType):
             lambda record, shown: shown.address(
                 paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
     )  # fmt: skip
-    expands = (*EXPANDS, revisions.FORMER)
+    expands = (*EXPANDS, revisions.CHANGES, revisions.FORMER)
+    for_admins = frozenset(("former",))
     tables = (revisions.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
@@ -184,6 +193,7 @@ class Message(RecordType):
         ),
         WordsFilter("header.to", "Words of the To header.", MESSAGE_TEXT, "header_to"),
         FlagFilter("isAutoreply", "An answer that the service gave by itself.", "is_autoreply"),
+        FlagFilter("isNotice", "Written by a program and no failure, such as that somebody is away.", "is_notice"),
         FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
         NotesFilter(
             "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from server.web import errors as table
 from server.web.openapi import shapes
+from server.web.openapi.parameters import METHODS_WITH_BODY
 from server.web.openapi.shapes import Schema
 from server.web.routes import Endpoint
 
@@ -50,7 +51,7 @@ def codes() -> dict[int, list[str]]:
 
 def statuses(each: Endpoint) -> list[int]:
     """The statuses with which an endpoint may fail."""
-    is_typed = each.method == "POST" and not each.text_body
+    is_typed = each.method in METHODS_WITH_BODY
     return sorted((*ALWAYS, *(() if each.mode == "read" else WRITING), *(TYPED if is_typed else ()), *each.may_fail))
 
 

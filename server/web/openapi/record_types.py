@@ -49,7 +49,7 @@ def dictionary_schema(record_type: RecordType) -> Schema:
     """The dictionary of a record: keys that are always there are required, those that `expand` opens are not. It is
     not closed, so that it can be combined; `unevaluatedProperties` closes it where it is used."""
     described = record_type.describe()
-    always = [each for each in described["keys"] if each["returned"] == "default"]
+    always = [each for each in described["keys"] if each["returned"] == "default" and not each.get("for_admins")]
     listed = [*described["keys"], *described["expand"], *_once(record_type)]
     opened = [each for each in listed if each["type"] != "record"]
     has_custom = record_type.has(CustomFields)

@@ -35,4 +35,7 @@ def _raw(call: EndpointCall) -> bytes:
 
 
 def _told(found: mailroom.Receipt) -> dict[str, Any]:
+    """The ids; zeros and an empty mask for a ticket that the caller may not read."""
+    if not found.is_readable:
+        return {"id": 0, "mask": "", "last_message_id": 0}
     return {"id": found.ticket_id, "mask": found.mask, "last_message_id": found.message_id}

@@ -17,7 +17,9 @@ PARAMETERS = ("to", "cc", "bcc", "from", "subject", "content", "format")
 def email_parser(call: ActionCall) -> Any:
     """The ticket; null when none came of it. message_source: the mail with its headers."""
     received = mailroom.receive(call.run.ctx, bytes_of(call.text("message_source")))
-    return records.retrieve(call.run.ctx, "ticket", received.ticket_id) if received.ticket_id else None
+    if not received.ticket_id or not received.is_readable:
+        return None
+    return records.retrieve(call.run.ctx, "ticket", received.ticket_id)
 
 
 @action("send_email", "Send a mail that belongs to no ticket.", placeholder=OBJECT, effects=True)

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bool = False) -> "ValueSetChange":
     """The values to store for what was sent under `name`, [] for none. Raises Invalid naming it.
 
-    adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes."""
+    adds: as in compose and reply, where values of several-valued kinds are added and a leading `-` removes. Options
+    with a `+` or `-` in front do so everywhere."""
     try:
         if field.kind in SEVERAL:
             return _several(field, raw, intake, adds)
@@ -62,25 +63,26 @@ def _several(field: FieldDefinition, raw: Any, intake: Intake, adds: bool) -> Va
     items = raw if isinstance(raw, list) else [] if raw == "" else [raw]
     if len(items) > MAX_VALUES:
         raise Invalid(f"at most {MAX_VALUES} values")
-    values, removes = [], []
-    for item in items:
-        if isinstance(item, (list, dict)):
-            raise Invalid("takes a list of texts, not of lists")
-        text = as_text(item)
-        if field.kind == "X" and isinstance(raw, list) and not _is_offered(field, text, adds):
-            continue
-        if adds and text.startswith("-"):
-            removes.append(_one(field, text[1:], intake))
-        else:
-            values.append(_one(field, text.removeprefix("+") if adds and field.kind == "X" else text, intake))
+    if any(isinstance(item, (list, dict)) for item in items):
+        raise Invalid("takes a list of texts, not of lists")
+    texts = [as_text(item) for item in items]
+    if field.kind == "X":
+        signs = {text: _sign(field, text) for text in texts}
+        adds = adds or any(signs.values())
+    else:
+        signs = {text: "-" if adds and text.startswith("-") else "" for text in texts}
+    values: list[Any] = []
+    removes: list[Any] = []
+    for text in texts:
+        value = _one(field, text.removeprefix(signs[text]), intake)
+        (removes if signs[text] == "-" else values).append(value)
     unique = list(dict.fromkeys(value for value in values if value is not None))
     return ValueSetChange(unique, tuple(removes), adds)
 
 
-def _is_offered(field: FieldDefinition, text: str, adds: bool) -> bool:
-    """Whether a list of checkboxes keeps an item; options that there are no more are passed over. Source: Custom
-    fields, many of a list."""
-    return text in field.options or (adds and text[:1] in ("+", "-") and text[1:] in field.options)
+def _sign(field: FieldDefinition, text: str) -> str:
+    """The `+` or `-` in front of an option, "" where it belongs to the option itself."""
+    return text[:1] if text not in field.options and text[:1] in ("+", "-") else ""
 
 
 def _one(field: FieldDefinition, text: str, intake: Intake) -> Any:
@@ -129,6 +131,8 @@ def _scaled(field: FieldDefinition, text: str, intake: Intake) -> int:
         value = Decimal("NaN")
     if not value.is_finite() or value < 0 or "_" in text:
         raise Invalid(f"'{text[:50]}' is not a number from 0, such as 12.34")
+    if not field.decimals and value != value.to_integral_value():
+        raise Invalid(f"'{text[:50]}' is not a whole number; the field has no decimals")
     whole = int((value * 10**field.decimals).to_integral_value(ROUND_HALF_UP)) if value < 10**18 else 2**63
     if whole >= 2**63:
         raise Invalid(f"'{text[:50]}' is too large")

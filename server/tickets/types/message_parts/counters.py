@@ -30,18 +30,18 @@ def of_first(writing: Writing, sender_id: int, *, is_outgoing: bool) -> dict[str
 def add(change: Change, writing: Writing) -> bool:
     """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
     An automatic answer of no worker is counted and is no activity: a ticket that nobody has looked at must not seem
-    answered.
+    answered. Neither is a notice of a program, and it does not count as an answer.
     Source: Records, message; Mail, Effects; Outbound, is_autoreply."""
     ticket = writing.record("ticket", change.value("ticket_id"))
     if ticket is None or ticket["latest_message_id"] == change.id:  # of_first counted it
         return False
-    is_outgoing = change.value("is_outgoing")
+    is_outgoing, is_notice = change.value("is_outgoing"), change.value("is_notice")
     values: dict[str, Any] = {
         "num_messages": ticket["num_messages"] + 1,
         "num_messages_in": ticket["num_messages_in"] + (not is_outgoing),
         "num_messages_out": ticket["num_messages_out"] + bool(is_outgoing),
     }
-    if not change.value("is_autoreply") or change.value("worker_id"):
+    if not is_notice and (not change.value("is_autoreply") or change.value("worker_id")):
         values |= {
             "latest_message_id": change.id,
             "last_wrote_address_id": change.value("sender_id"),
@@ -53,7 +53,7 @@ def add(change: Change, writing: Writing) -> bool:
         values |= _response(ticket, change.id, change.value("created"))
         values |= due_times.answered(writing, ticket, values, change.value("created"))
     writing.set("ticket", ticket["id"], values)
-    return bool(ticket["num_messages"])
+    return bool(ticket["num_messages"]) and not is_notice
 
 
 def recount(writing: Writing, ticket_id: int) -> None:
@@ -67,7 +67,10 @@ def recount(writing: Writing, ticket_id: int) -> None:
             peewee.fn.COUNT(message.c.id), peewee.fn.SUM(message.c.is_outgoing),
             peewee.fn.MIN(message.c.id), peewee.fn.MAX(message.c.id),
             peewee.fn.MAX(
-                peewee.Case(None, (((message.c.is_autoreply == 0) | (message.c.worker_id != 0), message.c.id),))
+                peewee.Case(None, ((
+                    (message.c.is_notice == 0) & ((message.c.is_autoreply == 0) | (message.c.worker_id != 0)),
+                    message.c.id,
+                ),))
             ),
         ).where(message.c.ticket_id == slot(0)),
         (ticket_id,),

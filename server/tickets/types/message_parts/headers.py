@@ -2,7 +2,7 @@
 
 import re
 
-from server.mail import addresses, headers
+from server.mail import addresses, answer_names, headers
 
 BLOCK_BYTES = 1024 * 1024
 # By name of a field the part of the full-text index that it goes into.
@@ -19,7 +19,9 @@ _ADDRESS_FIELDS = ("to", "cc", "bcc", "reply-to", "delivered-to", "envelope-to",
 
 
 def head(block: str) -> headers.Head:
-    """The fields of a stored block, one header a line or folded."""
+    """The fields of a stored block, one header a line or folded. Signed names are left out: blocks that were stored
+    before 2026-11 have them, and no reply may carry them on."""
+    block = answer_names.without_names(block)
     return headers.split(block.encode("utf-8", "replace"), block_bytes=BLOCK_BYTES)
 
 

@@ -1,5 +1,6 @@
-"""What messages said before somebody changed them, and the entries about it. Kept as long as the message, for whoever
-may read it. Source: ours."""
+"""Former values of messages that somebody changed, and the log entries about it. Stored as long as the message.
+
+Whoever may read a message learns that it was changed, when and by whom; administrators alone read what it said."""
 
 import json
 from typing import Any
@@ -63,6 +64,30 @@ def forget(tx: Transaction, message_id: int) -> None:
     tx.delete(MESSAGE_FORMER, message_id=message_id)
 
 
+def original(tx: Transaction, message: Record) -> Record:
+    """The message with the values that it had before its first change."""
+    first: Record = {}
+    for row in tx.find(MESSAGE_FORMER, message_id=message["id"]):
+        first = json.loads(row[MESSAGE_FORMER.position["former"]]) | first
+    return message | first
+
+
+def is_changed(tx: Transaction, message_id: int) -> bool:
+    """Whether somebody changed a message after it was stored."""
+    return tx.first(MESSAGE_FORMER, message_id=message_id) is not None
+
+
+def _load_changes(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    return {
+        id: {"changes": [
+            {name: each[name] for name in ("changed_at", "actor__context", "actor_id")}
+            | {"changed": [name for name in TOLD if name in each]}
+            for each in values["former"]
+        ]}
+        for id, values in _shown(shown, records, form).items()
+    }  # fmt: skip
+
+
 def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     former: Any = MESSAGE_FORMER.sql
     ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
@@ -81,6 +106,12 @@ def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[i
     return found
 
 
+CHANGES = Expand(
+    "changes",
+    "array",
+    "Its changes after it was stored, the newest first: changed_at, actor, and the names of what changed.",
+    _load_changes,
+)
 FORMER = Expand(
     "former",
     "array",

@@ -154,13 +154,13 @@ def _worker_values(shown: DictionaryContext) -> dict[str, Any]:
 
 def _requesters(shown: DictionaryContext, records: list[Record]) -> dict[int, dict[str, dict[str, Any]]]:
     found: dict[int, dict[str, dict[str, Any]]] = {record["id"]: {} for record in records}
-    for ticket_id, id, email, contact_id, org_id, first_name, last_name in _requester_rows(shown, records):
+    for ticket_id, id, email, contact_id, org_id, first_name, last_name, name in _requester_rows(shown, records):
         found[ticket_id][str(id)] = {
             "id": id,
             "email": email,
-            "name": f"{first_name or ''} {last_name or ''}".strip(),
+            "name": f"{first_name or ''} {last_name or ''}".strip() or name,
             "contact_id": contact_id,
-            "org_id": org_id or None,
+            "org_id": org_id,
         }
     return found
 
@@ -171,7 +171,7 @@ def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tup
     return shown.tx.rows(
         lambda: requester.select(
             requester.ticket_id, address.c.id, address.c.email, address.c.contact_id, address.c.org_id,
-            contact.c.first_name, contact.c.last_name,
+            contact.c.first_name, contact.c.last_name, address.c.display_name,
         )
         .join(address, on=(address.c.id == requester.address_id))
         .join(contact, peewee.JOIN.LEFT_OUTER, on=(contact.c.id == address.c.contact_id))

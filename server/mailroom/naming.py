@@ -1,0 +1,63 @@
+"""Names of people who write: their display name is stored on their address, and makes or completes their contact.
+
+Strangers choose these names, so only what is empty is filled in: nobody renames anybody by mail. Every worker may read
+addresses and contacts, so mail to a private group leaves its names on its messages alone."""
+
+from server.context import Context
+from server.contexts import CONTACT
+from server.desk.writing import RecordWriter
+from server.mail import display_names
+from server.mail.parse import Mail
+from server.mailroom.sender import Author
+from server.records.base import Record
+
+CREATE_CONTACTS = f"contexts.{CONTACT}.create"
+
+
+def store_name(ctx: Context, writing: RecordWriter, mail: Mail, author: Author, ticket_id: int) -> None:
+    """Store the display name of a sender on the address and the contact.
+
+    ctx: of whoever handed the mail in, whose rights count. Programs get no contact, and workers and addresses of ours
+    have their names from elsewhere."""
+    address = author.address
+    name = display_names.clean(mail.sender_name, address["email"])
+    if not name or author.is_workers or author.is_forged or address.get("is_own") or mail.bounce is not None:
+        return
+    needs_contact = not mail.is_machine_written and not mail.is_notice
+    contact = writing.record("contact", address["contact_id"]) if address["contact_id"] else None
+    if address["display_name"] and (contact is not None or not needs_contact):
+        if contact is not None and not contact["last_name"]:
+            _complete(writing, contact, name, ticket_id)
+        return
+    if _is_private(writing, ticket_id):
+        return
+    service = writing.as_service()
+    if not address["display_name"]:
+        service.update("address", address["id"], {"display_name": name})
+    if contact is not None:
+        _complete(writing, contact, name, ticket_id)
+    elif needs_contact and _may_create(ctx):
+        first, last = display_names.first_and_last(name)
+        service.create("contact", {
+            "first_name": first, "last_name": last, "email_id": address["id"], "org_id": address["org_id"],
+        })  # fmt: skip
+
+
+def _complete(writing: RecordWriter, contact: Record, name: str, ticket_id: int) -> None:
+    """Fill in the name of a contact that has none, and the last name of one that has the same first name."""
+    first, last = display_names.first_and_last(name)
+    is_same = contact["first_name"].casefold() == first.casefold()
+    if contact["last_name"] or (contact["first_name"] and not (is_same and last)) or _is_private(writing, ticket_id):
+        return
+    writing.as_service().update("contact", contact["id"], {"first_name": contact["first_name"] or first,
+                                                           "last_name": last})  # fmt: skip
+
+
+def _is_private(writing: RecordWriter, ticket_id: int) -> bool:
+    ticket = writing.record("ticket", ticket_id)
+    group = writing.record("group", ticket["group_id"]) if ticket is not None else None
+    return group is None or bool(group["is_private"])
+
+
+def _may_create(ctx: Context) -> bool:
+    return not ctx.actor.worker_id or ctx.actor.may(CREATE_CONTACTS)
