@@ -24,6 +24,8 @@ export function put(part, fresh, isSettled = false) {
   const trace = active && traces(active);
   const typed = active?.matches("input:not([type=checkbox]):not([type=radio]), textarea") ? active : null;
   const caret = typed && typed.type !== "number" && typed.type !== "email" ? [typed.selectionStart, typed.selectionEnd] : null;
+  const row = active?.closest("tbody tr");
+  const place = row ? [...row.parentElement.children].indexOf(row) : -1;
   const open = all("details[open]", part).map((each) => each.querySelector("summary")?.textContent);
   part.dispatchEvent(new CustomEvent("put", { bubbles: true, detail: fresh }));
   for (const name of fresh.getAttributeNames()) part.setAttribute(name, fresh.getAttribute(name));
@@ -33,13 +35,21 @@ export function put(part, fresh, isSettled = false) {
   }
   enhanced(part);
   if (!active) return;
-  const again = part.querySelector(trace);
+  const again = part.querySelector(trace) ?? rowLink(part, place);
   if (typed && again) {
     if (!isSettled) again.value = typed.value;
     if (caret) again.setSelectionRange(...caret);
   }
   if (!again) part.tabIndex = -1;
   (again ?? part).focus({ preventScroll: true });
+}
+
+// The link of the row that stands now where another one stood, which keys go on from.
+function rowLink(part, place) {
+  const rows = place < 0 ? [] : all("tbody tr", part).filter((each) => each.querySelector("a"));
+  const now = rows[Math.min(place, rows.length - 1)];
+  now?.classList.add("current");
+  return now?.querySelector("a") ?? null;
 }
 
 // Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
@@ -130,7 +140,9 @@ addEventListener("submit", async (event) => {
   form.dataset.sending = "yes";
   const isDone = await bring(part, address, fields, "stays" in form.dataset);
   delete form.dataset.sending;
-  if (isDone) history.replaceState(null, "", shown);
+  if (!isDone) return;
+  history.replaceState(null, "", shown);
+  dispatchEvent(new Event("saved"));
 });
 
 addEventListener("popstate", () => {

@@ -135,7 +135,16 @@ if (seen) {
 
 // -- another kind of answer, and what is older: without the page -----------------------------------------------------------
 
-const first = () => document.querySelector("[data-first-field]")?.focus();
+// Words that are there already are gone on with, before the signature; above what is quoted one begins.
+function first() {
+  const text = document.querySelector("[data-first-field]");
+  if (!text) return;
+  text.focus();
+  if (!text.matches("textarea") || text.selectionEnd || text.value.startsWith("\n")) return;
+  const end = text.value.lastIndexOf("\n\n#signature");
+  const place = end < 0 ? text.value.length : end;
+  text.setSelectionRange(place, place);
+}
 async function answerBy(link) {
   const [part, address] = [document.getElementById("answer"), new URL(link.href)];
   if (link.ariaCurrent === "page") return first();

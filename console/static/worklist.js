@@ -48,7 +48,10 @@ addEventListener("keydown", (event) => {
 addEventListener("click", (event) => {
   if (event.isTrusted || !event.target.matches?.('button[form="bulk"]') || boxes().some((box) => box.checked)) return;
   const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
-  if (!box) return event.preventDefault();
+  if (!box) {
+    event.preventDefault();
+    return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first; j and k go to one.") }));
+  }
   box.checked = true;
   told();
   const typed = event.target.parentElement.matches(".pick") && event.target.previousElementSibling;
