@@ -50,6 +50,7 @@ setup(
         "mistune>=3.4,<4",
         "bleach>=6.4,<7",
         "nh3>=0.3,<1",
+        "css-inline>=0.24,<1",  # style sheets as attributes; premailer takes seven packages and six times the start
         "polib>=1.2,<2",
         "requests>=2.34,<3",
         "oauthlib>=4.0.1,<5",

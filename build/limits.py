@@ -55,6 +55,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Search": (
         ("search.parser.MAX_QUERY_CHARS", "characters", "search query"),
         ("search.parser.MAX_TERMS", "", "terms of a search query"),
+        ("search.filters.text.MAX_COLLATED", "", "records of a type whose texts are sorted by an alphabet"),
         ("search.parser.MAX_DEPTH", "", "brackets inside brackets in a search query"),
         ("search.filters.base.MAX_ITEMS", "", "items of a list in a search query"),
         ("search.placeholders.MAX_LISTED", "", "elements of a list that stands for `${name}` in a search query"),
@@ -199,6 +200,9 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("markup.tables.MAX_TABLE_CELLS", "", "cells of the tables in one Markdown text"),
         ("markup.clean.MAX_HTML_BYTES", "bytes", "HTML that is shown; the text is shown instead of more"),
         ("markup.styles.MAX_STYLE_CHARACTERS", "characters", "`style` of an element; the rest is not shown"),
+        ("markup.stylesheets.MAX_CSS_CHARACTERS", "characters", "style sheets of an email; above it they do not count"),
+        ("markup.stylesheets.MAX_COMPARISONS", "", "rules times elements of an email with style sheets"),
+        ("markup.losses.MAX_LOSSES", "", "things that a mail template names as left out"),
         ("markup.text.MAX_TEXT_SOURCE", "characters", "HTML that a text is made from; the rest is left out"),
     ),
     "Automations": (

@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -142,6 +142,7 @@ def main() -> None:
             compare_registries(built, source)
             walk(built)
             expect_nothing_left(built)
+            kill_and_start_again(built)
             walk_in_a_browser(packed(executable, Path(folder) / "browser"), is_required=asked.browser)
             compare_starts(built, source)
     except (Failed, URLError) as failure:
@@ -351,6 +352,35 @@ def expect_nothing_left(built: Program) -> None:
         left = sorted(path.name for path in (built.data.parent / name).iterdir())
         expect(not left, f"left behind in the folder '{name}': {left}")
     say("nothing is left behind")
+
+
+def kill_and_start_again(built: Program) -> None:
+    """What a killed executable leaves is removed by the next start."""
+    if sys.platform != "linux":
+        return
+    unpacked = built.data.parent / "unpacked"
+    with suppress(Failed), serving(built, is_told=False):
+        holder = re.match(r"process (\d+) ", (built.data / "helpdesk.lock").read_text("utf-8"))
+        assert holder is not None
+        for pid in (parent_of(int(holder[1])), int(holder[1])):  # the one that unpacks would clean up after the other
+            os.kill(pid, signal.SIGKILL)
+    left = list(unpacked.iterdir())
+    expect(len(left) == 1, f"a killed executable left {left}, and not one folder")
+    with serving(built, is_told=False):
+        deadline = time.monotonic() + START_SECONDS
+        while left[0].exists():
+            expect(time.monotonic() < deadline, f"the next start left {left[0]} of a killed executable")
+            time.sleep(0.1)
+    expect_nothing_left(built)
+    say("kill: the next start removed what was left")
+
+
+def parent_of(pid: int) -> int:
+    """The process that started another one."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    found = re.search(r"(?m)^PPid:\s+(\d+)$", status)
+    assert found is not None
+    return int(found[1])
 
 
 def compare_starts(built: Program, source: Program) -> None:

@@ -80,13 +80,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """size in bytes. path: of its bytes. is_image: whether browsers show it inside of pages."""
+    """size in bytes. path: of its bytes. is_image: whether browsers show it inside of pages. is_dropped: whether
+    the bytes were not kept, so that the path leads nowhere."""
 
     id: int
     name: str
     size: int
     path: str
     is_image: bool
+    is_dropped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +130,17 @@ def files(found: Mapping[str, Any]) -> Iterator[File]:
         yield from map(file, listed)
     else:
         for each in listed.values():
-            yield _file(each["id"], each["file_name"], each["file_size"], each["file_type"])
+            yield _file(each["id"], each["file_name"], each["file_size"], each["file_type"], each["dropped"])
 
 
 def file(found: Mapping[str, Any]) -> File:
     """An attachment by its dictionary."""
-    return _file(found["id"], found["name"], found["size"], found["mime_type"])
+    return _file(found["id"], found["name"], found["size"], found["mime_type"], found["dropped"])
 
 
-def _file(id: int, name: str, size: int, mime_type: str) -> File:
-    return File(id, name, size, paths.file(id, name), plain_type(mime_type) in IMAGES)
+def _file(id: int, name: str, size: int, mime_type: str, dropped: str) -> File:
+    is_image = plain_type(mime_type) in IMAGES and not dropped
+    return File(id, name, size, paths.file(id, name), is_image, bool(dropped))
 
 
 def _opened(record_type: RecordType) -> Iterator[str]:

@@ -23,12 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, unknown = parser(given[0]).parse_known_args(given)
     gc.enable()
     if unknown:
-        options.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of the command that was meant
+        options.refuse_unknown(unknown)  # with the usage of the command that was meant
     slips = unknown_variables(os.environ)
     try:
         return int(options.run(options) or DONE)
     except HelpdeskError as error:
-        print(f"helpdesk: {error.message}", file=sys.stderr)
+        _complain(error.message, given[0])
         slips = [each for each in slips if each != error.message]
         return FAILED
     except KeyboardInterrupt:
@@ -38,7 +38,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     finally:
         for each in slips:
-            print(f"helpdesk: {each}", file=sys.stderr)
+            _complain(each, given[0])
+
+
+def _complain(message: str, command: str) -> None:
+    """Say on standard error why a command does not do its work; of the server as its log is written."""
+    text = f"helpdesk: {message}"
+    if command == "serve":
+        from server import log  # which the command has imported
+
+        if log.is_json() or os.environ.get("HELPDESK_LOG_FORMAT") == "json":
+            text = log.json_line("error", "start.refused", reason=message)
+    print(text, file=sys.stderr)
 
 
 def _with_command(arguments: Sequence[str]) -> Sequence[str]:

@@ -18,7 +18,6 @@ from pathlib import Path
 from types import ModuleType
 
 from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
 
 from server import (
     access,
@@ -86,6 +85,7 @@ from server.web.openapi.site import OpenApiSite
 from server.web.rest_site import RestSite
 from server.web.server import CUT_HEAD_BYTES, Front
 from server.web.site import Site
+from server.web.sockets import tcp_sockets, unix_socket
 from server.web.webhooks import PREFIX as WEBHOOKS_PREFIX
 from server.web.webhooks import WebhookSite
 from server.web.worker_site import WorkerSite
@@ -213,6 +213,12 @@ def _unpack_libraries() -> None:
         late_files.unpack(name)
 
 
+@warmed
+def _remove_left_folders() -> None:
+    """Tens of MiB each, of executables that were killed."""
+    late_files.remove_left_folders()
+
+
 @periodic("tokens of no use", deletes=True)
 def _forget_useless_tokens(service: Service, now: int) -> None:
     service.store.write(lambda tx: provider.forget_useless(tx, now - KEEP_EXPIRED_SECONDS))
@@ -317,6 +323,7 @@ async def _serve(
     turns = Lifecycle()
     restores = Restores(turns.again)
     try:
+        sockets += _bind_unix(settings.http_socket)
         wake = threading.Event()
         service = open_service(settings, wake)
         try:
@@ -530,13 +537,24 @@ async def _stop(running: RunningService) -> None:
 
 
 def bind(settings: Settings) -> list[socket.socket]:
-    """The sockets that the service listens on. Raises Unavailable when the port cannot be opened."""
+    """The sockets of the port. Raises Unavailable when it cannot be opened."""
     try:
-        return bind_sockets(settings.port, settings.host, reuse_port=False)
+        return tcp_sockets(settings.host, settings.port)
     except OSError as error:
         raise Unavailable(
             f"port {settings.port} of {settings.host} cannot be opened ({error.strerror or error}); "
             "choose another with --port, or 0 for any free one"
+        ) from error
+
+
+def _bind_unix(path: str) -> list[socket.socket]:
+    """The socket of a path, none for "". Raises Unavailable."""
+    try:
+        return [unix_socket(path)] if path else []
+    except (OSError, ValueError) as error:
+        raise Unavailable(
+            f"http_socket {path} cannot be opened ({getattr(error, 'strerror', None) or error}); choose another path, "
+            "in a folder that this account may write"
         ) from error
 
 

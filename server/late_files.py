@@ -4,9 +4,12 @@ start, which would take longer than the start itself: a thousand files, and libr
 build/late_archive.py makes the archives. Where there are none, as beside the source, nothing here does anything."""
 
 import importlib
+import os
+import stat
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +18,8 @@ ZONES = "tzdata.zip"  # the rules of time zones: read where they are, and only o
 # Packages with libraries that the first answer does not need. They lie in the archive as they would in the folder.
 PACKAGES = frozenset(("charset_normalizer", "cryptography", "nh3", "psycopg_binary", "re2", "yaml"))
 FOLDERS = ("console", "resources/completions", "resources/demo", "resources/help")
+FOLDER = "_MEI*"  # PyInstaller's, in the temporary folder
+HELD = "helpdesk.running"  # locked as long as the program of the folder runs
 _unpacked: set[str] = set()
 _lock = threading.Lock()
 
@@ -24,6 +29,7 @@ def install() -> None:
     folder = _folder()
     if folder is None:
         return
+    _hold(folder)
     if (folder / ARCHIVE).is_file():
         sys.meta_path.insert(0, _LateFinder())
     if (folder / ZONES).is_file():
@@ -58,3 +64,42 @@ class _LateFinder:
 def _folder() -> Path | None:
     found = getattr(sys, "_MEIPASS", None)
     return None if found is None else Path(found)
+
+
+def _hold(folder: Path) -> None:
+    """Lock a file in the folder until the process ends. It gets its name when it is locked, so that nobody takes a
+    program that starts for one that was killed."""
+    if hasattr(os, "geteuid"):  # Windows cannot remove what is open
+        import fcntl
+
+        with suppress(OSError):
+            made = os.open(folder / f"{HELD}.new", os.O_CREAT | os.O_RDWR, 0o600)  # never closed
+            fcntl.flock(made, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(folder / f"{HELD}.new", folder / HELD)
+
+
+def remove_left_folders() -> None:
+    """Remove the folders of executables that were killed, which could not do it at their end."""
+    own = _folder()
+    if own is None:
+        return
+    for each in own.parent.glob(FOLDER):
+        if each != own:
+            with suppress(OSError):
+                _remove_left(each)
+
+
+def _remove_left(folder: Path) -> None:
+    if hasattr(os, "geteuid"):
+        import fcntl
+        import shutil
+
+        found = os.lstat(folder)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return
+        held = os.open(folder / HELD, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder)  # which follows no link
+        finally:
+            os.close(held)

@@ -9,13 +9,14 @@ import json
 import logging
 import re
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, TextIO
 from urllib.parse import unquote
 
-from server.errors import Invalid
+from server.errors import Damaged, Full, Invalid, Unavailable
 
 FLUSH_SECONDS = 1.0
 MAX_KEPT = 2000  # lines of this process, the newest, to be looked at in the console
@@ -24,6 +25,8 @@ MAX_KEPT_CHARS = 8000  # characters of one such line
 ROOT = "helpdesk"
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 NAMES = {number: name for name, number in LEVELS.items()} | {logging.CRITICAL: "critical"}
+
+OUTSIDE = (Damaged, Full, Unavailable)  # errors that lie outside of the program
 
 _is_plain = re.compile(r"[A-Za-z0-9_./:@+*,;!?()\[\]{}<>|~^&%$#'-]+").fullmatch  # ASCII without blank, quote, =, \
 _SECRET_PART = re.compile(r"(/(?:webhooks|setup|reset|confirm-address)/+)[^/]+", re.IGNORECASE)
@@ -66,8 +69,11 @@ class Log:
 
     def exception(self, event: str, /, *, of: BaseException | None = None, **keys: object) -> None:
         """An error event followed by the traceback, indented, of an exception: that being handled unless another one is
-        given."""
+        given. What is wrong with the database or the disk is told as `reason` instead: no line of code explains it."""
         found = sys.exc_info() if of is None else (type(of), of, of.__traceback__)
+        if isinstance(found[1], OUTSIDE):
+            self._write(logging.ERROR, event, {**keys, "reason": found[1].message})
+            return
         self._write(logging.ERROR, event, keys, found)
 
     def _write(self, level: int, event: str, keys: dict[str, object], exc_info: Any = None) -> None:
@@ -104,6 +110,31 @@ def configure(level: str = "info", form: str = "text", stream: TextIO | None = N
     set_level(level)
 
 
+def is_json() -> bool:
+    """Whether lines are JSON objects."""
+    return any(isinstance(each, LineHandler) and each.is_json for each in logging.getLogger().handlers)
+
+
+def json_line(level: str, event: str, **keys: object) -> str:
+    """An event of this moment as a JSON object, for what is printed rather than logged."""
+    return json_of(time.time(), LEVELS[level], event, keys)
+
+
+def take_uncaught() -> None:
+    """Log what Python would print itself, line by line: warnings, and exceptions that nobody caught."""
+    logging.captureWarnings(True)
+
+    uncaught = get("process")
+
+    def log_uncaught(error: BaseException | None) -> None:
+        if error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+            uncaught.exception("exception.uncaught", of=error)
+
+    sys.excepthook = lambda kind, error, traceback: log_uncaught(error)
+    threading.excepthook = lambda args: log_uncaught(args.exc_value)
+    sys.unraisablehook = lambda args: log_uncaught(args.exc_value)
+
+
 def set_level(level: str) -> None:
     """Log from this level on: debug, info, warning or error."""
     logging.getLogger().setLevel(max(LEVELS[level], logging.INFO))  # other packages' debug is much and not ours
@@ -129,6 +160,7 @@ class LineHandler(logging.Handler):
         super().__init__()
         self._stream = stream
         self._form = form
+        self.is_json = form is json_of
         self._flushed_at = 0.0
         self.kept: deque[LogLine] = deque(maxlen=MAX_KEPT)
         self.warnings: deque[LogLine] = deque(maxlen=MAX_KEPT_WARNINGS)

@@ -88,6 +88,28 @@ KNOWN = (
     N_("mail {id} is not in the outbox any more: it was sent, or dropped"),
     N_("there is no backup {name} any more; load the list again"),
     N_("something went wrong on our side; nothing was changed. Give this request id to who runs the service: {id}"),
+    N_("{name} does not speak TLS from the start: choose STARTTLS, or the port of TLS, usually {port}"),
+    N_("{name} speaks TLS from the start: choose TLS as the encryption"),
+    N_("{name} speaks no TLS after STARTTLS: choose TLS, usually on port {port}, or another server"),
+    N_("{name} speaks no version of TLS that is safe today: its operators have to update it"),
+    N_(
+        "{name} offers no STARTTLS: choose TLS, usually on port {port}, or no encryption within a network that you "
+        "trust"
+    ),
+    N_(
+        "no mail server at {name}: nothing answers there; check host and port, usually {tls} with TLS and {plain} with "
+        "STARTTLS"
+    ),
+    N_("no mail server at {name}: no answer in time; check host, port and encryption"),
+    N_("{name} does not speak {protocol}: it says '{text}'; usual ports are {tls} with TLS and {plain} with STARTTLS"),
+    N_("no host is called {host}, or its name cannot be looked up: check how it is written"),
+    N_("the mail server does not accept user name and password: {answer}"),
+    N_("{host} does not let in this user name and password: {answer}"),
+    N_("{host} does not open the mailbox just now, which is tried again: {answer}"),
+    N_("{name} offers no login without encryption: choose STARTTLS"),
+    N_("the certificate is not valid for {host}: enter the name that it was made for as the host"),
+    N_("the certificate of {host} is signed by itself; ask its operators for one that others trust"),
+    N_("the certificate of {host} is over; its operators have to renew it"),
 )  # fmt: skip
 _NEAR = N_("{message}; did you mean “{name}”?")
 

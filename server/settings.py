@@ -62,8 +62,14 @@ class Setting:
 
 SETTINGS: tuple[Setting, ...] = (
     # Where the service is
-    Setting("host", "127.0.0.1", "Address that the server listens on.", type="text"),
+    Setting("host", "127.0.0.1", "Address that the server listens on; :: for all, IPv6 and IPv4.", type="text"),
     Setting("port", 8200, "TCP port of the server; 0 takes any free one.", "port", most=65535),
+    Setting(
+        "http_socket",
+        "",
+        "Path of a Unix socket that the server listens on as well, for a proxy on this machine; empty: none.",
+        type="text",
+    ),
     Setting("data", Path("helpdesk-data"), "Folder of the database file, made when missing.", type="folder"),
     Setting(
         "database",
@@ -205,8 +211,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "mail_file_bytes",
-        10_240_000,
-        "Largest file kept from incoming mail; larger ones are noted on the message.",
+        50 * MiB,
+        "Largest file kept from incoming mail; a larger one is named in red on its message.",
         "bytes",
         least=KiB,
     ),

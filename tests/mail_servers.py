@@ -8,6 +8,7 @@
 What they hold can be changed while they run. Each connection has a thread of its own."""
 
 import re
+import socket
 import socketserver
 import ssl
 import threading
@@ -21,10 +22,12 @@ LOGIN = ("support", 'pass "word\\')
 
 
 class MailServer:
-    """mails: {uid: bytes}, in order. asked: the commands of all connections, without what is in quotes.
+    """moods: {uid: how the mail misbehaves when it is read}, see the kinds of server. without: commands that are not
+    known. mails: {uid: bytes}, in order. asked: the commands of all connections, without what is in quotes.
 
     tls: "", "starttls" or "tls". token: of OAuth2, where that is the way to log in. breaks_after: so many mails of a
-    connection are handed out, then it is cut. told_size: what is said about the size of every mail."""
+    connection are handed out, then it is cut. told_size: what is said about the size of every mail. refusal: the
+    response to every login, "" to look at it. login: user name and password."""
 
     host = HOST
 
@@ -37,7 +40,11 @@ class MailServer:
         self.has_uidplus = True
         self.tells_next = True
         self.breaks_after = 0
+        self.moods: dict[int, str] = {}
+        self.without: set[str] = set()
         self.told_size = 0
+        self.refusal = ""
+        self.login = LOGIN
         self.asked: list[str] = []
         self.lock = threading.RLock()
         self.emptied = threading.Event()  # set when the last mail was removed
@@ -140,6 +147,12 @@ class _Session:
             self._file.write(part.encode() if isinstance(part, str) else part)
         self._file.flush()
 
+    def cut(self, *parts: bytes | str) -> None:
+        """The connection ends behind these bytes."""
+        self.send(*parts)
+        self._socket.shutdown(socket.SHUT_RDWR)
+        raise OSError("cut")
+
     def hand_out(self, *parts: bytes | str) -> None:
         """A mail; the connection is cut in the middle of the one after `breaks_after`."""
         self._handed_out += 1
@@ -151,6 +164,9 @@ class _Session:
 
 
 class ImapServer(MailServer):
+    """Moods of a mail: `nil`, `empty`, `no literal`, `no response`, `no` (the FETCH is refused), `no size` (that of its
+    size is), `hidden` (left out where sizes are asked for), `chatty` (other answers come between), `cut`, `bye`."""
+
     def session(self) -> Callable[[Any, Any], Any]:
         return _Imap
 
@@ -179,7 +195,7 @@ class _Imap(_Session):
                 self.secure()
 
     def do_capability(self, rest: str) -> None:
-        names = ["IMAP4rev1", "AUTH=XOAUTH2"]
+        names = ["IMAP4rev1", "AUTH=XOAUTH2", "AUTH=PLAIN"]
         names += ["UIDPLUS"] if self.server.has_uidplus else []
         names += ["STARTTLS"] if self.server.tls == "starttls" else []
         self.send(f"* CAPABILITY {' '.join(names)}\r\n")
@@ -190,12 +206,16 @@ class _Imap(_Session):
     def do_login(self, rest: str) -> str:
         words = [quoted.replace('\\"', '"').replace("\\\\", "\\") if quoted else plain
                  for quoted, plain in re.findall(r'"((?:[^"\\]|\\.)*)"|(\S+)', rest)]  # fmt: skip
-        self.is_inside = tuple(words) == LOGIN
-        return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong name or password"
+        self.is_inside = tuple(words) == self.server.login
+        refusal = self.server.refusal or "NO [AUTHENTICATIONFAILED] wrong name or password"
+        return "OK in" if self.is_inside else refusal
 
     def do_authenticate(self, rest: str) -> str:
         self.send("+ \r\n")
         proof = b64decode(self.line()).decode()
+        if rest.upper() == "PLAIN":
+            self.is_inside = tuple(proof.split("\0")[1:]) == self.server.login
+            return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong name or password"
         self.is_inside = bool(self.server.token) and f"auth=Bearer {self.server.token}\1" in proof
         return "OK in" if self.is_inside else "NO [AUTHENTICATIONFAILED] wrong token"
 
@@ -224,19 +244,36 @@ class _Imap(_Session):
             found = self._named(rest.partition(" ")[2])
         self.send(f"* SEARCH {' '.join(map(str, found))}\r\n")
 
-    def do_uid_fetch(self, rest: str) -> None:
+    def do_uid_fetch(self, rest: str) -> str | None:
         uids, _, wanted = rest.partition(" ")
         for number, uid in enumerate(self.server.mails, start=1):
             if uid not in self._named(uids):
                 continue
             raw = self.server.mails[uid]
+            mood = self.server.moods.get(uid, "")
+            if "RFC822.SIZE" in wanted and mood == "no size":
+                return "NO [SERVERBUG] a damaged mail"
+            if "RFC822.SIZE" in wanted and mood == "hidden":
+                continue
             if "RFC822.SIZE" in wanted:
                 self.send(f"* {number} FETCH (UID {uid} RFC822.SIZE {self.server.size(raw)})\r\n")
                 continue
             part, most = re.search(r"BODY\.PEEK\[(.*?)\]<0\.(\d+)>", wanted).groups()  # type: ignore[union-attr]
             content = (raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if part == "HEADER" else raw)[: int(most)]
             told = f"* {number} FETCH (UID {uid} BODY[{part}]<0> {{{len(content)}}}\r\n"
+            if mood == "no":
+                return "NO [SERVERBUG] a damaged mail"
+            if mood == "bye":
+                self.cut("* BYE [ALERT] a fatal error\r\n")
+            if mood == "cut":
+                self.cut(told, content[: len(content) // 2])
+            if mood == "chatty":
+                self.send(f"* {len(self.server.mails)} EXISTS\r\n* {number} FETCH (FLAGS (\\Seen))\r\n")
+            if mood in _WITHOUT_BODY:
+                self.send(_WITHOUT_BODY[mood].format(number=number, uid=uid))
+                continue
             self.hand_out(told, content, b")\r\n")
+        return None
 
     def do_uid_store(self, rest: str) -> str | None:
         if self.is_readonly:
@@ -271,7 +308,17 @@ class _Imap(_Session):
 _BEFORE_LOGIN = frozenset("capability starttls login authenticate logout noop".split())
 
 
+_WITHOUT_BODY = {
+    "nil": "* {number} FETCH (UID {uid} BODY[]<0> NIL)\r\n",
+    "empty": '* {number} FETCH (UID {uid} BODY[]<0> "")\r\n',
+    "no literal": "* {number} FETCH (UID {uid})\r\n",
+    "no response": "",
+}
+
+
 class Pop3Server(MailServer):
+    """Moods of a mail: `no` (RETR is refused), `empty`, `cut`."""
+
     def session(self) -> Callable[[Any, Any], Any]:
         return _Pop3
 
@@ -286,6 +333,8 @@ class _Pop3(_Session):
         while True:
             name, _, rest = self.line().partition(" ")
             answer = getattr(self, f"do_{name.lower()}", None)
+            if name.lower() in self.server.without:
+                answer = None
             is_early = name.lower() in ("user", "pass", "auth", "capa", "stls", "quit")
             if answer is None or not (self.is_inside or is_early):
                 self.send("-ERR not now\r\n")
@@ -307,7 +356,7 @@ class _Pop3(_Session):
         self.send("+OK\r\n")
 
     def do_pass(self, rest: str) -> None:
-        self._let_in((self._user, rest) == LOGIN)
+        self._let_in((self._user, rest) == self.server.login)
 
     def do_auth(self, rest: str) -> None:
         proof = b64decode(rest.partition(" ")[2]).decode()
@@ -315,7 +364,8 @@ class _Pop3(_Session):
 
     def _let_in(self, is_known: bool) -> None:
         self.is_inside = is_known
-        self.send("+OK in\r\n" if is_known else "-ERR wrong name or password\r\n")
+        refusal = self.server.refusal or "-ERR wrong name or password"
+        self.send("+OK in\r\n" if is_known else f"{refusal}\r\n")
 
     def do_uidl(self, rest: str) -> None:
         lines = "".join(f"{number} uid-{uid}\r\n" for number, uid in enumerate(self._uids, start=1))
@@ -326,7 +376,16 @@ class _Pop3(_Session):
         self.send("+OK\r\n", *(f"{number} {size}\r\n" for number, size in enumerate(sizes, start=1)), ".\r\n")
 
     def do_retr(self, rest: str) -> None:
-        self._content(self.server.mails[self._uids[int(rest) - 1]])
+        uid = self._uids[int(rest) - 1]
+        mood, raw = self.server.moods.get(uid, ""), self.server.mails[uid]
+        if mood == "no":
+            self.send("-ERR [IN-USE] the message is locked\r\n")
+        elif mood == "empty":
+            self.send("+OK\r\n.\r\n")
+        elif mood == "cut":
+            self.cut("+OK\r\n", raw[: len(raw) // 2])
+        else:
+            self._content(raw)
 
     def do_top(self, rest: str) -> None:
         self._content(self.server.mails[self._uids[int(rest.split()[0]) - 1]].partition(b"\r\n\r\n")[0] + b"\r\n\r\n")

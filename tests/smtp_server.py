@@ -49,7 +49,8 @@ class SmtpServer:
     refused: {address: answer} for RCPT; sender_answer, data_answer: for MAIL and DATA; "" accepts.
     login: (user name, password) that is asked for; token: that of OAuth2, for a login by it. tls: "", "starttls" or
     "tls". takes_utf8: offer SMTPUTF8. most_bytes: of a mail. most_recipients: of one transaction, 0 for any number;
-    limits: what EHLO announces of it (RFC 9422).
+    limits: what EHLO announces of it (RFC 9422). logins: what it announces in place of those that it takes, "none" for
+    no login at all.
     """
 
     host = HOST
@@ -66,11 +67,12 @@ class SmtpServer:
         most_bytes: int = 2**25,
         most_recipients: int = 0,
         limits: str = "",
+        logins: str = "",
     ) -> None:
         self.refused = dict(refused or {})
         self.sender_answer, self.data_answer, self.login = sender_answer, data_answer, login
         self.token = token
-        self.most_recipients, self.limits = most_recipients, limits
+        self.most_recipients, self.limits, self.logins = most_recipients, limits, logins
         self.messages: list[Message] = []
         self.options: list[list[str]] = []  # of MAIL, one list a message
         self._taken = 0
@@ -182,7 +184,10 @@ class _Handler:
         self, server: Any, session: Any, envelope: Any, hostname: str, responses: list[str]
     ) -> list[str]:
         session.host_name = hostname
-        return [responses[0], *([f"250-LIMITS {self.server.limits}"] if self.server.limits else []), *responses[1:]]
+        limits = [f"250-LIMITS {self.server.limits}"] if self.server.limits else []
+        logins = {"": None, "none": []}.get(self.server.logins, [f"250-AUTH {self.server.logins}"])
+        rest = [line for line in responses[1:] if logins is None or not line.startswith("250-AUTH")]
+        return [responses[0], *limits, *(logins or []), *rest]
 
     async def handle_MAIL(self, server: Any, session: Any, envelope: Any, address: str, options: list[str]) -> str:
         await self.server.answer()

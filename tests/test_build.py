@@ -20,6 +20,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from server import late_files
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -183,6 +185,32 @@ def test_what_is_unpacked_late_has_the_same_bytes_each_time(tmp_path: Path) -> N
     assert zones[0] == zones[1]
     with zipfile.ZipFile(tmp_path / "c") as archive:
         assert {"tzdata/__init__.py", "tzdata/zones", "tzdata/zoneinfo/Europe/Berlin"} <= set(archive.namelist())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
+def test_what_killed_executables_left_is_removed_by_the_next_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import fcntl
+
+    folders = {name: tmp_path / f"_MEI{name}" for name in ("own", "killed", "running", "unknown")}
+    for folder in folders.values():
+        (folder / "resources").mkdir(parents=True)
+        (folder / "resources" / "page.html").write_text("a page")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "_MEIlink").symlink_to(tmp_path / "elsewhere")
+    for name in ("killed", "running"):
+        (folders[name] / late_files.HELD).touch()
+    (tmp_path / "elsewhere" / late_files.HELD).touch()
+    monkeypatch.setattr(sys, "_MEIPASS", str(folders["own"]), raising=False)
+    with (folders["running"] / late_files.HELD).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        late_files.install()
+        late_files.remove_left_folders()
+        late_files.remove_left_folders()
+    left = {each.name for each in tmp_path.iterdir()}
+    assert left == {"_MEIown", "_MEIrunning", "_MEIunknown", "_MEIlink", "elsewhere"}
+    assert (folders["own"] / late_files.HELD).exists() and (tmp_path / "elsewhere" / late_files.HELD).exists()
 
 
 # What is not there on Windows, or on macOS: modules, and attributes of modules.

@@ -18,6 +18,7 @@ from server.__main__ import main
 from server.access.logins import WORKER_LOGIN
 from server.cli.commands import ABOUT, parser
 from server.settings import SETTINGS
+from tests.console.visitor import Visitor, place
 from tests.service import PASSWORD, Api, Server, command
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -140,6 +141,49 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == DONE and capsys.readouterr().out.startswith("helpdesk ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("srve",), "there is no command 'srve'; did you mean 'serve'?"),
+        (("worker", "creat"), "there is no command 'creat'; did you mean 'create'?"),
+        (("wrker", "create"), "there is no command 'wrker'; did you mean 'worker'?"),
+        (("zzz",), "there is no command 'zzz'; choose from serve, worker,"),
+        (("serve", "--prot", "8200"), "unrecognized arguments: --prot 8200; did you mean '--port'?"),
+        (("--bse-url=http://x.example",), "did you mean '--base-url'?"),
+        (("check", "now"), "unrecognized arguments: now"),
+    ],
+)
+def test_a_slip_in_the_command_line_is_told_with_what_was_meant(arguments: tuple[str, ...], words: str, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == USAGE and words in capsys.readouterr().err
+
+
+def test_the_only_administrator_gets_in_again(run, data: Path) -> None:
+    """Disabled, locked out, without the phone and the password; the server runs meanwhile."""
+    server = Server(data)
+    nora = server.set_up()
+    visitor = Visitor(server.url)
+    for number in range(11):
+        assert visitor.sign_in(password=f"wrong {number}").status_code in (401, 422, 429)
+    assert visitor.sign_in().status_code == 429
+    code, out, err = run("worker", "recover", "--email", "nora@desk.example", data=data)
+    assert (code, err) == (DONE, "") and out.startswith(f"{server.url}/reset/")
+    new = "a new password for nora"
+    link = out.strip().removeprefix(server.url)
+    assert place(visitor.send(link, {"password": new, "password_again": new})) == "/login?new=1"
+    assert Visitor(server.url).sign_in(password=new).status_code == 303
+    milo = nora.create("worker", first_name="milo", email="milo@desk.example", language="en_US", timezone="UTC")
+    nora.update("worker", milo["id"], is_disabled=1, is_password_disabled=1).ok()
+    code, out, _ = run("worker", "recover", "--email", "milo@desk.example", "--admin", data=data)
+    assert code == DONE and "/reset/" in out
+    assert milo["id"] in nora.found("worker", "isDisabled:no isPasswordDisabled:no isAdmin:yes")
+    assert nora.search("activity_log", "activity:worker.password.link").ok()["total"] == 2
+    code, out, err = run("worker", "recover", "--email", "nobody@desk.example", data=data)
+    assert (code, out) == (FAILED, "") and "there is no worker with the mail address" in err
+    assert server.stop() == 0
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The systemd unit and the container: what they name is what the program knows."""
 
 import configparser
+import json
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from server.__main__ import main
 from server.cli.commands import parser
 from server.settings import BY_NAME, PREFIX, is_address, load
 from server.web.monitoring import HEALTH
@@ -83,6 +85,20 @@ def test_the_container_is_made_of_all_that_setup_needs() -> None:
     assert "/source/build/requirements/postgresql.txt" in DOCKERFILE
 
 
+def test_alert_rules_are_about_metrics_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["alerts"]) == 0
+    rules = [rule for group in yaml.safe_load(capsys.readouterr().out)["groups"] for rule in group["rules"]]
+    documented = (BUILD.parent / "resources" / "help" / "operating.md").read_text("utf-8")
+    known = set(re.findall(r"^\| `(helpdesk_\w+)` \|", documented, re.MULTILINE))
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 8
+    for rule in rules:
+        named = {each.removesuffix("_bucket") for each in re.findall(r"\bhelpdesk_\w+", rule["expr"])}
+        assert named <= known and (named or "up{" in rule["expr"]), rule
+        assert rule["labels"]["severity"] in ("critical", "warning") and rule["annotations"].keys() == {
+            "summary", "description"
+        }  # fmt: skip
+
+
 SYSTEMD = shutil.which("systemd-analyze")
 if SYSTEMD is not None:  # else there is nobody to ask
 
@@ -138,7 +154,7 @@ def test_what_the_container_installs_serves_and_its_health_check_tells(installed
     try:
         assert running.stdout is not None
         assert Path(running.stdout.readline().strip()).is_relative_to(installed)
-        port = running.stdout.readline().strip().rpartition(":")[2]
+        port = json.loads(running.stdout.readline())["url"].rpartition(":")[2]
         assert port.isdigit()
         (check,) = re.findall(r'CMD \["python", "-c", \\\n\s*"(.*)"\]', DOCKERFILE)
         assert "/health" in check

@@ -86,6 +86,7 @@ INTERNAL = {
     """,
     "how much is done at once; the rest follows": """
         mailroom.mail_import.MAX_WAITING mailroom.mail_import.MAX_WAITING_BYTES mailroom.mailboxes.checking.MAX_MAILS
+        mailroom.mailboxes.checking.MAX_IN_A_ROW mailroom.mailboxes.fetch_state.MAX_RETRY_SECONDS
         notifying.letters.MAX_AT_ONCE people.accounts.MAX_HANDED_OVER people.unread.MAX_AT_ONCE
         people.reminders.MAX_BATCHES tickets.targets.MAX_BATCHES
         tickets.reopening.MAX_BATCHES jobs.queue.MAX_RUNS jobs.scheduler.MAX_ROUNDS
@@ -174,7 +175,8 @@ INTERNAL = {
         markup.styles.MAX_BORDER_PIXELS markup.styles.MAX_FONT_PIXELS markup.styles.MAX_GAP_PIXELS
         markup.styles.MAX_PIXELS markup.styles.MAX_SPACE_PIXELS mail.rtf.MAX_GROUPS mail.rtf.MAX_RTF_BYTES
         mail.smime.MAX_PIECES mail.tnef.MAX_ATTRIBUTES mail.tnef.MAX_VALUES mail.compose.MAX_WORD_CHARACTERS
-        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT
+        mail.network.MAX_ANSWER_CHARACTERS markup.text.MAX_INDENT markup.losses.MAX_SHOWN markup.losses.MAX_SOURCE
+        markup.plain.MAX_QUOTE_DEPTH markup.stylesheets.MAX_DRESSED_CHARACTERS outbox.frame.MAX_DIRECTION_CHARACTERS
         export.contents.MAX_NAME_CHARS web.mail_listener.MAX_ANSWER_CHARS
         records.comment.MAX_LABEL_CHARS records.shared.entries.MAX_MESSAGE_CHARS records.shared.scopes.MAX_LABEL_CHARS
         times.limits.MAX_SHOWN

@@ -3,7 +3,9 @@
 import ctypes
 import os
 import shutil
+import signal
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -19,7 +21,7 @@ from server.errors import Unavailable
 from server.settings import load
 from server.store.schema import SCHEMA_NUMBER
 from server.web import connections
-from tests.service import Server, command
+from tests.service import ROOT, Server, command, started, surroundings
 
 DROP_CAPABILITY, READ_AND_WRITE_ANYTHING = 24, (1, 2)  # of Linux: prctl() and what it takes from root
 
@@ -225,3 +227,31 @@ def test_a_framework_that_is_too_old_is_refused_before_anything_is_made(
     with pytest.raises(Unavailable, match=r"Tornado 6\.6 or newer is needed"):
         app.serve(load({"data": str(data)}, {}), lambda service: {}, lambda running: None, lambda: load({}, {}))
     assert not data.exists()
+
+
+@pytest.mark.sqlite("the file of the database")
+@pytest.mark.parametrize("table", ["worker", "version", "job"])
+def test_a_damaged_table_is_told_in_single_lines(table: str, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    person = ("--email", "nora@desk.example", "--first-name", "Nora", "--admin")
+    assert command("worker", "create", *person, data=data).returncode == 0
+    file = data / "helpdesk.db"
+    connection = apsw.Connection(str(file))
+    [(root, size)] = connection.execute(
+        "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE name = ?", (table,)
+    )
+    connection.close()
+    content = bytearray(file.read_bytes())
+    content[(root - 1) * size : root * size] = b"\xa5" * size
+    file.write_bytes(content)
+    serve = ["server", "serve", "--port", "0", "--no-open", "--data", str(data)]
+    process = started(serve, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, env=surroundings(data))
+    lines = []
+    assert process.stdout is not None
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith(b"data "):  # it has started all the same
+            process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    assert any(b"the database file is damaged; restore a backup" in each for each in lines), lines
+    assert [each for each in lines if each.startswith((b" ", b"Traceback"))] == []

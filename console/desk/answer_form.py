@@ -15,9 +15,11 @@ from server.dataclass import dataclass
 from server.desk import files, records
 from server.desk.records import SearchRequest
 from server.errors import HelpdeskError, Invalid, NotFound
+from server.mail.commands import ORIGINAL_LINE
+from server.mail.compose import subject_of_forward
 from server.people import form_drafts
 from server.records.shared.sending import UNTIL_ANSWERED
-from server.tickets import answer_drafts, way_out
+from server.tickets import answer_drafts, forwarding, way_out
 from server.tickets.answer_drafts import AnswerDraft
 from server.tickets.way_out import WayOut
 from server.translation import N_, Words, _
@@ -25,7 +27,7 @@ from server.web.forms import Upload
 
 KINDS = ("reply", "forward", "note")
 AGAIN = "again"  # asks for a reply that stands ready as a message that went out
-SIGNATURE = "#signature"  # the line that stands for it
+SIGNATURE, ORIGINAL = "#signature", ORIGINAL_LINE  # lines that stand for these
 # Of the form, with the names of a draft's params.
 TEXTS = {
     "to": "to", "cc": "cc", "bcc": "bcc", "subject": "subject", "content": "content", "status": "status_id",
@@ -44,8 +46,8 @@ class AnswerForm:
     that came after it; is_stopped: whether they stopped the reply, which they do once.
 
     kind: reply, forward, note or compose. message_id: that is answered, 0 for none. draft: what it is kept as, None
-    before it is. files: that go along. snippets, templates, buckets: to choose from. drafted: the kinds of which the
-    worker has a draft."""
+    before it is. files: that go along. snippets, templates, buckets: to choose from. original: the text of the
+    message that a forward passes on. drafted: the kinds of which the worker has a draft."""
 
     kind: str
     form: Form
@@ -57,6 +59,7 @@ class AnswerForm:
     templates: tuple[Option, ...] = ()
     buckets: tuple[Option, ...] = ()
     owner: ChooserOptions | None = None
+    original: str = ""
     drafted: tuple[str, ...] = ()
     seen: str = ""
     is_stopped: bool = False
@@ -84,7 +87,7 @@ class AnswerForm:
         if self.kind == "compose":
             bucket = get("bucket") or next((value for value, _place in self.buckets), "1")
             return Sample("POST", "/rest/tickets/compose.json", [("bucket_id", bucket), *sent])
-        sent += [("is_forward", "1")] if self.kind == "forward" else []
+        sent += [("is_forward", "1"), ("with_original", "0")] if self.kind == "forward" else []
         return Sample("POST", "/rest/tickets/reply.json", [("message_id", str(self.message_id)), *sent])
 
     # -- what operations take -----------------------------------------------------------------------------------------
@@ -100,7 +103,8 @@ class AnswerForm:
         }  # fmt: skip
         if self.kind == "compose":
             return found | {"bucket_id": get("bucket")}
-        return found | {"message_id": str(self.message_id), "is_forward": "1" if self.kind == "forward" else ""}
+        is_forward = "1" if self.kind == "forward" else ""
+        return found | {"message_id": str(self.message_id), "is_forward": is_forward, "with_original": "0"}
 
     def params(self) -> dict[str, Any]:
         """As a draft keeps it."""
@@ -130,6 +134,8 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
         values, file_ids = _drafted(draft), draft.params.get("file_ids") or []
     else:
         values, file_ids = _first(visit, found, kind, message_id, way), []
+        if kind == "forward" and message_id:
+            file_ids = list(forwarding.files_to_forward(visit.ctx, message_id))
     drafted = tuple(each for each in ("reply", "forward") if answer_drafts.own(visit.ctx, found.id, each) is not None)
     kept = _files(visit, file_ids)
     return _whole(visit, AnswerForm(kind, Form(values), message_id, way, draft, kept, drafted=drafted))
@@ -202,7 +208,15 @@ def _whole(visit: Visit, form: AnswerForm) -> AnswerForm:
         form, snippets=tuple(_snippets(visit, form.kind)), templates=tuple(_templates(visit)),
         buckets=tuple(buckets(visit)) if form.kind == "compose" else (),
         owner=lists.choosable(visit, "worker", "isDisabled:no", form.form.get("owner")),
+        original=_original(visit, form),
     )  # fmt: skip
+
+
+def _original(visit: Visit, form: AnswerForm) -> str:
+    """The text of the message that a form forwards, "" for another form."""
+    if form.kind != "forward" or not form.message_id:
+        return ""
+    return str(records.retrieve(visit.ctx, "message", form.message_id, "content")["content"]).strip()
 
 
 def ahead(visit: Visit, field: str, text: str) -> str:
@@ -251,9 +265,8 @@ def _first(visit: Visit, found: Sheet, kind: str, message_id: int, way: WayOut) 
     message = records.retrieve(visit.ctx, "message", message_id, "reply_to,reply_cc,content,sender_")
     signature = f"\n\n{SIGNATURE}" if way.signature.strip() else ""
     if kind == "forward":
-        who = message.get("sender_email") or ""
-        text = "\n".join(f"> {line}" for line in str(message["content"]).split("\n"))
-        values["content"] = f"{signature}\n\n{_('{who} wrote:', who=who)}\n{text}"
+        values["content"] = f"{signature}\n\n{ORIGINAL}"
+        values["subject"] = subject_of_forward(str(found.keys["subject"]))
         values["status"] = str(found.keys["status_id"])
     else:
         values |= {"to": str(message.get("reply_to") or ""), "cc": str(message.get("reply_cc") or "")}

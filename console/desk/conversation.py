@@ -35,7 +35,13 @@ MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
 CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
 # Entries that the messages, notes and drafts beside them tell already.
-TOLD = ("ticket.message.inbound", "ticket.message.outbound", "comment.create", "ticket.merge")
+TOLD = (
+    "ticket.message.handed_in",
+    "ticket.message.inbound",
+    "ticket.message.outbound",
+    "comment.create",
+    "ticket.merge",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +164,11 @@ def _original(keys: dict[str, Any], ticket: Sheet) -> str:
 
 
 def _sender(keys: dict[str, Any], email: str) -> str:
-    """The name of who wrote a message: of their contact, else the one that they wrote under."""
+    """The name of who wrote a message: of their contact, else the one that they wrote under. Whoever writes a worker's
+    address into From chooses no name."""
     name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
-    return name if name and name != email else str(keys.get("from_name") or name)
+    is_named = bool(name and name != email) or bool(keys.get("sender_worker_id"))
+    return name if is_named else str(keys.get("from_name") or name)
 
 
 def _sender_date(keys: dict[str, Any]) -> int:

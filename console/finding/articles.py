@@ -188,8 +188,8 @@ def _hit(article: Article, part: ArticleSection, text: str, words: list[str], mi
 
 
 def _html(markdown: str) -> str:
-    return markdown_to_html(markdown, new_tab=False)
+    return markdown_to_html(markdown, new_tab=False, single_breaks=False)
 
 
 def _as_text(markdown: str) -> str:
-    return unescape(text_of_html(markdown_to_html(markdown)).strip())
+    return unescape(text_of_html(markdown_to_html(markdown, single_breaks=False)).strip())

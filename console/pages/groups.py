@@ -43,7 +43,11 @@ FORM = RecordForm(URI, (
             N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
     Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
     Control("reply_address_id", N_("Replies come from")),
-    Control("reply_personal", hint=N_("Stands before the address in replies.")),
+    Control("reply_personal", hint=N_("Stands before the address in replies. Blank for the name of the group; "
+                                      "{{full_name}} is the worker who writes.")),
+    Control("language", N_("Language of its mail"),
+            N_("Of dates and of the line above a quotation. Blank for that of the worker who writes.")),
+    Control("timezone", N_("Time zone of its mail"), N_("Blank for that of the worker who writes.")),
     Control("reply_to", N_("Answers go to"),
             N_("Instead of the address that mail comes from, and never into a ticket unless mail to it comes here. "
                "Usually blank."), "email"),
@@ -175,7 +179,7 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
         html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
     except HelpdeskError as error:
         html, wrong = "", error.message
-    return framed(fragment("message_body.html", html=html, more="", wrong=wrong))
+    return framed(html or fragment("message_body.html", html="", more="", wrong=wrong))
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
@@ -385,7 +389,7 @@ def _sender(visit: Visit, fields: OpenForm) -> Control:
     default, transport, hosts = mail_setup.sender_hosts(visit.ctx)
     query = "mailTransport.id:>0"
     if hosts and transport:
-        query = f"({query} OR (worker.id:none host:[{','.join(hosts)}]))"
+        query = f"({query} OR (worker.id:0 host:[{','.join(hosts)}]))"
     none = _("The default sender ({email})", email=default) if default else _("The default sender")
     hint = N_("Addresses with a mail transport, and those of your domains, which use the default one.")
     return replace(fields.control("reply_address_id"), hint=hint, none=none, query=query)

@@ -1,6 +1,9 @@
 """Any record made, changed and deleted by who may: the form comes from its type. Types with pages of their own send
 administrators there. Source: ours; the rights are those of the operations."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from console import drafts, ui
 from console.forms import Form
 from console.lists import LABEL
@@ -18,6 +21,7 @@ from server.records.shared import paths
 from server.translation import _
 
 FORM_BYTES = 4 * 1024 * 1024  # of texts; larger ones come by the API
+NAMED_LOSSES = 4  # said after saving; the page lists all
 SAMPLED = 3  # fields in the request that a page tells
 
 
@@ -40,7 +44,7 @@ def create(visit: Visit) -> PageResponse:
     made = fields.create()
     if made is None:
         return _form(visit, fields)
-    visit.tell(_("{label} is created.", label=made[LABEL]))
+    visit.tell(_with_losses(_("{label} is created.", label=made[LABEL]), made))
     return see(paths.record(record_type.uri, made["id"]))
 
 
@@ -63,7 +67,7 @@ def save(visit: Visit) -> PageResponse:
     saved = fields.update()
     if saved is None:
         return _form(visit, fields)
-    fields.tell_saved(_("{name} is saved.", name=saved[LABEL]))
+    fields.tell_saved(_with_losses(_("{name} is saved.", name=saved[LABEL]), saved))
     return see(paths.record(record_type.uri, visit.id))
 
 
@@ -90,6 +94,16 @@ def delete(visit: Visit) -> PageResponse:
     drafts.is_saved(visit)
     visit.tell(_("{name} is deleted.", name=label))
     return see(_list(record_type))
+
+
+def _with_losses(text: str, record: Mapping[str, Any]) -> str:
+    """What is said after saving, with what mail leaves out of a template or signature."""
+    lost = str(record.get("left_out") or "").split("\n")
+    if not lost[0]:
+        return text
+    more = _("and {count} more", count=len(lost) - NAMED_LOSSES) if len(lost) > NAMED_LOSSES else ""
+    parts = "; ".join(filter(None, (*lost[:NAMED_LOSSES], more)))
+    return f"{text} {_('Left out of mail: {parts}', parts=parts)}"
 
 
 def _list(record_type: RecordType) -> str:

@@ -19,6 +19,7 @@ from server.mailroom import mail_setup
 from server.passwords import MIN_CHARS
 from server.people import profile
 from server.translation import N_, SOURCE, _
+from server.upkeep import checkup_mail
 
 BASE = "/setup"
 FIELDS = ("first_name", "last_name", "email", "timezone")
@@ -213,7 +214,8 @@ def _mail(visit: Visit, form: Form, dialogue: tuple[str, ...] = ()) -> PageRespo
 def show_receive(visit: Visit) -> PageResponse:
     """A mailbox that mail is fetched from, or another way for it to come in."""
     sender = address.of(visit.ctx).sender
-    return _receive(visit, Form.of({"protocol": "imap-ssl", "username": sender, "is_mail_kept": "1"}))
+    username = "" if checkup_mail.is_local(sender) else sender
+    return _receive(visit, Form.of({"protocol": "imap-ssl", "username": username, "is_mail_kept": "1"}))
 
 
 @page("POST", f"{BASE}/receive", "proven admin")

@@ -1,6 +1,16 @@
 // A file that goes along with an answer, sent as soon as it is chosen.
-import { formToken } from "./page.js";
+import { formToken, say } from "./page.js";
 import { t } from "./say.js";
+
+const uploads = new WeakMap(); // how many are on their way, by form
+
+// A form that is sent meanwhile would leave without them.
+addEventListener("submit", (event) => {
+  if (!uploads.get(event.target)) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  say(t("Files are still being uploaded. Send again once they are there."));
+}, true);
 
 export function attach(form, file, changed) {
   const item = document.createElement("li");
@@ -10,19 +20,27 @@ export function attach(form, file, changed) {
     return item.replaceChildren(t("{name} is too large: at most {size} MB go along.", { name: file.name, size: Math.floor(most / 2 ** 20) }));
   }
   const bar = Object.assign(document.createElement("progress"), { max: file.size || 1, value: 0 });
-  item.append(`${file.name} `, bar);
+  bar.setAttribute("aria-label", t("Upload"));
+  const share = Object.assign(document.createElement("span"), { className: "muted" });
+  item.append(`${file.name} `, bar, " ", share);
+  uploads.set(form, (uploads.get(form) ?? 0) + 1);
   const sent = new FormData();
   sent.append("_xsrf", formToken());
   sent.append("file", file, file.name);
   const request = new XMLHttpRequest();
-  request.upload.addEventListener("progress", (event) => (bar.value = event.loaded));
+  request.upload.addEventListener("progress", (event) => {
+    bar.value = event.loaded;
+    share.textContent = `${Math.min(Math.floor((event.loaded / (event.total || 1)) * 100), 100)} %`;
+  });
   request.addEventListener("loadend", () => {
+    uploads.set(form, uploads.get(form) - 1);
     let kept = null;
     try {
       kept = request.status === 200 ? JSON.parse(request.responseText) : null;
     } catch {
       // told below
     }
+    if (!request.status) return item.replaceChildren(t("{name} could not be attached: the server does not answer.", { name: file.name }));
     if (!kept) return item.replaceChildren(t("{name} could not be attached: it may be too large.", { name: file.name }));
     const label = document.createElement("label");
     const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "file_id[]", value: kept.id, checked: true });

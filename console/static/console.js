@@ -10,4 +10,5 @@ import "./keys.js";
 import "./rail.js";
 import "./swap.js";
 import "./toasts.js";
+import "./uploading.js";
 import "./waiting.js";

@@ -99,7 +99,7 @@ function failed(text) {
 }
 
 // The page that came in place of the part, without asking for it once more.
-function shows(page) {
+export function shows(page) {
   const main = document.getElementById("main");
   put(main, page.getElementById("main"), true);
   document.title = page.title;

@@ -6,9 +6,9 @@ function __helpdesk_at --description 'Whether the words so far name this command
     for word in $typed[2..-1]
         if test $skips -eq 1
             set skips 0
-        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk import' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk migrate-database' 'helpdesk doctor' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk token create' 'helpdesk mail import' 'helpdesk import csv' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
+        else if contains -- "$place $word" 'helpdesk serve' 'helpdesk worker' 'helpdesk token' 'helpdesk mail' 'helpdesk import' 'helpdesk export' 'helpdesk kata' 'helpdesk script' 'helpdesk automation' 'helpdesk package' 'helpdesk backup' 'helpdesk restore' 'helpdesk migrate-database' 'helpdesk doctor' 'helpdesk alerts' 'helpdesk completion' 'helpdesk api' 'helpdesk describe' 'helpdesk licenses' 'helpdesk demo' 'helpdesk setup-link' 'helpdesk check' 'helpdesk settings' 'helpdesk worker create' 'helpdesk worker recover' 'helpdesk token create' 'helpdesk mail import' 'helpdesk import csv' 'helpdesk automation run' 'helpdesk package import' 'helpdesk package export'
             set place "$place $word"
-        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk mail import --status' 'helpdesk mail import --group' 'helpdesk import csv --data' 'helpdesk import csv --type' 'helpdesk import csv --column' 'helpdesk import csv --key' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk migrate-database --data' 'helpdesk migrate-database --to' 'helpdesk migrate-database --config' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
+        else if contains -- "$place $word" 'helpdesk serve --data' 'helpdesk serve --host' 'helpdesk serve --port' 'helpdesk serve --base-url' 'helpdesk serve --role' 'helpdesk serve --config' 'helpdesk worker create --data' 'helpdesk worker create --email' 'helpdesk worker create --first-name' 'helpdesk worker create --last-name' 'helpdesk worker create --password-file' 'helpdesk worker recover --data' 'helpdesk worker recover --email' 'helpdesk token create --data' 'helpdesk token create --worker' 'helpdesk token create --app' 'helpdesk token create --scope' 'helpdesk token create --expires' 'helpdesk mail import --data' 'helpdesk mail import --status' 'helpdesk mail import --group' 'helpdesk import csv --data' 'helpdesk import csv --type' 'helpdesk import csv --column' 'helpdesk import csv --key' 'helpdesk export --data' 'helpdesk kata --data' 'helpdesk script --data' 'helpdesk script --vars' 'helpdesk automation run --data' 'helpdesk automation run --vars' 'helpdesk automation run --policy' 'helpdesk package import --data' 'helpdesk package import --answer' 'helpdesk package export --data' 'helpdesk package export --name' 'helpdesk backup --data' 'helpdesk restore --data' 'helpdesk migrate-database --data' 'helpdesk migrate-database --to' 'helpdesk migrate-database --config' 'helpdesk doctor --data' 'helpdesk doctor --config' 'helpdesk alerts --data' 'helpdesk api --data' 'helpdesk api --url' 'helpdesk describe --data' 'helpdesk licenses --data' 'helpdesk demo --data' 'helpdesk setup-link --data' 'helpdesk check --data' 'helpdesk settings --data'
             set skips 1
         end
     end
@@ -29,6 +29,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a backup -d 'Copy the databa
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a restore -d 'Put a backup in the place of the database; no server may run.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a migrate-database -d 'Copy the database into PostgreSQL, or back into a file; no server may run.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a doctor -d 'Look for what is wrong, and say what to do.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a alerts -d 'Print alert rules for Prometheus.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a completion -d 'Print what a shell needs to complete commands, or the man page.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a api -d 'Send a request to a running server; prints the answer.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk'" -a describe -d 'Describe record types, kinds of field and endpoints.'
@@ -48,6 +49,7 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk serve'" -l role -x -d 'what thi
 complete -c helpdesk -n "__helpdesk_at 'helpdesk serve'" -l no-open -d 'do not open the set-up link in a browser'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk serve'" -l config -r -F -d 'settings file (helpdesk.toml in the data folder)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker'" -a create -d 'Create a worker; prints the id.'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk worker'" -a recover -d 'Print a link for a worker who cannot sign in.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
@@ -56,6 +58,10 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -l first-name -
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -l last-name -x -d 'family name'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -l admin -d 'make the worker an administrator'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk worker create'" -l password-file -r -F -d 'file whose first line is the password; - asks for it. Without one the worker cannot sign in with a password'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk worker recover'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk worker recover'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk worker recover'" -l email -x -d 'the address that the worker signs in with'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk worker recover'" -l admin -d 'make the worker an administrator'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk token'" -a create -d 'Create an access token; prints the token and nothing else.'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk token'" -s h -l help -d 'show this help message and exit'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk token create'" -s h -l help -d 'show this help message and exit'
@@ -129,6 +135,8 @@ complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -s h -l help -d 'show 
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -l json -d 'as JSON: a list of {part, state, found, advice}'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk doctor'" -l config -r -F -d 'settings file (helpdesk.toml in the data folder)'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk alerts'" -s h -l help -d 'show this help message and exit'
+complete -c helpdesk -n "__helpdesk_at 'helpdesk alerts'" -l data -x -a '(__fish_complete_directories)' -d 'the data folder (helpdesk-data)'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk completion'" -a bash -d 'bash, zsh, fish, powershell, man'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk completion'" -a zsh -d 'bash, zsh, fish, powershell, man'
 complete -c helpdesk -n "__helpdesk_at 'helpdesk completion'" -a fish -d 'bash, zsh, fish, powershell, man'

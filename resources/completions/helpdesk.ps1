@@ -17,6 +17,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             'restore' = 'Put a backup in the place of the database; no server may run.'
             'migrate-database' = 'Copy the database into PostgreSQL, or back into a file; no server may run.'
             'doctor' = 'Look for what is wrong, and say what to do.'
+            'alerts' = 'Print alert rules for Prometheus.'
             'completion' = 'Print what a shell needs to complete commands, or the man page.'
             'api' = 'Send a request to a running server; prints the answer.'
             'describe' = 'Describe record types, kinds of field and endpoints.'
@@ -42,6 +43,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         }
         'helpdesk worker' = [ordered]@{
             'create' = 'Create a worker; prints the id.'
+            'recover' = 'Print a link for a worker who cannot sign in.'
             '-h' = 'show this help message and exit'
             '--help' = 'show this help message and exit'
         }
@@ -54,6 +56,13 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--last-name' = 'family name'
             '--admin' = 'make the worker an administrator'
             '--password-file' = 'file whose first line is the password; - asks for it. Without one the worker cannot sign in with a password'
+        }
+        'helpdesk worker recover' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+            '--email' = 'the address that the worker signs in with'
+            '--admin' = 'make the worker an administrator'
         }
         'helpdesk token' = [ordered]@{
             'create' = 'Create an access token; prints the token and nothing else.'
@@ -174,6 +183,11 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--json' = 'as JSON: a list of {part, state, found, advice}'
             '--config' = 'settings file (helpdesk.toml in the data folder)'
         }
+        'helpdesk alerts' = [ordered]@{
+            '-h' = 'show this help message and exit'
+            '--help' = 'show this help message and exit'
+            '--data' = 'the data folder (helpdesk-data)'
+        }
         'helpdesk completion' = [ordered]@{
             'bash' = 'bash'
             'zsh' = 'zsh'
@@ -240,6 +254,8 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk worker create --first-name' = @()
         'helpdesk worker create --last-name' = @()
         'helpdesk worker create --password-file' = @()
+        'helpdesk worker recover --data' = @()
+        'helpdesk worker recover --email' = @()
         'helpdesk token create --data' = @()
         'helpdesk token create --worker' = @()
         'helpdesk token create --app' = @()
@@ -270,6 +286,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk migrate-database --config' = @()
         'helpdesk doctor --data' = @()
         'helpdesk doctor --config' = @()
+        'helpdesk alerts --data' = @()
         'helpdesk api --data' = @()
         'helpdesk api --url' = @()
         'helpdesk describe --data' = @()

@@ -10,7 +10,8 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_database, with_service
 from server.context import Context
 from server.desk import records
-from server.people import app_tokens
+from server.first_start import setup
+from server.people import accounts, app_tokens
 
 
 def declare(commands: Any) -> None:
@@ -25,6 +26,14 @@ def declare(commands: Any) -> None:
         "--password-file", metavar="F", help="file whose first line is the password; - asks for it. Without one the "
         "worker cannot sign in with a password"
     )  # fmt: skip
+    recover = command(
+        worker, "recover", _recover_worker,
+        "Let a worker in who cannot sign in, such as the only administrator: enable them, turn off their second "
+        "factor, forget wrong attempts, and print a link to choose a password. It works once, for three days.",
+        about="Print a link for a worker who cannot sign in.",
+    )  # fmt: skip
+    recover.add_argument("--email", required=True, metavar="E", help="the address that the worker signs in with")
+    recover.add_argument("--admin", action="store_true", help="make the worker an administrator")
     token = group(commands, "token", "Access tokens for the REST API.")
     create = command(token, "create", _create_token, about="Create an access token; prints the token and nothing else.")
     create.add_argument("--worker", required=True, metavar="EMAIL", help="the worker that requests act as")
@@ -46,6 +55,14 @@ def _create_worker(options: argparse.Namespace) -> None:
         fields["password"] = _password(options.password_file)
     found = with_service(options, lambda ctx: records.create(ctx, "worker", fields))
     print(found["id"])
+
+
+def _recover_worker(options: argparse.Namespace) -> None:
+    def work(ctx: Context) -> str:
+        path = accounts.recover(ctx, app_tokens.worker_with_email(ctx, options.email), options.admin)
+        return (ctx.service.store.read(setup.served_at) or ctx.service.base_url) + path
+
+    print(with_database(options, work))
 
 
 def _password(source: str) -> str:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from server.cli.commands import ABOUT
+from server.cli.commands import ABOUT, CommandParser
 
 
 def command(commands: Any, name: str, run: Any, description: str = "", about: str = "") -> argparse.ArgumentParser:
@@ -11,8 +11,8 @@ def command(commands: Any, name: str, run: Any, description: str = "", about: st
 
     about: what help says of one that stands below another."""
     about = about or ABOUT[name]
-    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description or about)
-    made.set_defaults(run=run, refuse=made.error)
+    made: CommandParser = commands.add_parser(name, help=about, description=description or about)
+    made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
     made.add_argument("--data", metavar="DIR", help="the data folder (helpdesk-data)")
     return made
 
@@ -27,10 +27,10 @@ def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") ->
     """Declare a command that reads one text, or requests from standard input. shapes: those of a request and of its
     answer. about: as of `command`. `run` finds `refuse` among its options, which ends it for wrong arguments."""
     about = about or ABOUT[name]
-    made: argparse.ArgumentParser = commands.add_parser(name, help=about, description=(
+    made: CommandParser = commands.add_parser(name, help=about, description=(
         f"{about} Without --data this happens in a temporary folder, which is removed at the end."
     ))  # fmt: skip
-    made.set_defaults(run=run, refuse=made.error)
+    made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
     source = made.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", metavar="FILE", help="the text; - reads standard input")
     source.add_argument(

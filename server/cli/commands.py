@@ -6,8 +6,10 @@ answer before anything of the service is."""
 import argparse
 import importlib
 import platform
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
+from server.errors import nearest
 from server.settings import BUILD, VERSION
 
 PARTS: dict[str, dict[str, str]] = {
@@ -26,6 +28,7 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "moving": {"migrate-database": "Copy the database into PostgreSQL, or back into a file; no server may run."},
     "doctor": {"doctor": "Look for what is wrong, and say what to do."},
+    "alerts": {"alerts": "Print alert rules for Prometheus."},
     "completion": {"completion": "Print what a shell needs to complete commands, or the man page."},
     "api": {"api": "Send a request to a running server; prints the answer."},
     "describe": {"describe": "Describe record types, kinds of field and endpoints."},
@@ -55,9 +58,27 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def parser(only: str | None = None) -> argparse.ArgumentParser:
+class CommandParser(argparse.ArgumentParser):
+    """Names the command or flag that was probably meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            names = list(action.choices)
+            near = nearest(str(value), names) or f"; choose from {', '.join(names)}"
+            raise argparse.ArgumentError(None, f"there is no command '{str(value)[:60]}'{near}")
+        super()._check_value(action, value)
+
+    def refuse_unknown(self, arguments: Sequence[str]) -> NoReturn:
+        """End the program for arguments that this command does not take."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        meant = (nearest(each.partition("=")[0], known) for each in arguments if each.startswith("--"))
+        near = next((each for each in meant if each), "")
+        self.error(f"unrecognized arguments: {' '.join(arguments)}{near}")
+
+
+def parser(only: str | None = None) -> CommandParser:
     """The whole command line. only: the command that is meant; of the others there are only the names."""
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="helpdesk",
         description="Answers support mail as tickets, with a REST API. All data is one file in one folder.",
         epilog="Without a command the server is started. Settings: flags, then HELPDESK_* variables, then "

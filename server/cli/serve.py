@@ -31,34 +31,45 @@ def declare(commands: Any) -> None:
 def _serve(options: argparse.Namespace) -> None:
     settings = settings_of(options)
     log.configure(settings.log_level, settings.log_format)
+    log.take_uncaught()
     app.serve(settings, site.sites, lambda running: _announce(running, settings), lambda: settings_of(options))
 
 
 def _announce(running: app.RunningService, settings: Settings) -> None:
-    print(f"listening on {running.url}", flush=True)
+    _say("listening on", running.url, "listening", url=running.url)
     setup.follow_address(own_context(running.service))
     answers = settings.role != WORKER
     if answers:
         _announce_pages(running, settings)
+    if settings.http_socket:
+        _say("socket", settings.http_socket, "listening", path=settings.http_socket)
     for url in running.mail.urls:
-        print(f"mail         {url}", flush=True)
+        _say("mail", url, "mail.listening", url=url)
     if answers:
-        print(f"api          {running.service.base_url}/rest", flush=True)
+        _say("api", f"{running.service.base_url}/rest", "api", url=f"{running.service.base_url}/rest")
     if settings.role != ALL:
-        print(f"role         {settings.role}", flush=True)
-    print(f"data         {_place(running, settings)}  (helpdesk {VERSION})", flush=True)
+        _say("role", settings.role, "role", role=settings.role)
+    place = _place(running, settings)
+    _say("data", f"{place}  (helpdesk {VERSION})", "started", data=place, version=VERSION)
+
+
+def _say(label: str, text: str, event: str, **keys: str) -> None:
+    """Print a line about the start: for people, or as the log is written."""
+    print(log.json_line("info", event, **keys) if log.is_json() else f"{label:12} {text}", flush=True)
 
 
 def _announce_pages(running: app.RunningService, settings: Settings) -> None:
     ctx = own_context(running.service)
     is_printed = running.service.store.is_shared and setup.has_link(ctx)
     path = None if is_printed else setup.setup_path(ctx)
-    print(f"console      {running.service.base_url}/", flush=True)
+    console = f"{running.service.base_url}/"
+    _say("console", console, "console", url=console)
     if is_printed:
-        print("set-up link  printed by another process; `helpdesk setup-link` prints a new one", flush=True)
+        advice = "printed by another process; `helpdesk setup-link` prints a new one"
+        _say("set-up link", advice, "setup.link", advice=advice)
     if path is not None:
         link = running.service.base_url + path
-        print(f"set-up link  {link}  (works once, within 30 minutes)", flush=True)
+        _say("set-up link", f"{link}  (works once, within 30 minutes)", "setup.link", url=link)
         if settings.open_browser and sys.stdout.isatty() and has_display():
             import webbrowser  # once in the life of a service
 

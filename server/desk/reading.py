@@ -60,7 +60,9 @@ class RecordReader:
     def scope(self, everything: bool = False) -> SearchScope:
         """For searches inside this transaction: what the caller may read, or everything."""
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
-        return SearchScope(self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable)
+        return SearchScope(
+            self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable, language=self.actor.language
+        )
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
         """Where sent values come in."""

@@ -29,6 +29,10 @@ from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
 MAX_PAGE = 10**9
+NOT_INDEXED = (
+    "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "
+    "find them; make room on the disk"
+)
 UPSERT_STEPS = 1_000_000  # of SQLite for the search of an upsert, for which other writes wait: a tenth of a second
 
 
@@ -177,7 +181,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
     limit = parsed.limit or asked.limit
     page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
 
-    def read(tx: Transaction) -> dict[str, Any]:
+    def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
         scope = search_scope(ctx, tx, parsed)
         found = compile_search(record_type, parsed, scope)
         answer: dict[str, Any] = {}
@@ -190,10 +194,12 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
         if asked.subtotals:
             answer["subtotals"] = counted
-        return answer
+        return answer, tx.lacks_texts
 
-    found = reading(ctx, read)
+    found, lacks_texts = reading(ctx, read)
     notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
+    if lacks_texts:
+        notes = [*notes, NOT_INDEXED]
     if asked.show_results and not found["total"]:
         notes = [*notes, *remarks(parsed)]
     if notes:
@@ -206,7 +212,10 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
 def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
     """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
-    return _zoned(SearchScope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable), query)
+    scope = SearchScope(
+        ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable, language=ctx.actor.language
+    )
+    return _zoned(scope, query)
 
 
 def _zoned(scope: SearchScope, query: Query) -> SearchScope:

@@ -53,7 +53,8 @@ class Text(Field):
         self.one_line = one_line
 
     def filter_options(self) -> dict[str, Any]:
-        return {"match": self.match}
+        is_prose = not (self.exact or self.form or self.pattern or self.allowed or self.match == "exact")
+        return {"match": self.match, "is_prose": is_prose}
 
     def initial(self) -> Any:
         return self.default or ""

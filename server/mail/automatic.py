@@ -32,7 +32,9 @@ _ABSENT = late_pattern(
 )
 
 
-_NOT_SAID = frozenset({"", "no", "none", "false", "0"})  # values by which X-Autoreply and its like say nothing
+_SUPPRESSED = frozenset({"all", "oof", "autoreply"})
+_LIST_MARKS = late_pattern(r"[\s,;]+")
+_NOT_SAID = frozenset({"", "no", "none", "false", "0", "off"})  # values by which X-Autoreply and its like say nothing
 _SAYS_ABSENT = tuple(name for name in _ANSWER_HEADERS if name != "list-unsubscribe")
 _RECEIPT = late_pattern(
     r"\s*(?:(?:not )?read|gelesen|ungelesen|lu|non lu|le\u00eddo|letto|gelezen|lido|l\u00e6st|l\u00e4st|\u5df2\u8bfb"
@@ -169,18 +171,31 @@ def is_for_many(head: headers.Head) -> bool:
 
 
 def wants_no_answer(head: headers.Head) -> bool:
-    """True for mail that gets no automatic answer: automatic mail, and what asks for none or is an answer by itself.
-
-    Source: RFC 3834; the headers of common programs, and how they call their absence notes."""
-    suppressed = {each.strip().lower() for each in head.first("x-auto-response-suppress").split(",")}
-    senders = [each.address for name in _SENDERS for each in addresses.parse_list(head.first(name), limit=1)]
+    """True for mail that gets no automatic answer: what a program wrote, or sent to many, and what asks for none."""
+    senders = _senders(head)
     return (
-        is_automatic(head, senders)
-        or not suppressed.isdisjoint(("all", "oof", "autoreply"))
-        or any(head.has(name) for name in _ANSWER_HEADERS)
+        is_by_itself(head)
+        or suppresses_answers(head)
+        or head.has("list-unsubscribe")
         or any(map(takes_no_answer, senders))
-        or _ABSENT.match(headers.one_line(head.first("subject"))) is not None
     )
+
+
+def is_by_itself(head: headers.Head) -> bool:
+    """Whether a program wrote or passed on a mail, so that nobody's words are in it."""
+    return is_automatic(head, _senders(head)) or is_absence(head)
+
+
+def suppresses_answers(head: headers.Head) -> bool:
+    """Whether a mail asks for no automatic answer by X-Auto-Response-Suppress ([MS-OXCMAIL], 2.2.3.2.14).
+
+    Its other values are about receipts and delivery reports, and it says nothing about who wrote the mail."""
+    values = " ".join(head.all("x-auto-response-suppress")).lower()
+    return not _SUPPRESSED.isdisjoint(_LIST_MARKS.split(values))
+
+
+def _senders(head: headers.Head) -> list[str]:
+    return [each.address for name in _SENDERS for each in addresses.parse_list(head.first(name), limit=1)]
 
 
 def takes_no_answer(email: str) -> bool:

@@ -6,11 +6,13 @@ Never raises on bad bytes. Not for headers' encoded words (headers.py), which on
 import binascii
 import codecs
 import re
+import unicodedata
 from encodings.aliases import aliases
 from functools import lru_cache
 
 LABEL_CHARACTERS = 60  # no registered charset name is longer
 BASE64_PIECES = 1_000  # padded pieces joined in one part; more is no honest mail
+HTML_START_BYTES = 16 * 1024  # searched; programs of offices write pages of settings first
 REPLACED_SHARE = 10  # at most one unreadable character in so many non-ASCII ones, or the charset was the wrong one
 
 # Text codecs by Python's own mark, but made for source code or host names, slow on long input, or bound to the machine.
@@ -22,13 +24,39 @@ _WITHOUT_ALIAS = frozenset({"koi8_u", "koi8_t", "kz1048", "cp720", "cp737", "cp8
 _KNOWN = frozenset(aliases) | frozenset(aliases.values()) | _WITHOUT_ALIAS
 
 _OTHER_NAMES = {
-    "ks_c_5601_1987": "cp949", "ks_c_5601": "cp949", "ksc5601": "cp949", "ksc_5601": "cp949", "windows_949": "cp949",
-    "x_sjis": "cp932", "windows_31j": "cp932", "x_gbk": "gb18030", "gb_2312": "gb18030", "gb_2312_80": "gb18030",
-    "x_euc_jp": "euc_jp", "x_windows_949": "cp949", "big5_eten": "cp950", "x_big5": "cp950", "windows_874": "cp874",
-    "tis_620": "cp874", "iso_8859_8_i": "iso8859_8", "iso_8859_8_e": "iso8859_8", "iso_8859_6_i": "iso8859_6",
-    "unicode_1_1_utf_7": "utf_7", "unicode_1_1_utf_8": "utf_8", "utf8mb4": "utf_8", "x_mac_roman": "mac_roman",
-    "x_mac_cyrillic": "mac_cyrillic", "macintosh": "mac_roman", "x_cp1250": "cp1250", "x_cp1251": "cp1251",
-    "x_cp1252": "cp1252", "cp_850": "cp850", "cp_1252": "cp1252", "cp_1251": "cp1251", "cp_1250": "cp1250",
+    "ks_c_5601_1987": "cp949", "ks_c_5601_1989": "cp949", "ks_c_5601": "cp949", "ksc5601": "cp949", "ksc_5601": "cp949",
+    "ks_c_5861_1992": "cp949", "iso_ir_149": "cp949", "korean": "cp949", "wansung": "cp949", "uhc": "cp949",
+    "x_uhc": "cp949", "x_euc_kr": "cp949", "x_johab": "johab",
+    "x_sjis": "cp932", "windows_31j": "cp932", "x_ms_cp932": "cp932", "ms_kanji": "cp932", "cswindows31j": "cp932",
+    "cp943": "cp932", "cp943c": "cp932", "x_mac_japanese": "cp932", "mac_japanese": "cp932", "x_euc_jp": "euc_jp",
+    "eucjp_ms": "euc_jp",
+    "eucjp_open": "euc_jp", "eucjp_win": "euc_jp", "cp51932": "euc_jp", "cp50220": "iso2022_jp",
+    "cp50221": "iso2022_jp", "cp50222": "iso2022_jp", "iso_2022_jp_ms": "iso2022_jp",
+    "x_gbk": "gb18030", "gb_2312": "gb18030", "gb_2312_80": "gb18030", "cn_gb": "gb18030", "euc_gb": "gb18030",
+    "x_mac_chinesesimp": "gb18030", "cp54936": "gb18030", "cp20936": "gb18030", "cp52936": "hz", "iso_ir_58": "gb18030",
+    "big5_eten": "cp950", "x_big5": "cp950", "cn_big5": "cp950", "x_x_big5": "cp950", "x_mac_chinesetrad": "cp950",
+    "tis_620": "cp874", "x_mac_thai": "cp874", "iso_8859_8_i": "iso8859_8", "iso_8859_8_e": "iso8859_8",
+    "iso_8859_6_i": "iso8859_6", "iso_8859_6_e": "iso8859_6", "logical": "iso8859_8", "visual": "iso8859_8",
+    "unicode_1_1_utf_7": "utf_7", "unicode_1_1_utf_8": "utf_8", "utf8mb4": "utf_8", "utf8mb3": "utf_8",
+    "x_unicode20utf8": "utf_8", "x_unicode_2_0_utf_8": "utf_8", "unicode": "utf_16", "ucs_2": "utf_16",
+    "iso_10646_ucs_2": "utf_16", "unicodefeff": "utf_16", "unicodefffe": "utf_16_be", "cp1200": "utf_16_le",
+    "cp1201": "utf_16_be", "ucs_4": "utf_32", "iso_10646_ucs_4": "utf_32",
+    "x_mac_roman": "mac_roman", "macintosh": "mac_roman", "mac": "mac_roman", "applemac": "mac_roman",
+    "x_mac_cyrillic": "mac_cyrillic", "x_mac_ukrainian": "mac_cyrillic", "x_mac_ce": "mac_latin2",
+    "x_mac_centraleurroman": "mac_latin2", "x_mac_greek": "mac_greek", "x_mac_turkish": "mac_turkish",
+    "x_mac_icelandic": "mac_iceland", "x_mac_croatian": "mac_croatian", "x_mac_romanian": "mac_romanian",
+    "koi": "koi8_r", "koi8": "koi8_r", "koi8_ru": "koi8_u", "cp20866": "koi8_r", "cp21866": "koi8_u",
+    "cp20127": "ascii", "iso_8859_1_windows_3_1_latin_1": "cp1252", "ansi": "cp1252", "ansinew": "cp1252",
+    "visual_iso_8859_8": "iso8859_8",
+}  # fmt: skip
+# One set under the names of many systems: windows-1251, win-1251, x-cp1251, dos-862, ibm-850, ms936; of Windows, the
+# numbers of ISO 8859 begin with 28590, those of the Macintosh with 10000.
+_ISO = re.compile(r"(?:iso_?)?8859_?(\d{1,2})")
+_CODE_PAGE = re.compile(r"(?:x_)?(?:windows|win|cp|codepage|dos|ibm|ms|csibm|cswindows|ansi)_?(\d{3,5})")
+_PAGES_OF_MAC = {
+    10000: "mac_roman", 10001: "cp932", 10002: "cp950", 10003: "cp949", 10006: "mac_greek", 10007: "mac_cyrillic",
+    10008: "gb18030", 10010: "mac_romanian", 10017: "mac_cyrillic", 10021: "cp874", 10029: "mac_latin2",
+    10079: "mac_iceland", 10081: "mac_turkish", 10082: "mac_croatian",
 }  # fmt: skip
 
 # Senders name the small set and use the larger one.
@@ -37,7 +65,13 @@ _READ_AS = {
     "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "iso2022_jp": "iso2022_jp_ext",
 }  # fmt: skip
 
+_WIDE = frozenset({"utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le"})
 _UNFIT = re.compile("[\0\ud800-\udfff]")
+_IN_HTML = re.compile(
+    rb"<(?:meta\b[^>]{0,1000}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*[\"']?\s*([\w.:-]{1,60})", re.IGNORECASE
+)
+_AROUND = " \t\"'<>;,.-_"
+_AFTER_LABEL = re.compile(r"[\s;,\"'()*/]")
 _PRINTABLE = bytes(range(32, 127))
 _BASE64_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 _NO_BASE64 = bytes(set(range(256)) - set(_BASE64_LETTERS))
@@ -53,7 +87,9 @@ def decode(content: bytes, label: str | None = None) -> str:
     >>> decode(b"caf\\xe9", "no-such-set")
     'café'
     """
-    codec = codec_of(label) if label else None
+    codec = codec_of(label) if label else _escaped_codec(content)
+    if codec is not None and codec in _WIDE:
+        content, codec = _wide(content, codec)
     if content.isascii() and b"\x1b" not in content and (codec is None or _reads_ascii(codec)):
         return fit(content.decode("ascii"))
     for candidate in (*_stricter_first(codec), "utf_8"):
@@ -62,6 +98,25 @@ def decode(content: bytes, label: str | None = None) -> str:
             return fit(text)
     text = _mostly(content, codec or "utf_8")
     return fit(content.decode("cp1252", "replace") if text is None else text)
+
+
+def _escaped_codec(content: bytes) -> str | None:
+    """The codec of a text without a label that switches sets by escapes, as mail from Japan and Korea does."""
+    if b"\x1b$" not in content:
+        return None
+    return "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp_ext"
+
+
+def _wide(content: bytes, codec: str) -> tuple[bytes, str | None]:
+    """A text of two or four bytes a character, as its bytes show it: some programs only claim to write one, others
+    leave out the mark of the byte order, and the line end of the part is one byte a character."""
+    if b"\0" not in content:
+        return content, None
+    content = content.removesuffix(b"\r\n")
+    if codec != "utf-16" or content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content, codec
+    is_big = content[::2].count(0) > content[1::2].count(0)
+    return content, "utf-16-be" if is_big else "utf-16-le"
 
 
 def decode_raw(content: bytes, label: str) -> str:
@@ -76,6 +131,17 @@ def decode_raw(content: bytes, label: str) -> str:
     return decode(content, label if codec is not None and _reads_ascii(codec) else None)
 
 
+def charset_in_html(content: bytes) -> str:
+    """The label that the beginning of a HTML document gives itself: HTML, section 4.2.5.5; "" for none.
+
+    >>> charset_in_html(b'<meta http-equiv="Content-Type" content="text/html; charset=gb2312">')
+    'gb2312'
+    """
+    match = _IN_HTML.search(content, 0, HTML_START_BYTES)
+    label = match[1].decode("ascii") if match else ""
+    return "" if codec_of(label) in _WIDE else label  # such a document could not be searched for it
+
+
 def is_utf8(content: bytes) -> bool:
     return _strictly(content, "utf_8") is not None
 
@@ -87,9 +153,8 @@ def codec_of(label: str) -> str | None:
     >>> codec_of("GB2312"), codec_of("zlib"), codec_of("us-ascii")
     ('gb18030', None, None)
     """
-    name = re.sub(r"[\s_.:-]+", "_", label[:LABEL_CHARACTERS].strip(" \t\"'<>").lower())
-    name = _OTHER_NAMES.get(name, name)
-    if name not in _KNOWN:
+    name = _known_name(label)
+    if not name:
         return None
     try:
         info = codecs.lookup(name)
@@ -99,6 +164,23 @@ def codec_of(label: str) -> str | None:
     if not getattr(info, "_is_text_encoding", False) or info.name in _NOT_FOR_MAIL or info.name == "ascii":
         return None
     return _READ_AS.get(info.name, info.name)
+
+
+def _known_name(label: str) -> str:
+    """A name that Python knows, of a label that may be followed by other words; "" for none."""
+    label = label[:LABEL_CHARACTERS].lower().strip(_AROUND).removeprefix("charset=").strip(_AROUND)
+    for words in (label, _AFTER_LABEL.split(label, maxsplit=1)[0]):
+        name = re.sub(r"[\s_.:-]+", "_", words.strip(_AROUND))
+        name = _ISO.sub(r"iso8859_\1", name) if _ISO.fullmatch(name) else _OTHER_NAMES.get(name, name)
+        if name not in _KNOWN and (page := _CODE_PAGE.fullmatch(name)):
+            number = int(page[1])
+            in_windows = (
+                f"iso8859_{number - 28590}" if 28590 < number < 28606 else _PAGES_OF_MAC.get(number, f"cp{number}")
+            )
+            name = _OTHER_NAMES.get(in_windows, in_windows)
+        if name in _KNOWN:
+            return name
+    return ""
 
 
 def fit(text: str) -> str:
@@ -159,9 +241,11 @@ def _strictly(content: bytes, codec: str) -> str | None:
         # Circled digits and the like, which mailers put into the plain set, are in the larger one at the same place.
         content = content.replace(b"\x1b$B", b"\x1b$(Q")
     try:
-        return content.decode(codec)
+        text = content.decode(codec)
     except ValueError:
         return None
+    # Vietnamese marks of tone are characters of their own there.
+    return unicodedata.normalize("NFC", text) if codec == "cp1258" else text
 
 
 def _mostly(content: bytes, codec: str) -> str | None:

@@ -4,6 +4,7 @@ For content that comes through the API. The further commands of the console's ed
 of an integration's users goes out as they wrote it.
 """
 
+SIGNATURE, ORIGINAL, TEXT = "signature", "original", "text"  # kinds of pieces
 SIGNATURE_LINES = frozenset({"#signature", "#sig"})
 ORIGINAL_LINE = "#original_message"
 
@@ -20,10 +21,33 @@ def apply(content: str, signature: str, original: str | None) -> str:
     return "\n".join(_replaced(line, signature, original) for line in content.split("\n"))
 
 
-def _replaced(line: str, signature: str, original: str | None) -> str:
+def pieces(content: str) -> list[tuple[str, str]]:
+    """`content` cut at its command lines: (SIGNATURE, ORIGINAL or TEXT, the lines as they stand).
+
+    >>> pieces("Hi\\n\\n#sig\\n#original_message")
+    [('text', 'Hi\\n'), ('signature', '#sig'), ('original', '#original_message')]
+    """
+    found: list[tuple[str, str]] = []
+    lines: list[str] = []
+    for line in content.split("\n"):
+        kind = _kind(line)
+        if kind == TEXT:
+            lines.append(line)
+            continue
+        if lines:
+            found.append((TEXT, "\n".join(lines)))
+        found.append((kind, line))
+        lines = []
+    return [*found, (TEXT, "\n".join(lines))] if lines else found
+
+
+def _kind(line: str) -> str:
     command = line.strip()
-    if command in SIGNATURE_LINES:
+    return SIGNATURE if command in SIGNATURE_LINES else ORIGINAL if command == ORIGINAL_LINE else TEXT
+
+
+def _replaced(line: str, signature: str, original: str | None) -> str:
+    kind = _kind(line)
+    if kind == SIGNATURE:
         return signature
-    if command == ORIGINAL_LINE and original is not None:
-        return original
-    return line
+    return original if kind == ORIGINAL and original is not None else line

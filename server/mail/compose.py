@@ -1,6 +1,6 @@
-"""Composes outgoing mail: checked values to the bytes that a mail server is given, and the subject and quotation of an
-answer. Not for choosing sender and recipients (desk), nor for delivery (transports/); Bcc is not known here.
+"""Composes outgoing mail: checked values to the bytes that a mail server is given, and the subject of an answer.
 
+Not for choosing sender and recipients (outbox), nor for delivery (transports/); Bcc is not known here.
 The header is written here and not by `email`, whose folding encodes long ids and the commas between recipients.
 """
 
@@ -33,6 +33,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ID = re.compile(rf"[!-;=?-~]{{1,{MAX_ID_CHARACTERS}}}")
 _MIME_TYPE = re.compile(r"([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})/([A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})")
 # The group gives back: Python before 3.11.5 loses characters when one that does not fails half way.
+_FORWARD_MARKS = re.compile(r"\A(?:\s*+(?:fwd?|wg|tr|rv|vs|enc)\s*+:)*\s*+", re.IGNORECASE)
 _REPLY_MARKS = re.compile(r"\A(?:\s*+re\s*+:)*\s*+", re.IGNORECASE)
 
 AUTOREPLY_HEADERS = (
@@ -103,6 +104,11 @@ def automatic_headers(is_autoreply: bool, is_generated: bool) -> tuple[tuple[str
     return AUTOREPLY_HEADERS if is_autoreply else GENERATED_HEADERS if is_generated else ()
 
 
+def mailer(version: str) -> str:
+    """The value of X-Mailer."""
+    return f"Helpdesk {version}"
+
+
 def new_message_id(domain: str) -> str:
     """A new id, 32 hex digits and the domain, without angle brackets. Source: Outbound, Headers."""
     return f"{secrets.token_hex(16)}@{_ascii_domain(domain)}"
@@ -171,18 +177,12 @@ def subject_of_reply(subject: str, prefix: str = "", mask: str = "", with_mask: 
 
 
 def subject_of_forward(subject: str) -> str:
-    """The subject of a forwarded message: nothing is added. Source: Outbound, Headers, Subject."""
-    return subject
+    """The subject that a forwarded message gets where nobody chose one: `Fwd: ` once.
 
-
-def quote_original(text: str, date_text: str, sender: str) -> str:
-    """The quotation that `#original_message` stands for; as Markdown it is a block quote. Source: Outbound, Body.
-
-    >>> quote_original("Hello\\n\\nworld", "Fri, 20 Nov 2026", "Ann")
-    'On Fri, 20 Nov 2026, Ann wrote:\\n> Hello\\n>\\n> world'
+    >>> subject_of_forward("WG: Fwd: Forklift"), subject_of_forward("Re: Forklift")
+    ('Fwd: Forklift', 'Fwd: Re: Forklift')
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
-    return "\n".join([f"On {date_text}, {sender} wrote:", *(f"> {line}" if line else ">" for line in lines)])
+    return "Fwd: " + _FORWARD_MARKS.sub("", subject)
 
 
 def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
@@ -198,7 +198,7 @@ def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
         yield "To", _mailboxes("to", mail.to)
     if mail.cc:
         yield "Cc", _mailboxes("cc", mail.cc)
-    yield "X-Mailer", _unstructured("version", f"svc {mail.version}")
+    yield "X-Mailer", _unstructured("version", mailer(mail.version))
     yield "X-Svc-Installation", _unstructured("installation", mail.installation)
     references = _first_and_latest(_ids("references", mail.references))
     if references:

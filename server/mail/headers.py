@@ -44,7 +44,12 @@ _CONTROLS = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=")
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=\s]")
-_PARAMETER = re.compile(r';\s*+([^=;\s"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^;]*))', re.DOTALL)
+# Quotes inside a quoted value are taken as they stand, where neither its end nor the next parameter follows.
+_PARAMETER = re.compile(
+    r';\s*+([^=;\s"]++)\s*+=\s*+(?:"((?:[^"\\]|\\.|"(?!\s*+(?:[;(]|\Z|[\w*-]++\s*+=)))*+)"?|([^;]*))', re.DOTALL
+)
+_VALUE_GOES_ON = re.compile(r";(?!\s*[\w*-]+\s*=)[^;]+")  # a semicolon in a file name that is not quoted
+_FILE_NAMES = ("filename", "name")
 _ID = re.compile(r"<[^<>]*>")
 
 
@@ -180,6 +185,7 @@ def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]
     while position >= 0 and tries < limit:
         tries += 1
         match = _PARAMETER.match(value, position)
+        end = position + 1 if match is None else match.end()
         if match is not None:
             name, star, rest = match[1].lower().partition("*")
             text = match[3].strip() if match[2] is None else re.sub(r'\\(["\\])', r"\1", match[2])
@@ -188,8 +194,11 @@ def parameters(value: str, limit: int = PARAMETERS) -> tuple[str, dict[str, str]
                 order = whole_in(number, 0, 9_999) or 0
                 pieces.setdefault(name, {}).setdefault(order, (text, rest == "" or rest.endswith("*")))
             else:
+                if match[2] is None and name in _FILE_NAMES:
+                    while more := _VALUE_GOES_ON.match(value, end):
+                        text, end = f"{text}{more[0].rstrip()}", more.end()
                 found.setdefault(name, text)
-        position = value.find(";", position + 1 if match is None else match.end())
+        position = value.find(";", end)
     found.update({name: _joined(parts) for name, parts in pieces.items()})
     return first.partition("(")[0].strip().lower(), found
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from server.errors import Invalid
 
-MESSAGE_BYTES = 64 * 1024 * 1024  # of a longer message one byte more is given, so that parsing refuses it by its size
+MESSAGE_BYTES = 64 * 1024 * 1024
 LINE_BYTES = 1024 * 1024  # read at once; a longer line comes in pieces
 SUFFIXES = (".eml", ".rfc822", ".mail")
 
@@ -32,19 +32,20 @@ def kind_of(path: str | os.PathLike[str]) -> str:
         return "mbox" if _SEPARATOR.match(file.readline(LINE_BYTES).removeprefix(b"\xef\xbb\xbf")) else "message"
 
 
-def messages(path: str | os.PathLike[str]) -> Iterator[bytes]:
+def messages(path: str | os.PathLike[str], most: int = MESSAGE_BYTES) -> Iterator[bytes]:
     """The raw messages at `path`, in the order of the file or of the names. Empty files give none.
 
-    Raises Invalid when there is nothing at `path`, OSError when a file cannot be read.
+    most: bytes of a message; of a longer one, one byte more is given, so that parsing refuses it by its size. Raises
+    Invalid when there is nothing at `path`, OSError when a file cannot be read.
     """
     kind = kind_of(path)
     if kind == "mbox":
         with Path(path).open("rb") as file:
-            yield from _mbox(file)
+            yield from _mbox(file, most)
         return
     for place in _files(Path(path), kind):
         with place.open("rb") as file:
-            content = file.read(MESSAGE_BYTES + 1)
+            content = file.read(most + 1)
         if content:
             yield content
 
@@ -58,17 +59,17 @@ def count(path: str | os.PathLike[str]) -> int:
         return sum(1 for _, is_separator in _lines(file) if is_separator)
 
 
-def _mbox(file: BinaryIO) -> Iterator[bytes]:
+def _mbox(file: BinaryIO, most: int) -> Iterator[bytes]:
     message, is_open = bytearray(), False
     for line, is_separator in _lines(file):
         if is_separator:
             if is_open:
-                yield _finished(message)
+                yield _finished(message, most)
             message, is_open = bytearray(), True
-        elif len(message) <= MESSAGE_BYTES:
+        elif len(message) <= most:
             message += line[1:] if _ESCAPED.match(line) else line
     if is_open:
-        yield _finished(message)
+        yield _finished(message, most)
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
@@ -81,9 +82,9 @@ def _lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
         is_after_empty = is_first_part and not line.strip(b"\r\n")
 
 
-def _finished(message: bytearray) -> bytes:
+def _finished(message: bytearray, most: int) -> bytes:
     # The last empty line belongs to the separator that follows.
-    content = bytes(message[: MESSAGE_BYTES + 1])
+    content = bytes(message[: most + 1])
     for ending in (b"\r\n\r\n", b"\n\n"):
         if content.endswith(ending):
             return content[: -len(ending) // 2]

@@ -5,6 +5,7 @@ Whether a mask is taken, and which ticket it names, is for the caller to look up
 
 import re
 import secrets
+import unicodedata
 from datetime import date
 from functools import lru_cache
 from typing import Protocol
@@ -20,6 +21,10 @@ LETTERS = "ABCDEFGHIJKLMNPQRSTUVWXYZ"  # without O, which looks like a zero
 DIGITS = "123456789"
 _CHOICES = {"L": LETTERS, "N": DIGITS, "C": LETTERS + DIGITS}
 _UNFIT = re.compile("ASS|CUM|DIK|DIE|FAG|FCK|FUC|FUK|FUX|GAY|HIV|JAP|KKK|NIG|NGR|PIS|SEX|SHT|SUC|SUK|TIT|TWT|WTF|XXX")
+
+
+_DASHES = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63]")
+_INVISIBLE = re.compile("[\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 
 DRAWN_BITS = 6  # at most, by one place: 34 letters and digits
@@ -41,20 +46,30 @@ class _System:
 def masks_in(subject: str) -> list[str]:
     """What may be a mask in a subject: upper case, the rightmost bracket pair first, none twice.
 
-    A mask is what follows the first `#` in a bracket pair. Source: Mail, Finding the ticket.
+    A mask is what follows the first `#` in a bracket pair; also one that was folded in its middle, which leaves a
+    blank there, or whose marks were replaced by those of another script.
 
     >>> masks_in("AW: [a #nosuch] Boat [Desk #jkq-75671-699 ]")
     ['JKQ-75671-699', 'NOSUCH']
     """
     found: list[str] = []
+    subject = _plain(subject)
     for before_close in reversed(subject.split("]")[:-1]):
         inside = before_close.partition("[")[2]
         mask = inside.partition("#")[2].strip().upper()
-        if mask and len(mask) <= MASK_CHARACTERS and mask not in found:
-            found.append(mask)
-        if len(found) == MASKS_TRIED:
+        for candidate in (mask, "".join(mask.split())):
+            if candidate and len(candidate) <= MASK_CHARACTERS and candidate not in found:
+                found.append(candidate)
+        if len(found) >= MASKS_TRIED:
             break
     return found
+
+
+def _plain(subject: str) -> str:
+    """The subject with full-width characters, typographic dashes and invisible marks as a keyboard writes them."""
+    if subject.isascii():
+        return subject
+    return _INVISIBLE.sub("", _DASHES.sub("-", unicodedata.normalize("NFKC", subject)))
 
 
 def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, today: date | None = None) -> str:

@@ -1,13 +1,54 @@
-"""What is said about mail servers that cannot be reached, in words that are safe to show."""
+"""Words for mail servers that cannot be reached: what is wrong, and what to choose. They are safe to show."""
 
+import smtplib
+import socket
 import ssl
+from typing import Literal
+
+from server.dataclass import dataclass
 
 MAX_ANSWER_CHARACTERS = 500
+PROBE_SECONDS = 5.0  # that a port has to answer when it is asked whether it speaks TLS
+GREETING_CHARACTERS = 100  # of one that is shown
+Protocol = Literal["SMTP", "IMAP", "POP3"]
+Encryption = Literal["none", "starttls", "tls"]
+# Usual ports: with TLS from the start, and with STARTTLS or none.
+PORTS: dict[Protocol, tuple[str, str]] = {"SMTP": ("465", "587"), "IMAP": ("993", "143"), "POP3": ("995", "110")}
+_NOT_TLS = frozenset(("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG",
+                      "RECORD_LAYER_FAILURE", "UNEXPECTED_MESSAGE"))  # fmt: skip
+_OLD_TLS = frozenset(("UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION", "VERSION_TOO_LOW", "DH_KEY_TOO_SMALL",
+                      "SSLV3_ALERT_HANDSHAKE_FAILURE", "NO_PROTOCOLS_AVAILABLE"))  # fmt: skip
+# X509_V_ERR_... of OpenSSL.
+_EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, _NO_ISSUER, _UNVERIFIED = 10, 9, 18, 19, 20, 21
+_WRONG_HOST, _WRONG_ADDRESS = 62, 64
+_CERTIFICATES = {
+    _EXPIRED: "is over; its operators have to renew it",
+    _NOT_YET: "is not valid yet; check the clock of this machine",
+    _SELF_SIGNED: "is signed by itself; ask its operators for one that others trust",
+    _SELF_SIGNED_IN_CHAIN: "is signed by an authority that this machine does not trust",
+    _NO_ISSUER: "is signed by an authority that this machine does not trust, or comes without the ones in between",
+    _UNVERIFIED: "is signed by an authority that this machine does not trust, or comes without the ones in between",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MailPort:
+    """How a mail server is to be reached."""
+
+    protocol: Protocol
+    host: str
+    port: int
+    encryption: Encryption
+    timeout_seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.host} port {self.port}"
 
 
 def reason(error: BaseException) -> str:
     """Why a connection failed, in a few words."""
-    # Told by the words as well, since smtplib makes its own exception of a timeout.
+    # By the words as well, since smtplib makes its own exception of a timeout.
     if isinstance(error, TimeoutError) or "timed out" in str(error):
         return "no answer in time"
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]
@@ -15,4 +56,80 @@ def reason(error: BaseException) -> str:
 
 def wrong_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
     """What is wrong with a server's certificate."""
-    return f"the certificate of {host} is not valid: {error.verify_message}"
+    if error.verify_code in (_WRONG_HOST, _WRONG_ADDRESS):
+        return f"the certificate is not valid for {host}: enter the name that it was made for as the host"
+    words = _CERTIFICATES.get(error.verify_code, f"is not valid: {error.verify_message}")
+    return f"the certificate of {host} {words}"
+
+
+def connection_failure(at: MailPort, error: Exception) -> str:
+    """Why no session began at a mail server, and what to choose instead. May ask the port whether it speaks TLS."""
+    tls_port, plain_port = PORTS[at.protocol]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return wrong_certificate(at.host, error)
+    if isinstance(error, ssl.SSLError):
+        return _tls_failure(at, error)
+    if isinstance(error, socket.gaierror):
+        return f"no host is called {at.host}, or its name cannot be looked up: check how it is written"
+    if isinstance(error, ConnectionRefusedError):
+        return (
+            f"no mail server at {at.name}: nothing answers there; check host and port, usually {tls_port} with TLS and "
+            f"{plain_port} with STARTTLS"
+        )
+    if isinstance(error, smtplib.SMTPConnectError) and error.smtp_code == -1:
+        said = error.smtp_error if isinstance(error.smtp_error, bytes) else error.smtp_error.encode()
+        return wrong_protocol(at, said)
+    if isinstance(error, UnicodeError):
+        return f"{at.host} is no name of a host"
+    if at.encryption != "tls" and _has_said_nothing(error) and speaks_tls(at):
+        return f"{at.name} speaks TLS from the start: choose TLS as the encryption"
+    if _has_said_nothing(error):
+        return f"no mail server at {at.name}: {reason(error)}; check host, port and encryption"
+    return f"no mail server at {at.name}: {reason(error)}"
+
+
+def wrong_protocol(at: MailPort, said: bytes) -> str:
+    """What to do where a server greets as one of another protocol does."""
+    tls_port, plain_port = PORTS[at.protocol]
+    text = "".join(char if char.isprintable() else " " for char in said.decode("utf-8", "replace").strip())
+    greeting = f": it says '{text[:GREETING_CHARACTERS]}'" if text else ""
+    usual = f"usual ports are {tls_port} with TLS and {plain_port} with STARTTLS"
+    return f"{at.name} does not speak {at.protocol}{greeting}; {usual}"
+
+
+def no_starttls(at: MailPort) -> str:
+    """What to do where a server offers no STARTTLS."""
+    return (
+        f"{at.name} offers no STARTTLS: choose TLS, usually on port {PORTS[at.protocol][0]}, or no encryption within a "
+        "network that you trust"
+    )
+
+
+def speaks_tls(at: MailPort) -> bool:
+    """Whether a TLS handshake succeeds at the start of a connection; the certificate is not looked at."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    seconds = min(at.timeout_seconds, PROBE_SECONDS)
+    try:
+        with socket.create_connection((at.host, at.port), seconds) as plain, context.wrap_socket(plain):
+            return True
+    except (OSError, ValueError):
+        return False
+
+
+def _tls_failure(at: MailPort, error: ssl.SSLError) -> str:
+    tls_port, _ = PORTS[at.protocol]
+    code = (error.reason or "").upper()
+    if code in _OLD_TLS:
+        return f"{at.name} speaks no version of TLS that is safe today: its operators have to update it"
+    if at.encryption == "tls" and (code in _NOT_TLS or isinstance(error, ssl.SSLEOFError)):
+        return f"{at.name} does not speak TLS from the start: choose STARTTLS, or the port of TLS, usually {tls_port}"
+    if at.encryption == "starttls" and code in _NOT_TLS:
+        return f"{at.name} speaks no TLS after STARTTLS: choose TLS, usually on port {tls_port}, or another server"
+    return f"TLS with {at.name} failed: {reason(error)}"
+
+
+def _has_said_nothing(error: Exception) -> bool:
+    return isinstance(error, (TimeoutError, ConnectionResetError, smtplib.SMTPServerDisconnected, EOFError)) or any(
+        words in str(error) for words in ("timed out", "EOF")
+    )

@@ -6,25 +6,41 @@ HTML cleaning are decided elsewhere.
 """
 
 import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import field, replace
 
 from server.dataclass import dataclass
 from server.errors import Required, TooLarge
-from server.file_names import safe_name
-from server.mail import addresses, automatic, bounce, bounce_text, charsets, dates, headers, rtf, smime, tnef
+from server.mail import (
+    addresses,
+    automatic,
+    bounce,
+    bounce_text,
+    charsets,
+    dates,
+    flowed,
+    headers,
+    openpgp,
+    part_names,
+    rtf,
+    smime,
+    texts,
+    tnef,
+)
 from server.mail.addresses import NamedAddress
 from server.mail.bounce import Bounce
 
 NOTES = 50  # kept
 NOTE_CHARACTERS = 300
+ANSWERED = 20  # ids of In-Reply-To that are looked up
+SKEW_SECONDS = 3600  # that a clock may be ahead, or a zone be wrong in summer, without a note
 DATE_CHARACTERS = 100  # of a Date field that cannot be read, in its note
 PART_FIELDS, PART_HEAD_BYTES = 100, 16 * 1024  # of the head of one part
 DECLARED_BYTES = 256 * 1024  # in which a charset is looked for that headers with raw bytes may be in
 BOUNDARY_TRIES = 100_000  # lines that begin like a boundary and are none
 OPENED = 10  # parts of S/MIME and TNEF in one mail, one inside the other or not
 HTML_FOR_TEXT = 1_000_000  # characters of HTML from which a text is made
+HTML_COMPARED = 250_000  # of them, where there is a plain text; the time that it takes grows with them
 NO_SUBJECT = "(no subject)"
 # Where mailing lists, forms and gateways keep the author whose From they replace; Author is RFC 9057.
 ORIGINAL_AUTHOR = ("x-original-sender", "x-original-from", "author", "original-from", "x-google-original-from")
@@ -45,12 +61,12 @@ _DECLARED = re.compile(
 _PASSAGE_FOR = re.compile(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
 _OCTETS = "application/octet-stream"
-_MESSAGE_TYPES = ("message/rfc822", "message/global", "message/news")
-_STATUS_TYPES = ("message/delivery-status", "message/global-delivery-status")
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 # Of those files in a winmail.dat that a browser can show; it often does not tell their types.
 _TYPE_OF_SUFFIX = {"gif": "image/gif", "jpeg": "image/jpeg", "jpg": "image/jpeg", "png": "image/png"}
-_SUFFIX_OF_IMAGE = {"jpeg": "jpg", "pjpeg": "jpg", "svg+xml": "svg", "x-png": "png", "tiff": "tif", "bmp": "bmp"}
+HTML = "text/html"
+RIGHTS_TYPE = "application/x-microsoft-rpmsg-message"
+TEXTS = frozenset({"text/plain", HTML, "text/markdown", "text/x-markdown"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,7 @@ class ParseLimits:
     mail_bytes: int = 64 * 1024 * 1024
     parts: int = 1_000
     levels: int = 30
-    file_bytes: int = 10 * 1_024_000
+    file_bytes: int = 50 * 1024 * 1024
     text_bytes: int = 8 * 1024 * 1024  # of all text parts together; what is cut is also kept whole, as a file
     addresses: int = addresses.ADDRESSES
 
@@ -93,7 +109,8 @@ class Mail:
     is believed, else when the last server before this one received it, else `now`; never after `now`.
     message_id, in_reply_to, references: with angle brackets, without the mail's own id; the newest reference last.
     header_text: one header per line, unfolded, encoded words as they came. headers: (name, decoded value).
-    text: the plain parts, or made from the HTML (then `has_plain` is False). html: with its `cid:` references.
+    text: the plain parts, or made from the HTML where they say next to nothing of it (then `has_plain` is False).
+    other_words: of the one that was not taken. html: with its `cid:` references.
     loop_token: which installation of this program sent it. notes: what was left out or repaired, to be shown.
     is_machine_written, is_automatic: as automatic.py tells them. is_notice: written by a program, and no failure.
     """
@@ -106,7 +123,7 @@ class Mail:
     subject: str
     message_id: str
     message_id_was_made: bool
-    in_reply_to: str | None
+    in_reply_to: tuple[str, ...]
     references: tuple[str, ...]
     sent_at: int
     date: int
@@ -119,6 +136,7 @@ class Mail:
     text: str
     html: str | None
     has_plain: bool
+    other_words: str
     files: tuple[AttachedFile, ...]
     notes: tuple[str, ...]
     is_automatic: bool
@@ -138,7 +156,7 @@ class Mail:
             fields.append((name, value))
         mail = replace(self, header_text="\n".join(kept), headers=tuple(fields))
         if known == "in-reply-to":
-            return replace(mail, in_reply_to=next(iter(headers.ids_in(value)), ""))
+            return replace(mail, in_reply_to=tuple(headers.ids_in(value)[:ANSWERED]))
         return replace(mail, references=tuple(headers.ids_in(value))) if known == "references" else mail
 
 
@@ -175,17 +193,18 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     is_nameless = sender is None and automatic.is_nameless(head)
     from_address = from_list[0].address if from_list else None
     read_id = headers.own_id(head.first("message-id"))
-    message_id = read_id or f"<{_base36(now)}.{_random()}{_random()}@{host}>"
+    message_id = read_id or f"<{part_names.base36(now)}.{part_names.random_text()}{part_names.random_text()}@{host}>"
     read_senders = (from_address, sender.address if sender else None)
     found_bounce = content.bounce(is_nameless or any(map(automatic.from_machine, read_senders)))
-    text, html, has_plain = content.texts()
+    chosen, html = content.texts()
+    text = chosen.text
     if found_bounce is None or found_bounce.failed_address is None:
         found_bounce = bounce_text.read(head, text, found_bounce)
     if sender is None and (is_nameless or found_bounce is not None):
         sender = NamedAddress("", content.stand_in(host))
     senders = (from_address, sender.address if sender else None)
     is_made, is_machine_written = read_id is None, automatic.is_machine_written(head, senders)
-    sent_at, date_note = _sent_at(head)
+    sent_at, date_note = _sent_at(head, now)
     return Mail(
         sender=sender.address if sender else None,
         sender_name=_sender_name(sender, from_list),
@@ -195,7 +214,7 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         subject=headers.one_line(head.first("subject")) or NO_SUBJECT,
         message_id=message_id,
         message_id_was_made=is_made,
-        in_reply_to=next((found for found in headers.ids_in(head.first("in-reply-to")) if found != message_id), None),
+        in_reply_to=_answered(head, message_id),
         references=_references(head, message_id),
         sent_at=sent_at,
         date=_believable_date(head, sent_at, now),
@@ -207,7 +226,8 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
         headers=tuple((name, headers.header_value(value)) for name, value in head.fields),
         text=text,
         html=html,
-        has_plain=has_plain,
+        has_plain=chosen.is_plain,
+        other_words=chosen.other_words,
         files=tuple(content.files),
         notes=_notes(head, from_list, [*filter(None, (date_note,)), *content.notes]),
         is_automatic=is_machine_written or automatic.is_for_many(head),
@@ -219,11 +239,12 @@ def _mail(head: headers.Head, content: "_Content", now: int, host: str) -> Mail:
     )
 
 
-def _sent_at(head: headers.Head) -> tuple[int, str]:
+def _sent_at(head: headers.Head, now: int) -> tuple[int, str]:
     """(Unix seconds, a note or "")."""
     value = head.first("date")
     sent = dates.read_date(headers.header_value(value))
-    return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {sent.problem}" if sent.problem else ""
+    problem = sent.problem or ("lies in the future" if sent.at > now + SKEW_SECONDS else "")
+    return sent.at, f"the date '{headers.one_line(value)[:DATE_CHARACTERS]}' {problem}" if problem else ""
 
 
 def _believable_date(head: headers.Head, sent_at: int, now: int) -> int:
@@ -281,6 +302,12 @@ def _sender_name(sender: NamedAddress | None, from_list: tuple[NamedAddress, ...
     return next((name for name, address in from_list if address == sender.address), "")
 
 
+def _answered(head: headers.Head, message_id: str) -> tuple[str, ...]:
+    """The messages that the mail answers; RFC 5322, section 3.6.4 allows several."""
+    ids = (id for value in head.all("in-reply-to") for id in headers.ids_in(value) if id != message_id)
+    return tuple(dict.fromkeys(ids))[:ANSWERED]
+
+
 def _references(head: headers.Head, message_id: str) -> tuple[str, ...]:
     found = [found for value in head.all("references") for found in headers.ids_in(value) if found != message_id]
     return tuple(found[-headers.REFERENCES :])
@@ -312,6 +339,16 @@ class _Part:
     parameters: dict[str, str]
     start: int
     end: int
+    alternative: int = 0  # which multipart/alternative holds it, 0 for none
+
+    @property
+    def name(self) -> str:
+        return part_names.own_name(self.head, self.parameters)
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is to be shown as a file, whatever it holds."""
+        return headers.parameters(self.head.first("content-disposition"))[0] == "attachment"
 
 
 @dataclass(slots=True)
@@ -323,11 +360,14 @@ class _Content:
     charset: str  # of raw bytes in the heads of parts
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)
+    plain_in: set[int] = field(default_factory=set)  # the alternatives that the texts stand in
+    html_in: set[int] = field(default_factory=set)
     files: list[AttachedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     statuses: list[tuple[_Part, bytes]] = field(default_factory=list)
     originals: list[bytes] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
+    parts: list[_Part] = field(default_factory=list)  # of the mail, or of the one inside that is being read
     winmails: list[tnef.Winmail] = field(default_factory=list)
     text_bytes: int = 0
     count: int = 0
@@ -335,20 +375,27 @@ class _Content:
     is_report: bool = False
 
     def read(self, head: headers.Head, level: int = 1) -> None:
-        for part in self._leaves(head, level):
-            self._take(part)
+        outer, self.parts = self.parts, list(self._leaves(head, level))
+        bodies = _bodies(self.parts)
+        for place, part in enumerate(self.parts):
+            self._take(part, is_body=place in bodies)
+        self.parts = outer
 
-    def texts(self) -> tuple[str, str | None, bool]:
-        """(text, HTML or None, whether the text was one)."""
+    def texts(self) -> tuple[texts.ChosenText, str | None]:
+        """(the text, HTML or None)."""
         if not self.html and self.winmails:
             self._add_packed_text(self.winmails[0])
         html = "\n".join(self.html) or None
         plain = "\n".join(self.plain).rstrip()
-        if plain or html is None:
-            return plain, html, bool(plain)
-        if len(html) > HTML_FOR_TEXT:
+        if html is None:
+            return texts.ChosenText(plain, bool(plain)), None
+        if len(html) > HTML_FOR_TEXT and not plain:
             self.notes.append("the text was made from the beginning of the HTML only: it is too long")
-        return _text_of(html[:HTML_FOR_TEXT]), html, False
+        html_text = _text_of(html[: HTML_COMPARED if plain else HTML_FOR_TEXT])
+        if not plain:
+            return texts.ChosenText(html_text, False), html
+        are_alternatives = not self.plain_in.isdisjoint(self.html_in - {0})
+        return texts.choose_text(plain, html_text, are_alternatives=are_alternatives), html
 
     def bounce(self, is_from_machine: bool) -> Bounce | None:
         """What bounced. The delivery status becomes a file unless the failure is permanent."""
@@ -365,10 +412,10 @@ class _Content:
 
     def _leaves(self, head: headers.Head, level: int) -> Iterator[_Part]:
         """The parts that hold content, in order. Multiparts too deep, or after too many parts, are leaves."""
-        waiting = [(head, head.body_at, len(self.raw), level, "text/plain")]
+        waiting = [(head, head.body_at, len(self.raw), level, "text/plain", 0)]
         self.count += 1
         while waiting:
-            head, start, end, level, default_type = waiting.pop()
+            head, start, end, level, default_type, alternative = waiting.pop()
             mime_type, parameters = _type_of(head, default_type)
             if mime_type.startswith("multipart/"):
                 self.is_report = self.is_report or (level == 1 and _is_delivery_report(mime_type, parameters))
@@ -380,11 +427,14 @@ class _Content:
                 if 0 < len(slices) == room and self.raw.find(b"\n--", slices[-1][0], end) >= 0:
                     # What is left over is not cut up: it is opened as a multipart for which there is no room.
                     heads[-1] = _REST, slices[-1][0]
-                waiting += [(*heads[at], slices[at][1], level + 1, inner) for at in reversed(range(len(slices)))]
+                alternative = start if mime_type == "multipart/alternative" else alternative
+                waiting += [
+                    (*heads[at], slices[at][1], level + 1, inner, alternative) for at in reversed(range(len(slices)))
+                ]
                 if slices:
                     continue
                 mime_type = self._unsliced(mime_type, level, room)
-            yield _Part(head, mime_type, parameters, start, end)
+            yield _Part(head, mime_type, parameters, start, end, alternative)
 
     def _part_head(self, start: int, end: int) -> tuple[headers.Head, int]:
         head = headers.split(self.raw, start, end, PART_FIELDS, PART_HEAD_BYTES, PART_HEAD_BYTES, self.charset)
@@ -410,11 +460,11 @@ class _Content:
         self.notes.append("the boundary of the parts was guessed")
         return _between(self.raw, line[0].rstrip()[2:], start, end, room)
 
-    def _take(self, part: _Part) -> None:
+    def _take(self, part: _Part, *, is_body: bool) -> None:
         packed = self.raw[part.start : part.end]
-        encoding = part.head.first("content-transfer-encoding").partition(";")[0].partition("(")[0]
+        encoding = _encoding_of(part)
         unpacked = charsets.decode_transfer(packed, encoding)
-        name = _name_of(part)
+        name = part.name
         if unpacked is None:
             self.notes.append(f"unknown transfer encoding '{encoding.strip()[:40]}' of {name or 'a part'}")
             self._add_file(part, packed)
@@ -422,14 +472,19 @@ class _Content:
         content, damage = unpacked
         if damage:
             self.notes.append(f"{damage} in {name or part.mime_type}; what could be read was kept")
-        if self._open(part.mime_type, name.lower(), content):
+        is_control = openpgp.is_control_part(part.mime_type, content)
+        if (is_control or openpgp.is_encrypted(content)) and openpgp.ENCRYPTED_NOTE not in self.notes:
+            self.notes.append(openpgp.ENCRYPTED_NOTE)
+        if is_control or self._open(part.mime_type, name.lower(), content):
             return
-        if part.mime_type in _STATUS_TYPES and not name:
+        if part.mime_type == RIGHTS_TYPE or name.lower().endswith(".rpmsg"):
+            self.notes.append("protected by Microsoft's rights management; only its recipients open message.rpmsg")
+        if part.mime_type in part_names.STATUS_TYPES and not name:
             self.statuses.append((part, content))
-        elif part.mime_type in ("text/plain", "text/html") and not name:
+        elif is_body:
             self._add_text(part, content)
         else:
-            if part.mime_type in _MESSAGE_TYPES or part.mime_type == "text/rfc822-headers":
+            if part.mime_type in part_names.MESSAGE_TYPES or part.mime_type == "text/rfc822-headers":
                 self.originals.append(content)
             self._add_file(part, content)
 
@@ -469,7 +524,8 @@ class _Content:
         files = winmail.files[: max(self.limits.parts - self.count, 0)]
         self.count += len(files)
         for file in files:
-            name = _safe_name(file.name) or _made_name(file.mime_type, file.content_id)
+            own_name = part_names.clean_name(file.name)
+            name = part_names.for_file(own_name, file.mime_type, file.content_id, file.content)
             content_id = headers.one_line(file.content_id).strip("<> ") or None
             told, by_name = file.mime_type.lower(), _TYPE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), _OCTETS)
             mime_type = told if _TYPE.fullmatch(told) else by_name
@@ -495,28 +551,49 @@ class _Content:
             self._add_file(part, content)
             content = content[:room]
         self.text_bytes += len(content)
-        text = charsets.decode(content, part.parameters.get("charset", "")[: charsets.LABEL_CHARACTERS])
+        text = charsets.decode(content, self._charset_of(part, content))
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if part.mime_type == "text/html":
+        if part.mime_type == HTML:
             if text.strip():
                 self.html.append(text.rstrip("\n"))
+                self.html_in.add(part.alternative)
             return
+        if part.parameters.get("format", "").lower() == "flowed":
+            text = flowed.join_lines(text, deletes_space=part.parameters.get("delsp", "").lower() == "yes")
         text, copy = bounce.cut_copy(text)
         if text.strip():
             self.plain.append(text.rstrip("\n"))
+            self.plain_in.add(part.alternative)
         if copy:
             content = copy.encode()
             self.originals.append(content)
-            self._add_named(f"attached_message_{_random()}.txt", "text/plain", content, None, False)
+            self._add_named(f"attached_message_{part_names.random_text()}.txt", "text/plain", content, None, False)
+
+    def _charset_of(self, part: _Part, content: bytes) -> str:
+        """The label that the part declares; else that of its HTML, else of another text of the mail."""
+        label = part.parameters.get("charset", "")[: charsets.LABEL_CHARACTERS]
+        if charsets.codec_of(label) is not None or content.isascii() or charsets.is_utf8(content):
+            return label
+        if part.mime_type == HTML and (own := charsets.charset_in_html(content)):
+            return own
+        others = (each for each in self.parts if each.mime_type in TEXTS and not each.is_attached)
+        return next(filter(charsets.codec_of, map(self._declared_by, others)), label)
+
+    def _declared_by(self, part: _Part) -> str:
+        label = part.parameters.get("charset", "")[: charsets.LABEL_CHARACTERS]
+        if charsets.codec_of(label) is not None or part.mime_type != HTML:
+            return label
+        unpacked = charsets.decode_transfer(self.raw[part.start : part.end], _encoding_of(part))
+        return charsets.charset_in_html(unpacked[0]) if unpacked else ""
 
     def _add_file(self, part: _Part, content: bytes) -> None:
-        if not content.strip() and not _name_of(part):
+        if not content.strip() and not part.name:
             return
         content_id = headers.one_line(part.head.first("content-id")).strip("<> ") or None
         disposition = headers.parameters(part.head.first("content-disposition"))[0]
         is_inline = disposition == "inline" or (content_id is not None and disposition != "attachment")
-        name = _name_of(part) or _made_name(part.mime_type, content_id)
+        name = part_names.for_file(part.name, part.mime_type, content_id, content)
         self._add_named(name, part.mime_type, content, content_id, is_inline)
 
     def _add_named(self, name: str, mime_type: str, content: bytes, content_id: str | None, is_inline: bool) -> None:
@@ -540,6 +617,28 @@ class _Content:
         self.names[name.lower()] = number
         self.names.setdefault(candidate.lower(), 0)
         return candidate
+
+
+def _bodies(parts: list[_Part]) -> set[int]:
+    """The places of the parts that are the text of the mail. A text with a file name is one where none comes without:
+    the first, and its alternative."""
+    texts = [(place, part) for place, part in enumerate(parts) if part.mime_type in TEXTS]
+    if len(parts) == 1:  # the mail is nothing else, even where it calls itself a file
+        return {place for place, _ in texts}
+    texts = [(place, part) for place, part in texts if not part.is_attached]
+    nameless = {place for place, part in texts if not part.name}
+    if nameless or not texts:
+        return nameless
+    first_place, first = texts[0]
+    others = {
+        place for place, part in texts
+        if first.alternative and part.alternative == first.alternative and part.mime_type != first.mime_type
+    }  # fmt: skip
+    return {first_place, *others}
+
+
+def _encoding_of(part: _Part) -> str:
+    return part.head.first("content-transfer-encoding").partition(";")[0].partition("(")[0]
 
 
 def _between(raw: bytes, boundary: bytes, start: int, end: int, room: int) -> list[tuple[int, int]]:
@@ -580,6 +679,8 @@ def _type_of(head: headers.Head, default: str) -> tuple[str, dict[str, str]]:
     if not value:
         return default, {}
     mime_type, parameters = headers.parameters(value)
+    if mime_type.startswith("=?"):
+        mime_type = headers.one_line(value.partition(";")[0]).lower()
     if not _TYPE.fullmatch(mime_type):
         mime_type = "text/plain"
     if "charset" in parameters:
@@ -592,47 +693,7 @@ def _is_delivery_report(mime_type: str, parameters: dict[str, str]) -> bool:
     return mime_type == "multipart/report" and parameters.get("report-type", "").lower() in ("", "delivery-status")
 
 
-def _name_of(part: _Part) -> str:
-    """The file name that the part gives itself, safe to show; "" when it has none."""
-    disposition = part.head.first("content-disposition")
-    name = headers.parameters(disposition)[1].get("filename", "") if disposition else ""
-    name = name or part.parameters.get("name", "")
-    return _safe_name(name) if name else ""
-
-
-def _safe_name(name: str) -> str:
-    return safe_name(headers.one_line(name[: headers.FIELD_BYTES]))
-
-
-def _made_name(mime_type: str, content_id: str | None) -> str:
-    kind, _, subtype = mime_type.partition("/")
-    if kind == "image":
-        suffix = _SUFFIX_OF_IMAGE.get(subtype, subtype)
-        return _safe_name(f"{content_id}.{suffix}" if content_id else "") or f"image_{_random()}.{suffix}"
-    if mime_type == "text/calendar":
-        return f"calendar_{_random()}.ics"
-    if mime_type == "message/feedback-report":
-        return f"feedback_report_{_random()}.txt"
-    if mime_type in _MESSAGE_TYPES:
-        return f"attached_message_{_random()}.txt"
-    if mime_type in _STATUS_TYPES:
-        return f"delivery_status_{_random()}.txt"
-    return f"unnamed_attachment_{_random()}"
-
-
 def _text_of(html: str) -> str:
     from server.markup import text_of_html  # only mails without a plain part need it
 
     return text_of_html(html).rstrip()
-
-
-def _random() -> str:
-    return _base36(secrets.randbits(40))
-
-
-def _base36(number: int) -> str:
-    digits = ""
-    while number > 0:
-        number, rest = divmod(number, 36)
-        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[rest] + digits
-    return digits or "0"

@@ -100,7 +100,7 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
         "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
-        "references": tuple(dict.fromkeys(filter(None, (mail.in_reply_to, *reversed(mail.references))))),
+        "references": tuple(dict.fromkeys(filter(None, (*mail.in_reply_to, *reversed(mail.references))))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),
@@ -131,7 +131,10 @@ def _pieces(mail: Mail) -> tuple[str | int, ...]:
     if mail.html is None:
         return ()
     html = answer_names.without_names(mail.html)
-    by_id = {file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id}
+    # One whose content was not kept has no address.
+    by_id = {
+        file.content_id.lower(): place for place, file in enumerate(mail.files) if file.content_id and not file.dropped
+    }
     if not by_id:
         return (html,)
     pieces: list[str | int] = []

@@ -123,6 +123,7 @@ class _Import:
         self._ctx = ctx
         self._history = history
         self._store = ctx.service.store
+        self._most_bytes = ctx.service.settings.max_mail_bytes
         self._progress = progress
         self._problem = problem
         self._waiting: deque[_Mail] = deque()
@@ -137,7 +138,7 @@ class _Import:
             source = _source(shown, file)
             is_mbox = mailbox_files.kind_of(file) == "mbox"
             done = self._earlier.get(source, 0)
-            for number, raw in enumerate(mailbox_files.messages(file), start=1):
+            for number, raw in enumerate(mailbox_files.messages(file, self._most_bytes), start=1):
                 if number <= done:
                     self._count("earlier")
                 else:

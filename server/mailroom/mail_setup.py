@@ -20,7 +20,7 @@ from server.mailroom.mailboxes import checking, due
 from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK
 from server.outbox.default_transport import choose, default_transport
 from server.outbox.deliver import ReadyMail, hand_over
-from server.outbox.sender import TransportChoice, default_sender
+from server.outbox.sender import SERVICE, TransportChoice, default_sender
 from server.records.base import Record
 from server.records.shared.resolve import address_in
 from server.settings import VERSION
@@ -260,7 +260,7 @@ def _sender(reading: RecordReader, id: int) -> str:
 def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
     to = address_in(recipient, "recipient")
     mail = OutgoingMail(
-        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name="",
+        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name=SERVICE,
         from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
         text=TEXT.format(name=ctx.actor.name, transport=name),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -11,7 +12,7 @@ from server.desk import events
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Rejected
-from server.mail import addresses, forwarded
+from server.mail import addresses, display_names, forwarded
 from server.mailroom import bounces, flood, mail_filter, naming, repeats, routing, storing, threading, worker_answers
 from server.mailroom import history as histories
 from server.mailroom import incoming as reading
@@ -23,6 +24,7 @@ from server.mailroom.sender import Addresses, Author
 from server.mailroom.threading import ReferencedMessage, Thread
 from server.mailroom.worker_answers import WorkerAnswer
 from server.records.base import Record
+from server.store import blobs
 from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 from server.tickets import acknowledging, requesters
@@ -146,7 +148,8 @@ def _take_in(ctx: Context, tx: Transaction, asked: FilteredMail) -> Receipt:
     if incoming.mail.is_automatic and flood.is_too_much(tx, sender["id"], ctx.now):
         writing = RecordWriter(replace(ctx, is_untold=True), tx)
     author = senders.author_of(ctx, incoming, sender, known)
-    receipt = _store(senders.as_author(writing, sender), asked, thread, author, known)
+    name = display_names.clean(incoming.mail.sender_name, email)
+    receipt = _store(senders.as_author(writing, sender, name), asked, thread, author, known)
     naming.store_name(ctx, writing, incoming.mail, author, receipt.ticket_id)
     _log_handing_in(RecordWriter(ctx, tx), receipt, email)
     return receipt
@@ -307,10 +310,16 @@ def _same(
 
 
 def _says_the_same(writing: RecordWriter, incoming: IncomingMail, copy: ReferencedMessage) -> bool:
-    if copy.body_digest:
-        return copy.body_digest == incoming.body_digest
-    message = writing.record("message", copy.id)  # stored before digests were kept
-    return message is not None and message["content"].split() == incoming.text.split()
+    if copy.body_digest and copy.body_digest == incoming.body_digest:
+        return True
+    message = writing.record("message", copy.id)
+    if message is None:
+        return False
+    if not copy.body_digest:  # stored before digests were kept
+        return bool(message["content"].split() == incoming.text.split())
+    # A version of this program that read mail otherwise may have worked out the digest.
+    raw = writing.tx.first(blobs.BLOB, id=message["raw_blob_id"]) if message["raw_blob_id"] else None
+    return raw is not None and raw[1] == hashlib.sha256(incoming.raw).hexdigest()
 
 
 def _notes(thread: Thread) -> list[str]:

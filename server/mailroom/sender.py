@@ -18,6 +18,7 @@ from server.mail import addresses, answer_names, display_names
 from server.mail.parse import Mail
 from server.mailroom.incoming import IncomingMail
 from server.outbox.sender import default_sender
+from server.people import address_names
 from server.records.base import Record, RecordType
 from server.store.statements import in_list, slot
 from server.tickets import requesters
@@ -104,9 +105,12 @@ def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Re
     return record
 
 
-def as_author(writing: RecordWriter, sender: Record) -> RecordWriter:
-    """The same transaction in the name of the address: what follows was done by the one who wrote the mail."""
-    author = Actor(ADDRESS, sender["id"], False, writing.actor.timezone, sender["email"])
+def as_author(writing: RecordWriter, sender: Record, name: str = "") -> RecordWriter:
+    """The same transaction in the name of the address: what follows was done by the one who wrote the mail. name: the
+    one in the mail, shown where the address has none yet."""
+    name = "" if sender["worker_id"] else address_names.name_of(writing, sender) or name
+    label = f"{name} <{sender['email']}>" if name else sender["email"]
+    author = Actor(ADDRESS, sender["id"], False, writing.actor.timezone, label)
     return RecordWriter(writing.ctx.as_actor(author, writing.ctx.tz), writing.tx)
 
 

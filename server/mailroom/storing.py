@@ -84,6 +84,7 @@ def message(
         "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
         "storage_size": len(incoming.text.encode()),
         "notes": json.dumps([*incoming.notes, *notes], ensure_ascii=False),
+        "other_words": charsets.fit(mail.other_words),
         "body_digest": incoming.body_digest,
         "token": incoming.token,
     })  # fmt: skip

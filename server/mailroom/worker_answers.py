@@ -67,7 +67,7 @@ def find(reading: RecordReader, incoming: IncomingMail, known: Addresses) -> Wor
     if found is None:
         return None
     email = mail.sender or ""
-    if found.is_genuine and (mail.bounce is not None or automatic.wants_no_answer(Head(mail.headers, 0))):
+    if found.is_genuine and (mail.bounce is not None or automatic.is_by_itself(Head(mail.headers, 0))):
         return WorkerAnswer(found.id, email, True)
     writer = known.get(email)
     worker_id = writer["worker_id"] if writer is not None else 0

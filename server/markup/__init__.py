@@ -5,7 +5,17 @@ What a browser is given comes from `clean_html`, `markdown_to_html` or `link_pla
 
 from server.markup.clean import MAX_HTML_BYTES, clean_html
 from server.markup.links import link_plain_text
-from server.markup.markdown import markdown_to_html, markdown_to_text
+from server.markup.markdown import escape_markdown, markdown_to_html, markdown_to_text
+from server.markup.plain import text_to_html
 from server.markup.text import text_of_html
 
-__all__ = ["MAX_HTML_BYTES", "clean_html", "link_plain_text", "markdown_to_html", "markdown_to_text", "text_of_html"]
+__all__ = [
+    "MAX_HTML_BYTES",
+    "clean_html",
+    "escape_markdown",
+    "link_plain_text",
+    "markdown_to_html",
+    "markdown_to_text",
+    "text_of_html",
+    "text_to_html",
+]

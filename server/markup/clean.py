@@ -10,6 +10,7 @@ from collections.abc import Callable
 from server.errors import TooLarge
 from server.markup.balance import balanced
 from server.markup.styles import harmless_style
+from server.markup.stylesheets import body_attributes, css_of, dressed
 
 MAX_HTML_BYTES = 1024 * 1024  # UTF-8; above it the caller shows the text
 MAX_DATA_IMAGE_CHARACTERS = 1_400_000  # 1 MB in base64
@@ -41,6 +42,7 @@ ATTRIBUTES = {
     "ul": {"type"},
 }
 _NAMES = set().union(*ATTRIBUTES.values())
+_SELECTED = {"class", "id"}  # by which rules select elements; they are gone afterwards
 
 # Browsers drop tabs and line ends inside a URL and control characters before it, so they are dropped before looking.
 _IGNORED = re.compile(r"[\x00-\x20]+")
@@ -52,15 +54,20 @@ ImageUrl = Callable[[str], str | None]
 
 
 def clean_html(
-    html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, new_tab: bool = True
-) -> str:
-    """`html` safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
-    and data; http and https only with `allow_remote_images`. Styles: what styles.py takes. No id, name, class.
+    html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, new_tab: bool = True,
+    look: str = "",
+) -> str:  # fmt: skip
+    """Make HTML safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
+    and data; http and https only with `allow_remote_images`. Styles: what styles.py takes, the rules of `style`
+    elements as attributes. No id, name, class.
 
+    look: CSS rules for what the document's own leave open.
     image_url: is asked for each image's URL as it stands in the mail and answers the URL to show instead, such as the
     path of a download, or None to leave the URL to the rules above. Its answers are trusted; it must not raise.
-    Raises TooLarge above MAX_HTML_BYTES. Source: Content, Showing HTML.
+    Raises TooLarge above MAX_HTML_BYTES.
 
+    >>> clean_html('<style>.a { color: red }</style><p class=a>Hi</p>')
+    '<p style="color: red">Hi</p>'
     >>> clean_html('<p onclick="x()">Hi <img src="https://x.example/a.gif" alt="a"></p>')
     '<p>Hi <img alt="a"></p>'
     """
@@ -80,7 +87,7 @@ def clean_html(
     import nh3  # a large library, which few of the first requests need
 
     return nh3.clean(
-        balanced(source.decode("utf-8"), TAGS, _NAMES),
+        _dressed(source.decode("utf-8"), look),
         tags=TAGS,
         attributes=ATTRIBUTES,
         attribute_filter=value_to_keep,
@@ -90,6 +97,13 @@ def clean_html(
         # Relative ones have no meaning in a mail; `image_url` may know those that stand in stored HTML.
         url_relative="pass_through" if image_url else "deny",
     )
+
+
+def _dressed(html: str, look: str) -> str:
+    """Balanced HTML with its style sheets and the attributes of its body in `style` attributes."""
+    css, body = css_of(html), body_attributes(html)
+    fragment = balanced(html, TAGS, _NAMES | _SELECTED if css or look else _NAMES)
+    return dressed(fragment, body, css, look)
 
 
 def _image(value: str, allow_remote: bool, image_url: ImageUrl | None) -> str | None:

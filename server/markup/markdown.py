@@ -3,37 +3,72 @@
 import re
 from collections.abc import Callable
 from functools import cache
+from html import escape
 from typing import Any
 
 from server.errors import TooLarge
-from server.markup.clean import ImageUrl, clean_html
+from server.markup.clean import TAGS, ImageUrl, clean_html
+from server.markup.text import text_of_html
 from server.warming import warmed
 
 MAX_MARKDOWN_CHARACTERS = 512 * 1024
 
 
+# Two dashes above a signature are no underline of a heading.
+_HEADING_LINE = r"^ {0,3}(?P<setext_1>=|-(?!-[ \t]*$)){1}(?:(?<==)=|(?<=-)-)*[ \t]*$"
+_TAG = re.compile(r"</?([a-zA-Z][^\s/<>]*)[^<>]*>")
+# Elements that a browser knows and a mail may not have: they are dropped, not shown as text.
+_DROPPED = frozenset(
+    (
+        "address applet area article aside audio base basefont body button canvas command data datalist details dialog "
+        "dir embed fieldset footer form frame frameset head header hgroup html iframe input label legend link main map "
+        "marquee menu meta meter nav noembed noframes noscript object optgroup option output param picture progress rp "
+        "rt ruby script search section select slot source style summary svg template textarea title track video xmp"
+    ).split()
+)
+
+
 @cache
-def _renderer(escape: bool) -> Callable[[str], Any]:
-    """escape: raw HTML in the source shows as text; the sanitizer alone would let harmless elements through."""
+def _renderer(keep_html: bool, single_breaks: bool) -> Callable[[str], Any]:
+    """The renderer of mistune; `keep_html` passes raw HTML on to the sanitizer instead of showing it as text."""
     # Patterns without number are compiled with it, which no start should wait for.
     import mistune
 
     from server.markup.tables import limit_tables
 
+    class Renderer(mistune.HTMLRenderer):
+        def inline_html(self, html: str) -> str:
+            return _without_strangers(html) if keep_html else super().inline_html(html)
+
+        def block_html(self, html: str) -> str:
+            return f"{_without_strangers(html)}\n" if keep_html else super().block_html(html)
+
     # Its own list of schemes lacks cid, which is how the images of a mail are named; the sanitizer has the last word.
-    made = mistune.create_markdown(
-        renderer=mistune.HTMLRenderer(escape=escape, allow_harmful_protocols=["cid:"]),
+    markdown = mistune.create_markdown(
+        renderer=Renderer(escape=not keep_html, allow_harmful_protocols=["cid:"]),
         plugins=["table", "strikethrough", "url"],
+        hard_wrap=single_breaks,
     )
-    limit_tables(made)
-    return made
+    markdown.block.specification["setex_heading"] = _HEADING_LINE
+    limit_tables(markdown)
+    return markdown
+
+
+def _without_strangers(html: str) -> str:
+    """Raw HTML in which tags that no browser knows stand as text, such as the type in `List<String>`."""
+    return _TAG.sub(lambda tag: tag[0] if _is_known(tag[1].lower()) else escape(tag[0], quote=False), html)
+
+
+def _is_known(name: str) -> bool:
+    return name in TAGS or name in _DROPPED
 
 
 @warmed
 def _usual_renderer() -> object:
-    return _renderer(True)
+    return _renderer(True, True)
 
 
+_ACTIVE = re.compile(r"[<>\[\]`]")
 # Every run has a length, so that a text of nothing but "![" is read in time.
 _IMAGE = re.compile(
     r"""!\[([^\]\n]{0,500}+)\]
@@ -44,34 +79,51 @@ _IMAGE = re.compile(
 
 def markdown_to_html(
     text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, keep_html: bool = False,
-    new_tab: bool = True,
+    new_tab: bool = True, single_breaks: bool = True,
 ) -> str:  # fmt: skip
-    """The HTML of `text`, safe to show. Tables, ~~strikethrough~~ and bare URLs are understood; raw HTML shows as text,
-    or is cleaned as all the rest where `keep_html` says so.
+    """Render Markdown as HTML that is safe to show, with tables, ~~strikethrough~~ and bare URLs.
 
-    The other keywords are those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is
-    above MAX_MARKDOWN_CHARACTERS, its tables above MAX_TABLE_CELLS of tables.py, or the result above the limit of
-    `clean_html`. Source: Outbound, Body.
+    keep_html: raw HTML is cleaned like all the rest; otherwise it shows as text. single_breaks: a line end is a
+    `<br>`, as people write mail and notes; off for texts that are wrapped in their source. The other keywords are
+    those of `clean_html`; outgoing mail allows remote images. Raises TooLarge when the source is above
+    MAX_MARKDOWN_CHARACTERS, its tables above MAX_TABLE_CELLS of tables.py, or the result above the limit of
+    `clean_html`.
 
     >>> markdown_to_html("| a |\\n|---|\\n| `x\\\\|y` |").count("<code>x|y</code>")
     1
     >>> markdown_to_html("**Hi** <script>")
     '<p><strong>Hi</strong> &lt;script&gt;</p>\\n'
+    >>> markdown_to_html("Kind regards\\n<b>Ada</b> of <Boats>", keep_html=True)
+    '<p>Kind regards<br>\\n<b>Ada</b> of &lt;Boats&gt;</p>\\n'
     """
     if len(text) > MAX_MARKDOWN_CHARACTERS:
         raise TooLarge(
             f"Markdown of {len(text)} characters is too long; at most {MAX_MARKDOWN_CHARACTERS} are rendered",
             limit=MAX_MARKDOWN_CHARACTERS,
         )
-    rendered = _renderer(not keep_html)(text.encode("utf-8", "replace").decode("utf-8"))
+    rendered = _renderer(keep_html, single_breaks)(text.encode("utf-8", "replace").decode("utf-8"))
     assert isinstance(rendered, str)  # the renderer is the HTML one
     return clean_html(rendered, allow_remote_images=allow_remote_images, image_url=image_url, new_tab=new_tab)
 
 
-def markdown_to_text(text: str) -> str:
-    """`text` as the text part of a Markdown mail: as written, images reduced to links. Source: Outbound, Body.
+def escape_markdown(text: str) -> str:
+    """A value to fill into Markdown: nothing in it is read as HTML, a link, an image or code.
+
+    >>> escape_markdown("[a](https://x.example) <b>")
+    '\\\\[a\\\\](https://x.example) \\\\<b\\\\>'
+    """
+    return _ACTIVE.sub(r"\\\g<0>", text)
+
+
+def markdown_to_text(text: str, html: str = "") -> str:
+    """The text part of a Markdown mail: as written, with images reduced to links. `html`: the same rendered, of which
+    the text is made where the source has raw HTML.
 
     >>> markdown_to_text("See ![the boat](https://x.example/b.png) *now*")
     'See the boat <https://x.example/b.png> *now*'
+    >>> markdown_to_text("See <b>this</b>", "<p>See <b>this</b></p>")
+    'See this'
     """
+    if html and any(tag[1].lower() in TAGS for tag in _TAG.finditer(text)):
+        return text_of_html(html)
     return _IMAGE.sub(lambda image: f"{image[1]} <{image[2]}>".lstrip(), text)

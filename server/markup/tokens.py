@@ -78,6 +78,13 @@ def tokens(html: str) -> Iterator[HtmlToken]:
         yield HtmlToken(HtmlTokenKind.TEXT, resolve(html[position:]))
 
 
+def start_tag(html: str, position: int) -> tuple[str, dict[str, str], int]:
+    """The start tag at a position: its name in lower case, its attributes and where it ends; ("", {}, position) where
+    there is none."""
+    tag = _TAG.match(html, position)
+    return (tag[2].lower(), _attributes(tag[3]), tag.end()) if tag and not tag[1] else ("", {}, position)
+
+
 def resolve(text: str) -> str:
     """`text` with character references replaced.
 

@@ -6,7 +6,7 @@ Source: ours."""
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from server import contexts
+from server import contexts, times
 from server.access import actor as actors
 from server.context import Context
 from server.dataclass import dataclass
@@ -15,17 +15,20 @@ from server.desk.notification_mail import MENTIONED, NOTE, TO_MAIL
 from server.desk.reading import RecordReader
 from server.errors import HelpdeskError
 from server.mail.compose import new_message_id, references_of_reply, subject_of_compose
-from server.markup import quoted
+from server.mail.quotation import quote_message
+from server.markup import quoted, text_to_html
 from server.notifying.answer_ids import DAY_SECONDS, AnswerId, new_nonce
 from server.notifying.commands import ABOVE
 from server.outbox.deliver import MailSpec
-from server.outbox.sender import Sender, TransportChoice, default_sender, sender_of, way_of
+from server.outbox.sender import SERVICE, Sender, TransportChoice, default_sender, sender_of, way_of
+from server.people.address_names import named_address
 from server.records.base import Record
 from server.records.shared import entries, paths
 from server.store.statements import slot
 from server.store.transaction import Transaction
 from server.tickets import requesters
-from server.translation import N_, Catalog, _, ngettext, speaking
+from server.tickets.writers import writer_name
+from server.translation import N_, Catalog, _, ngettext, speaking, spoken
 
 MAX_AT_ONCE = 200  # notifications of one worker that are mailed in one go
 MAX_LETTERS = 10  # mails in one go; where it would be more, one tells of all
@@ -34,7 +37,6 @@ MAX_SHOWN = 5  # messages or notes in one mail
 MAX_TEXT = 5_000  # characters of each
 MAX_NAME = 100  # characters
 UNIQUE = 8  # characters that tell two mails of a day about a ticket apart
-SERVICE = "Helpdesk"  # who acted where nobody did
 NOTES = frozenset((MENTIONED, NOTE))
 STATUSES = (N_("open"), N_("waiting"), N_("closed"), N_("deleted"))  # by number
 
@@ -157,17 +159,18 @@ class _Letters:
         return Letter(self._mail(Sender(address["id"], address["email"], "", None, None), subject, "", text), way)
 
     def _mail(self, sender: Sender, subject: str, from_name: str, text: str) -> MailSpec:
-        worker = self._reader.record("worker", self._worker_id)
         return MailSpec(
             message_id=new_message_id(sender.email.rpartition("@")[2]),
             date=self._reader.now,
-            zone=(worker["timezone"] if worker else "") or "UTC",
+            zone=self._zone(),
             from_address_id=sender.address_id,
             from_address=sender.email,
             from_name=from_name,
             subject=subject,
             is_generated=True,
             text=f"{text}\n",
+            html=text_to_html(text),
+            language=spoken().language,
         )
 
     def _signed(self, mail: MailSpec, ticket_id: int, is_note: bool) -> MailSpec:
@@ -202,7 +205,7 @@ class _Letters:
             said = _("Write above this line to add a note. Customers do not see it.")
         else:
             ids = requesters.ids_of(self._reader.tx, ticket_id)[:MAX_SHOWN]
-            to = ", ".join(filter(None, (self._reader.label("address", id) for id in ids)))
+            to = ", ".join(filter(None, (named_address(self._reader, id) for id in ids)))
             said = _("Write above this line to answer {address}.", address=to) if to else ""
         return f"{ABOVE} {said or _('Write above this line to answer.')} -##"
 
@@ -210,12 +213,13 @@ class _Letters:
         """The newest that came in; where nothing did, the newest at all, so that one knows what it is about."""
         number = sum(each.kind == "message" for each in group)
         rows = self._newest("message", number or 1, is_outgoing=0, ticket_id=ticket["id"])
-        return [self._quoted(self._reader.label("address", row["sender_id"]), _said(row["content"])) for row in rows]
+        return [self._quoted(writer_name(self._reader, row), _said(row["content"]), row["created"]) for row in rows]
 
     def _notes(self, ticket_id: int, number: int) -> list[str]:
         rows = self._newest("comment", number, target__context=contexts.TICKET, target_id=ticket_id)
         return [
-            self._quoted(self._reader.label(row["author__context"], row["author_id"]), row["comment"]) for row in rows
+            self._quoted(self._reader.label(row["author__context"], row["author_id"]), row["comment"], row["created"])
+            for row in rows
         ]
 
     def _newest(self, uri: str, number: int, /, **equals: object) -> list[Record]:
@@ -230,11 +234,15 @@ class _Letters:
         )  # fmt: skip
         return [record_type.record(row) for row in reversed(rows)]
 
-    def _quoted(self, who: str, text: str) -> str:
+    def _quoted(self, name: str, text: str, second: int) -> str:
         short = text.strip()
         if len(short) > MAX_TEXT:
             short = f"{short[:MAX_TEXT].rstrip()} …"
-        return f"{_('{name} wrote:', name=who)}\n\n{short}"
+        return quote_message(short, name, second, times.zone(self._zone())).text
+
+    def _zone(self) -> str:
+        worker = self._reader.record("worker", self._worker_id)
+        return (worker["timezone"] if worker else "") or "UTC"
 
     def _facts(self, ticket: Record) -> str:
         reader = self._reader

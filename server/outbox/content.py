@@ -11,11 +11,13 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk.dictionary import Dictionaries
 from server.mail import commands
-from server.markup import clean_html, markdown_to_html
+from server.mail.quotation import Quotation
+from server.markup import clean_html, escape_markdown, markdown_to_html, text_of_html
 from server.records.base import Record
 from server.records.shared.points import PLACEHOLDER
 from server.store.transaction import Transaction
 
+PLAIN, MARKDOWN, HTML = FORMATS = ("", "markdown", "html")  # of what a worker writes
 BODY = "message_body"
 CALLER = "current_"  # `current_worker_` is the worker also where a record has a `worker_` of its own
 WORKER_NAMES = frozenset(("first_name", "last_name", "full_name", "title", "at_mention_name", "email"))
@@ -33,33 +35,39 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The lines that `#signature` stands for; `html` is "" where there are none of their own."""
+    """The lines that `#signature` stands for: as text, as HTML ("" where a signature has only text), and that text as
+    Markdown in which filled-in values mean nothing."""
 
     text: str = ""
     html: str = ""
+    markdown: str = ""
 
 
-def body_of(content: str, is_markdown: bool, signature: Signature, original: str | None) -> Body:
-    """The body of what a worker wrote. original: the quotation of the message answered.
+def body_of(content: str, format: str, signature: Signature, original: Quotation | None) -> Body:
+    """The body of what a worker wrote in a format: PLAIN, MARKDOWN or HTML. `original`: the quotation that stands for
+    its line; None leaves the line as it is. Raises TooLarge for text that is too long.
 
-    Raises TooLarge for Markdown that is too long. Source: Outbound, Body."""
-    text = commands.apply(content, signature.text, original)
-    if not is_markdown:
+    The HTML is put together from finished pieces: nothing is edited after it was cleaned."""
+    text = commands.apply(content, signature.text, original.text if original else None)
+    if format == PLAIN:
         return Body(text)
-    if not signature.html:
-        return Body(text, markdown_to_html(text, allow_remote_images=True))
-    # Put together from finished pieces: what was cleaned is not edited afterwards.
-    pieces, signed = [], clean_html(signature.html, allow_remote_images=True)
-    for piece in _between_signatures(content):
-        with_original = commands.apply(piece, "", original)
-        pieces.append(markdown_to_html(with_original, allow_remote_images=True) if piece.strip() else "")
-    return Body(text, signed.join(pieces))
+    pieces = [_piece_html(kind, piece, format, signature, original) for kind, piece in commands.pieces(content)]
+    html = "".join(pieces)
+    return Body(text_of_html(html) if format == HTML else text, html)
 
 
-def in_template(template: str, body_html: str, values: "Placeholders", image_url: ImageUrl) -> str:
-    """The HTML part of a mail: the template with the body in its place, cleaned. Raises TooLarge."""
-    whole = values.fill(template, body_html) if template.strip() else body_html
-    return clean_html(whole, allow_remote_images=True, image_url=image_url)
+def _piece_html(kind: str, piece: str, format: str, signature: Signature, original: Quotation | None) -> str:
+    if kind == commands.SIGNATURE:
+        return clean_html(signature.html, allow_remote_images=True) if signature.html else _rendered(signature.markdown)
+    if kind == commands.ORIGINAL and original is not None:
+        return original.html
+    if format == HTML and kind == commands.TEXT:
+        return clean_html(piece, allow_remote_images=True)
+    return _rendered(piece)
+
+
+def _rendered(text: str) -> str:
+    return markdown_to_html(text, allow_remote_images=True, keep_html=True) if text.strip() else ""
 
 
 class Placeholders:
@@ -88,8 +96,9 @@ class Placeholders:
         self._own = own
         self._shown = shown
 
-    def fill(self, template: str, body_html: str | None = None) -> str:
-        """The text of a template. body_html: given for HTML templates, where every other value is escaped."""
+    def fill(self, template: str, body_html: str | None = None, *, is_markdown: bool = False) -> str:
+        """The text of a template. body_html: given for HTML templates, where every other value is escaped. is_markdown:
+        no value of a Markdown template is read as HTML, a link or code."""
         if "{{" not in template:
             return template
         names = set(PLACEHOLDER.findall(template))
@@ -100,6 +109,8 @@ class Placeholders:
             if is_html and match[1] == BODY:
                 return body_html or ""
             text = self._shown(values.get(match[1], ""))
+            if is_markdown:
+                return escape_markdown(text)
             return html.escape(text) if is_html else text
 
         return PLACEHOLDER.sub(value, template)
@@ -131,20 +142,9 @@ def signature_of(record: Record | None, values: Placeholders) -> Signature:
     """A signature record with its placeholders filled."""
     if record is None:
         return Signature()
-    return Signature(
-        values.fill(record["signature"]), values.fill(record["signature_html"], "") if record["signature_html"] else ""
-    )
-
-
-def _between_signatures(content: str) -> list[str]:
-    """The content cut at its signature lines."""
-    pieces: list[list[str]] = [[]]
-    for line in content.split("\n"):
-        if line.strip() in commands.SIGNATURE_LINES:
-            pieces.append([])
-        else:
-            pieces[-1].append(line)
-    return ["\n".join(piece) for piece in pieces]
+    source = record["signature"]
+    text, markdown = values.fill(source), values.fill(source, is_markdown=True)
+    return Signature(text, values.fill(record["signature_html"], "") if record["signature_html"] else "", markdown)
 
 
 def _text(value: object) -> str:

@@ -24,8 +24,8 @@ from server.mail.charsets import decode
 from server.mail.compose import MAX_FILES_BYTES, OutFile, OutgoingMail, compose
 from server.mail.transports import DeliveryReport, TokenRefused, TransportFailed
 from server.markup import markdown_to_text
-from server.outbox import causes, outcome, rows, signing, ticket_ids
-from server.outbox.content import ImageUrl, Placeholders, in_template
+from server.outbox import causes, frame, outcome, rows, signing, ticket_ids
+from server.outbox.content import ImageUrl, Placeholders
 from server.outbox.holds import TransportHold, find_hold
 from server.outbox.outcome import AcceptedMail, DeliveryFailure
 from server.outbox.sender import TransportChoice, open_transport, way_of
@@ -36,6 +36,7 @@ from server.records.shared.sending import TRANSACTIONAL
 from server.settings import VERSION
 from server.store import blobs
 from server.store.transaction import Transaction
+from server.translation import SOURCE
 
 MAX_RECIPIENTS = 500
 _log = log.get("mail")
@@ -70,6 +71,7 @@ class MailSpec:
     html: str = ""
     reply_to: str = ""
     list_headers: str = ""
+    language: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """For the row of the draft."""
@@ -159,7 +161,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     text, html = _texts(writing, tx, mail, row["message_id"], ctx.service.base_url)
     inline: dict[int, str] = {}
     if html is not None:
-        html = html_part(ctx, tx, mail, html, _embed(ctx, mail, inline))
+        html = html_part(ctx, tx, mail, text, html, _embed(ctx, mail, inline))
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     to, cc, bcc = (_recipients(name, params.get(name)) for name in ("to", "cc", "bcc"))
     files = _files(writing, tx, mail, inline)
@@ -185,13 +187,19 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     return ReadyMail(outgoing, left, envelope_from, way, mail.from_address_id, hold)
 
 
-def html_part(ctx: Context, tx: Transaction, mail: MailSpec, html: str, image_url: ImageUrl) -> str:
-    """The HTML part of a mail: what was written, in its template, cleaned. html: without the template. Raises
-    TooLarge."""
+def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: str, image_url: ImageUrl) -> str:
+    """The HTML part of a mail: what was written, in its template or the default look, as a whole document. `text` and
+    `html`: without the template. Raises TooLarge."""
     template = RecordReader(ctx, tx).record("html_template", mail.template_id) if mail.template_id else None
-    plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
-    values = Placeholders(ctx, tx, mail.records, plain)
-    return in_template(template["content"] if template else "", html, values, image_url)
+    source, body = (template["content"] if template else ""), frame.body_in_frame(html)
+    has_template = bool(source.strip())
+    if has_template:
+        plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
+        body = Placeholders(ctx, tx, mail.records, plain).fill(source, body)
+    return frame.document(
+        body, title=mail.subject, language=mail.language or SOURCE, text=text, image_url=image_url,
+        has_template=has_template,
+    )  # fmt: skip
 
 
 def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:
@@ -215,7 +223,9 @@ def _texts(
         text = message["content"]
         file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
         html = decode(blobs.read(tx, file["blob_id"]), "utf-8") if file else ""
-    return (without_own_files(base_url, markdown_to_text(text)), html) if mail.is_markdown else (text, None)
+    if not mail.is_markdown:  # what the service writes has an HTML part all the same
+        return text, html or None
+    return without_own_files(base_url, markdown_to_text(text, html)), html
 
 
 def without_own_files(base_url: str, text: str) -> str:

@@ -16,6 +16,7 @@ from server.records.base import Record
 from server.records.registry import Registry
 from server.store.transaction import Transaction
 
+SERVICE = "Helpdesk"  # the name of mail that comes from no group
 NO_SENDER = "no sender address is configured: set one on the group or the service"
 NO_TRANSPORT = "no mail server is configured; the mail is sent once {email} or the service has a mail transport"
 
@@ -31,7 +32,8 @@ class TransportChoice:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The From of a mail; `name` may hold placeholders. `template` and `signature` are records, None for none."""
+    """The From of a mail. `name` may hold placeholders, and is the group's name where nobody chose another. `template`
+    and `signature` are records, None for none."""
 
     address_id: int
     email: str
@@ -66,7 +68,7 @@ def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record
     return Sender(
         address["id"],
         address["email"],
-        str(first("reply_personal") or ""),
+        str(first("reply_personal") or group["name"]),
         template,
         _record(tx, registry, "email_signature", int(first("reply_signature_id") or 0)),
     )

@@ -5,7 +5,7 @@ The records of workers are changed as all others are; this is what is kept apart
 from collections.abc import Iterable
 from typing import Any
 
-from server.access import actor, known_devices, password_links, second_factor, sessions
+from server.access import actor, known_devices, lockout, password_links, second_factor, sessions
 from server.access.actor import WORKER, Actor
 from server.access.logins import WORKER_LOGIN
 from server.context import Context
@@ -119,6 +119,35 @@ def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
 
     ctx.require_admin(DOING)
     ctx.service.store.write(write)
+
+
+def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
+    """Let a worker in who cannot sign in any more; return the path behind which they choose a password.
+
+    They may sign in again, without the second factor and whatever was typed wrongly before. The path works as long as
+    that of an invitation. is_admin: whether they become an administrator. Raises AdminOnly, NotFound."""
+    allowed = {"is_disabled": 0, "is_password_disabled": 0} | ({"is_superuser": 1} if is_admin else {})
+
+    def write(tx: Transaction) -> str:
+        writing = RecordWriter(ctx, tx)
+        worker = writing.record("worker", worker_id)
+        if worker is None:
+            raise NotFound(f"there is no worker {worker_id}")
+        changes = {name: value for name, value in allowed.items() if worker[name] != value}
+        if changes:
+            writing.update_sent(ctx.service.registry.type("worker"), worker_id, changes)
+        if second_factor.is_on(tx, worker_id):
+            second_factor.turn_off(tx, worker_id)
+            _log(writing, "worker.second_factor.off", worker_id)
+        address = writing.record("address", worker["email_id"])
+        names = [("password", address["email"])] if address else []
+        keys = [lockout.account(*each) for each in [*names, ("code", str(worker_id))]]
+        lockout.forgive(tx, keys, ctx.now)
+        _log(writing, "worker.password.link", worker_id)
+        return f"/reset/{password_links.create(tx, worker_id, ctx.now, INVITATION_SECONDS)}"
+
+    ctx.require_admin(DOING)
+    return ctx.service.store.write(write)
 
 
 def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:

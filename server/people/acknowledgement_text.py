@@ -5,7 +5,7 @@ Making and sending it is not done here (tickets/acknowledging.py). Source: ours.
 from typing import TYPE_CHECKING
 
 from server.desk.dictionary import MAX_PATHS, is_key
-from server.errors import Invalid, Required
+from server.errors import Invalid, Required, nearest
 from server.records.base import Change, Writing
 from server.records.shared.points import PLACEHOLDER
 
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 ALWAYS, INSIDE, OUTSIDE = HOURS = ("always", "inside", "outside")
 MAX_CHARACTERS = 20_000
 ABOUT = ("ticket", "group", "bucket")  # whose keys can be filled in; those of the first need no prefix
+# Those that most texts take; any other key of the three can stand there.
+PLACEHOLDERS = (
+    "mask", "subject", "created", "status", "org_name", "group_name", "bucket_name", "initial_message_sender_email",
+    "initial_message_sender_full_name", "record_url",
+)  # fmt: skip
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
 
 
@@ -48,7 +53,13 @@ def _check_placeholders(writing: Writing, registry: "Registry", field: str, text
         raise Invalid(f"{field}: at most {MAX_PATHS} placeholders", field=field)
     for name in names:
         if not _is_known(writing, registry, name):
-            raise Invalid(f"{field}: there is no placeholder {{{{{name[:80]}}}}}", field=field)
+            known = ", ".join(f"{{{{{each}}}}}" for each in PLACEHOLDERS)
+            raise Invalid(
+                f"{field}: there is no placeholder {{{{{name[:80]}}}}}{nearest(name, PLACEHOLDERS)}; "
+                f"there are {known}, "
+                "and the other keys of a ticket, those of its group and bucket behind group_ and bucket_",
+                field=field,
+            )
 
 
 def _is_known(writing: Writing, registry: "Registry", name: str) -> bool:

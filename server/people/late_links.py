@@ -19,7 +19,8 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 PASSWORD, LOGIN_ADDRESS = "password", "login address"
-CODE = "***"  # stands in a draft where the code will be
+CODE = "one-time-code"  # stands in a draft where the code will be; all of it is part of a link
+FORMER_CODE = "***"  # in drafts of earlier versions
 LATE_LINK = Table(
     "draft_late_link",
     [
@@ -69,7 +70,11 @@ def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMa
         return kind.code(writing, worker, to, seconds)
 
     code = store.write(write)
-    return replace(outgoing, text=outgoing.text.replace(kind.path + CODE, kind.path + code))
+
+    def filled(text: str) -> str:
+        return text.replace(kind.path + CODE, kind.path + code).replace(kind.path + FORMER_CODE, kind.path + code)
+
+    return replace(outgoing, text=filled(outgoing.text), html=None if outgoing.html is None else filled(outgoing.html))
 
 
 def _password_code(writing: RecordWriter, worker: Record, to: str, seconds: int) -> str:

@@ -15,7 +15,7 @@ from server.jobs.queue import JobQueue, job
 from server.people import late_links, login_changes
 from server.people.sign_in import WORKER, Peer, attempt_keys, require_password, worker_with
 from server.records.base import Record
-from server.records.shared.sending import TRANSACTIONAL
+from server.records.shared.sending import LETTER, TRANSACTIONAL
 from server.store.transaction import Transaction
 from server.translation import N_, Catalog, Words, _, shown_mark, speaking
 
@@ -122,7 +122,10 @@ def send(writing: RecordWriter, worker: Record, letter: ServiceMail, values: dic
 def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict[str, Any]) -> int:
     """Put mail of the service on its way; answers the id of its draft. values: of the letter's placeholders."""
     ctx, subject = writing.ctx, letter.subject_line()
-    params = {"to": email, "subject": subject, "content": letter.content(values)}
+    params = {
+        "to": email, "subject": subject, "content": letter.content(values), "format": LETTER,
+        "language": letter.language.language,
+    }  # fmt: skip
     id = writing.create("draft", {
         "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
         "queue_delivery_date": ctx.now,

@@ -42,7 +42,9 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
 
     def read(tx: Transaction) -> QueryResult:
         rules = Rules(ctx.service.registry, ctx.actor)
-        scope = SearchScope(ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable)
+        scope = SearchScope(
+            ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, zone, rules.readable, language=ctx.actor.language
+        )
         asked = DataQuery(ctx, tx, q, format, scope, placeholders)
         asked.values = KeyValues(found, asked)
         return query_type.run(asked)

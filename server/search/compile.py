@@ -35,6 +35,7 @@ class SearchScope:
     tz: tzinfo
     readable: Callable[["RecordType"], Condition]
     memo: dict[Any, Any] = field(default_factory=dict, compare=False)
+    language: str = ""  # of the caller; lists of texts are in the order of its alphabet
 
     def record_type(self, name: str) -> "RecordType | None":
         """The type of this uri, alias or context, None for an unknown one."""

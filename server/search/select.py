@@ -119,7 +119,7 @@ class CompiledSearch:
         )
 
     def _order_key(self) -> Hashable:
-        return tuple((name, down, self._filter(name).order_key(self.scope)) for name, down in self.order)
+        return tuple((name, down, self._filter(name).sort_key(self.scope)) for name, down in self.order)
 
     def _filter(self, name: str) -> "Filter":
         found = self.record_type.filter_named(name, self.scope)
@@ -131,8 +131,8 @@ class CompiledSearch:
         `-updated` the newest of one second comes first."""
         terms = []
         for name, descending in self.order:
-            expression = self._filter(name).order(self.scope)
-            terms.append(peewee.Desc(expression) if descending else peewee.Asc(expression))
+            for expression, is_reversed in self._filter(name).sort_keys(self.scope):
+                terms.append(peewee.Desc(expression) if descending != is_reversed else peewee.Asc(expression))
         id = self.record_type.column("id")
         return [*terms, id.desc() if self.order and self.order[-1][1] else id.asc()]
 

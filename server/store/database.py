@@ -261,6 +261,10 @@ class Store(ABC):
         """Called before words are looked for in the indexes of these names: what was committed is to be found. Raises
         TextsWait in a read on the event loop; elsewhere the store sees to it."""
 
+    def note_indexed(self, error: BaseException | None) -> None:  # noqa: B027, as above
+        """Called when waiting texts were put into their indexes, or could not be, as on a full disk: reads that miss
+        them set `Transaction.lacks_texts`."""
+
     def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:  # noqa: B027, as above
         """Put the texts that wait for these indexes into them."""
 

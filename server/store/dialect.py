@@ -6,10 +6,13 @@ import zoneinfo
 
 import apsw
 
+from server.store.collation import sort_text
+
 
 def add_functions(connection: apsw.Connection) -> None:
-    """Make `fold` and `date_part` known to this connection."""
+    """Make `fold`, `sort_text` and `date_part` known to this connection."""
     connection.create_scalar_function("fold", fold, 1, deterministic=True)  # type: ignore[arg-type]
+    connection.create_scalar_function("sort_text", sort_text, 2, deterministic=True)  # type: ignore[arg-type]
     connection.create_scalar_function("date_part", date_part, 3, deterministic=True)  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import peewee
 
+from server.store.collation import tailoring
 from server.store.statements import SQLITE, converted
 
 TRUE, FALSE = peewee.SQL("TRUE"), peewee.SQL("FALSE")
@@ -99,6 +100,52 @@ def compared_in_ascii(column: Any, bounds: Sequence[tuple[str, Any]]) -> Compare
     PostgreSQL may take others for letters of ASCII, such as the Kelvin sign, as the locale of the database says; what
     takes as many bytes has none of them."""
     return ComparedInAscii(column, bounds)
+
+
+class SortText(peewee.ColumnBase):
+    """See sort_text."""
+
+    def __init__(self, text: Any, language: str) -> None:
+        self.text, self.language = text, language
+
+    def __sql__(self, ctx: Any) -> Any:
+        is_column = isinstance(self.text, peewee.Column)  # a select would be written, and run, several times
+        if ctx.dialect == SQLITE:
+            with ctx(parentheses=True, in_expr=True, subquery=True):
+                if is_column:  # most texts are ASCII, which SQLite folds without calling Python
+                    ctx.literal("CASE WHEN octet_length(").sql(self.text).literal(") = length(").sql(self.text)
+                    ctx.literal(") THEN lower(").sql(self.text).literal(") ELSE ")
+                ctx.literal("sort_text(").sql(self.text).literal(f", '{self.language}')")
+                return ctx.literal(" END") if is_column else ctx
+        letters = tailoring(self.language)
+        with ctx(parentheses=True, in_expr=True, subquery=True):
+            if is_column:
+                ctx.literal("(CASE WHEN octet_length(").sql(self.text).literal("::text) = length(").sql(self.text)
+                ctx.literal("::text) THEN lower(").sql(self.text).literal("::text) ELSE ")
+            ctx.literal(f"svc_sort_text({'replace(' * len(letters)}svc_fold(").sql(self.text).literal("::text)")
+            for letter, key in letters.items():
+                ctx.literal(f", '{letter}', '{key}')")
+            return ctx.literal(') END) COLLATE "C"' if is_column else ') COLLATE "C"')
+
+
+def sort_text(text: Any, language: str) -> SortText:
+    """What a column of texts, or a select of one, is sorted by, for people who read this language; see collation.py."""
+    return SortText(text, language)
+
+
+class ByBytes(peewee.ColumnBase):
+    """See by_bytes."""
+
+    def __init__(self, column: Any) -> None:
+        self.column = column
+
+    def __sql__(self, ctx: Any) -> Any:
+        return ctx.sql(self.column).literal(" COLLATE BINARY" if ctx.dialect == SQLITE else '::text COLLATE "C"')
+
+
+def by_bytes(column: Any) -> ByBytes:
+    """A column of texts, sorted by their bytes."""
+    return ByBytes(column)
 
 
 class Unindexed(peewee.ColumnBase):

@@ -137,8 +137,8 @@ class SqliteStore(Store):
                     connection.release_memory()
                 self._free.append(connection)
                 return
-        except apsw.Error:
-            LOG.exception("reader.failed")
+        except apsw.Error as error:
+            LOG.exception("reader.failed", of=as_helpdesk_error(error))
         self._drop(connection)
 
     def _drop(self, connection: apsw.Connection) -> None:
@@ -242,8 +242,12 @@ class SqliteStore(Store):
             self.count_queries(tx.statements)
         if not self._writer.is_current:  # which would wait for itself
             # Where nothing can be written, such as on a full disk, what is in the index is all that can be found.
-            with contextlib.suppress(HelpdeskError):
+            try:
                 self.write(lambda tx: self.index_waiting(tx, names))
+            except HelpdeskError as error:
+                self.note_indexed(error)
+            else:
+                self.note_indexed(None)
         with self.as_indexed():
             return self.read(work, None, seconds)
 
@@ -374,7 +378,10 @@ class SqliteStore(Store):
         sqlite_texts.unwait(tx, text, id)
 
     def require_indexed(self, tx: Transaction, names: tuple[str, ...]) -> None:
-        if tx.as_indexed or not self._texts.has_waiting(tx, names):
+        if not self._texts.has_waiting(tx, names):
+            return
+        if tx.as_indexed:
+            tx.lacks_texts = tx.lacks_texts or self._texts.are_stuck
             return
         if not tx.can_write:
             raise TextsWait(names)
@@ -383,6 +390,9 @@ class SqliteStore(Store):
     def index_waiting(self, tx: Transaction, names: tuple[str, ...]) -> None:
         if self._texts.has_waiting(tx, names):
             self._texts.put_in(tx, names)
+
+    def note_indexed(self, error: BaseException | None) -> None:
+        self._texts.are_stuck = error is not None
 
     @property
     def quiet_seconds(self) -> float | None:

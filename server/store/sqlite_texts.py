@@ -25,6 +25,7 @@ class Texts:
     def __init__(self) -> None:
         self._weights: dict[str, int] = {}  # of what waits, by index
         self._unsearched = FEW  # texts since the last search for words
+        self.are_stuck = False  # those that wait could not be put in when somebody last looked for words
         self._moving: dict[str, str] = {}  # statements, by index
         self._looking: dict[tuple[str, ...], str] = {}
 

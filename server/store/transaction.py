@@ -34,7 +34,7 @@ class Transaction:
 
     __slots__ = (
         "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_rows", "_settled", "_held", "as_indexed",
+        "is_spoiled", "_rows", "_settled", "_held", "as_indexed", "lacks_texts",
     )  # fmt: skip
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
@@ -50,6 +50,7 @@ class Transaction:
         self._rows = self._settled = KnownRows()
         self._held: dict[Builder, list[Sequence[Any]]] = {}  # rows of logs that are not added yet
         self.as_indexed = False  # whether a search for words takes the indexes as they are; else all is put in before
+        self.lacks_texts = False  # whether such a search passed over texts that the database has no room to index
 
     def share(self, settled: KnownRows) -> None:
         """Keep versions, and what seldom changes, with the transactions before it; the writer's part."""

@@ -91,7 +91,7 @@ def prepare(ctx: Context, request: ComposeRequest, worker_id: int, is_checked: b
         return letter.facts_of(reading, request, group, bucket, worker_id, 0)
 
     facts = ctx.service.store.read(read)
-    body = body_of(request.content, request.is_markdown, facts.signature, None)
+    body = body_of(request.content, request.format, facts.signature, None)
     mail = letter.mail_of(ctx, request, facts, request.subject, worker_id, 0)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))

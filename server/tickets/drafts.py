@@ -8,8 +8,9 @@ from typing import Any
 from server.context import Context
 from server.digits import is_whole
 from server.mail.addresses import format_address
+from server.outbox.content import MARKDOWN
 from server.records.base import Record
-from server.records.shared.sending import FORWARD, UNTIL_ANSWERED
+from server.records.shared.sending import FORWARD, LETTER, UNTIL_ANSWERED
 from server.tickets.parameters import (
     Addresses,
     ComposeRequest,
@@ -34,7 +35,7 @@ def params_of(
         "bcc": joined(request.bcc),
         "subject": request.subject,
         "content": request.content,
-        "format": PARSEDOWN if request.is_markdown else "",
+        "format": PARSEDOWN if request.format == MARKDOWN else request.format,
         "file_ids": list(request.file_ids),
         "html_template_id": request.html_template_id,
         "send_at": request.send_at,
@@ -72,7 +73,10 @@ def compose_of(ctx: Context, draft: Record) -> ComposeRequest:
 
 def transactional_of(ctx: Context, draft: Record) -> ComposeRequest:
     """The request of a draft of the type mail.transactional; it has no group."""
-    request = compose_of(ctx, {**draft, "params": {**_params(draft), "group_id": "1"}})
+    params = {**_params(draft), "group_id": "1"}
+    if params.get("format") == LETTER:
+        params["format"] = ""
+    request = compose_of(ctx, {**draft, "params": params})
     return replace(request, group_id=0, bucket_id=0, owner_id=None, custom={})
 
 
@@ -84,6 +88,7 @@ def reply_of(ctx: Context, draft: Record) -> ReplyRequest:
         "to": params.get("to") or draft["to"],
         "message_id": params.get("in_reply_message_id"),
         "is_forward": draft["type"] == FORWARD,
+        "with_original": "0",  # a draft has all of its mail
         **{name: params.get(name) for name in ("dont_keep_copy", "is_broadcast", "is_autoreply")},
     }
     request = reply_request(ctx, values)

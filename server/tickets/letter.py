@@ -14,11 +14,12 @@ from server import times
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
 from server.dataclass import dataclass
+from server.desk import speech
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Forbidden, Invalid, TooLarge
 from server.mail import list_headers
-from server.mail.compose import MAX_FILES_BYTES, automatic_headers, new_message_id
+from server.mail.compose import MAX_FILES_BYTES, automatic_headers, mailer, new_message_id
 from server.outbox import rows
 from server.outbox.content import Body, Placeholders, Signature, signature_of
 from server.outbox.deliver import MailSpec, own_file
@@ -34,6 +35,7 @@ from server.tickets import requesters
 from server.tickets.mail_loops import NOTE
 from server.tickets.parameters import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
+from server.translation import ENGLISH, Catalog
 
 SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
@@ -45,7 +47,8 @@ Customs = list[tuple[custom.FieldDefinition, custom.ValueSetChange]]
 
 @dataclass(frozen=True, slots=True)
 class MailFacts:
-    """What the database says before anything is written. `from_name` is filled in; `way` None: no mail server."""
+    """What the database says before anything is written. `from_name` is filled in; `way` None: no mail server. `zone`:
+    of the Date header. `voice`: of what the service writes into the mail."""
 
     group: Record
     bucket: Record | None
@@ -54,6 +57,15 @@ class MailFacts:
     signature: Signature
     way: TransportChoice | None
     customs: Customs
+    zone: str
+    voice: "Voice"
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """The language and the time zone of a group's mail: its own, else those of the worker who writes."""
+
+    language: Catalog
     zone: str
 
 
@@ -137,9 +149,10 @@ def facts_of(
     records = {"worker": worker_id, "group": group["id"], "bucket": bucket["id"] if bucket else 0, "ticket": ticket_id}
     values = Placeholders(ctx, tx, records)
     signature = sender.signature
-    if request.is_markdown and sender.template is not None and sender.template["signature_id"]:
+    if request.has_html and sender.template is not None and sender.template["signature_id"]:
         signature = reading.record("email_signature", sender.template["signature_id"]) or signature
     worker = reading.record("worker", worker_id) if worker_id else None
+    zone = (worker["timezone"] if worker else "") or ctx.actor.timezone or "UTC"
     return MailFacts(
         group,
         bucket,
@@ -148,8 +161,16 @@ def facts_of(
         signature_of(signature, values),
         None if request.dont_send else way_of(tx, registry, sender.address_id),
         customs_of(reading, request.custom),
-        (worker["timezone"] if worker else "") or ctx.actor.timezone or "UTC",
+        zone,
+        voice_of(ctx, group, worker, zone),
     )
+
+
+def voice_of(ctx: Context, group: Record, worker: Record | None, zone: str = "UTC") -> Voice:
+    """The voice of a group's mail. `zone`: where neither the group nor the worker has one."""
+    language = group["language"] or (worker["language"] if worker else "")
+    catalog = speech.languages(ctx.service).of(language) if language else ENGLISH
+    return Voice(catalog, group["timezone"] or (worker["timezone"] if worker else "") or zone)
 
 
 def customs_of(reading: RecordReader, sent: Mapping[str, Any]) -> Customs:
@@ -199,7 +220,10 @@ def mail_of(
     bucket_id = facts.bucket["id"] if facts.bucket else 0
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
     group = facts.group
-    more = {"records": records, "reply_to": group["reply_to"], "list_headers": group["list_headers"]}
+    more = {
+        "records": records, "reply_to": group["reply_to"], "list_headers": group["list_headers"],
+        "language": facts.voice.language.language,
+    }  # fmt: skip
     return mail_from(ctx, request, facts.sender, facts.from_name, facts.zone, subject, more)
 
 
@@ -217,8 +241,8 @@ def mail_from(
         from_name=from_name,
         subject=request.subject if subject is None else subject,
         is_generated=ctx.depth > 0,
-        is_markdown=request.is_markdown,
-        template_id=sender.template["id"] if sender.template and request.is_markdown else 0,
+        is_markdown=request.has_html,
+        template_id=sender.template["id"] if sender.template and request.has_html else 0,
         token=random_text(TOKEN_CHARS),
         file_ids=request.file_ids,
         **(more or {}),
@@ -237,7 +261,7 @@ def headers_of(mail: MailSpec, recipients: Recipients) -> str:
         ("To", ", ".join(_shown(*each) for each in recipients.to)),
         ("Cc", ", ".join(_shown(*each) for each in recipients.cc)),
         ("Bcc", ", ".join(_shown(*each) for each in recipients.bcc)),
-        ("X-Mailer", f"svc {VERSION}"),
+        ("X-Mailer", mailer(VERSION)),
         ("References", " ".join(ids)),
         ("In-Reply-To", f"<{mail.in_reply_to}>" if mail.in_reply_to else ""),
         *automatic_headers(mail.is_autoreply, mail.is_generated),

@@ -9,12 +9,12 @@ from server.store.transaction import Transaction
 from server.tickets import requesters
 
 
-def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> str:
-    """Make the author of a forwarded mail a requester in place of whoever forwarded it; returns the author's address.
+def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> tuple[str, str]:
+    """Make the author of a forwarded mail a requester in place of whoever forwarded it; returns both addresses.
 
     Raises NotFound, Forbidden, and Invalid where the message names no author or the author may not be a requester."""
 
-    def write(tx: Transaction) -> str:
+    def write(tx: Transaction) -> tuple[str, str]:
         writing = RecordWriter(ctx, tx)
         writing.require("update", "ticket", ticket_id)
         message = writing.record("message", message_id)
@@ -28,7 +28,7 @@ def replace_sender(ctx: Context, ticket_id: int, message_id: int) -> str:
         requesters.add(writing, ticket_id, [address["id"]])
         if message["sender_id"] != address["id"]:
             requesters.remove(writing, ticket_id, [message["sender_id"]])
-        return str(address["email"])
+        return str(address["email"]), writing.label("address", message["sender_id"])
 
     return ctx.service.store.write(write)
 

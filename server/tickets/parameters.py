@@ -16,11 +16,12 @@ from server.errors import AdminOnly, Invalid, Malformed, Required
 from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all
 from server.mail.compose import MAX_RECIPIENTS
+from server.outbox.content import HTML, MARKDOWN, PLAIN
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
-MARKDOWN = "markdown"
 FORMATS = {
-    "": "", "plain": "", "plaintext": "", "text": "", "markdown": MARKDOWN, "parsedown": MARKDOWN, "html": MARKDOWN,
+    "": PLAIN, "plain": PLAIN, "plaintext": PLAIN, "text": PLAIN, "markdown": MARKDOWN, "parsedown": MARKDOWN,
+    "html": HTML,
 }  # fmt: skip
 _BREAKS = re.compile(r"[\r\n\0]")
 FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
@@ -32,11 +33,11 @@ Addresses = tuple[NamedAddress, ...]
 class MailRequest:
     """What compose and reply have in common. Ids are 0 and times (Unix seconds) 0 when not given; `status` and
     `owner_id` None: as the operation sees fit. `custom`: as sent, by `custom_<id>`. `until_answered`: mail that leaves
-    later does not when a requester writes first."""
+    later does not when a requester writes first. `format`: PLAIN, MARKDOWN or HTML, of `content`."""
 
     content: str
     subject: str = ""
-    is_markdown: bool = False
+    format: str = PLAIN
     to: Addresses = ()
     cc: Addresses = ()
     bcc: Addresses = ()
@@ -52,6 +53,11 @@ class MailRequest:
     dont_send: bool = False
     until_answered: bool = False
 
+    @property
+    def has_html(self) -> bool:
+        """Whether its mail has an HTML part."""
+        return self.format != PLAIN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposeRequest(MailRequest):
@@ -62,12 +68,14 @@ class ComposeRequest(MailRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyRequest(MailRequest):
-    """`worker_id`: who it is sent as. `is_applied`: status and the like were applied when it was scheduled."""
+    """`worker_id`: who it is sent as. `with_original`: a forward adds the message that it passes on, and its files,
+    where the request names none. `is_applied`: status and the like were applied when it was scheduled."""
 
     message_id: int
     worker_id: int = 0
     dont_keep_copy: bool = False
     is_forward: bool = False
+    with_original: bool = False
     is_broadcast: bool = False
     is_autoreply: bool = False
     is_applied: bool = False
@@ -99,6 +107,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
         worker_id=_sender_worker(ctx, form),
         dont_keep_copy=form.flag("dont_keep_copy"),
         is_forward=form.flag("is_forward"),
+        with_original=form.flag("is_forward") and form.flag("with_original", True),
         is_broadcast=form.flag("is_broadcast"),
         is_autoreply=form.flag("is_autoreply"),
         **common,
@@ -142,9 +151,9 @@ class FormReader:
         texts = [as_text(item).strip() for item in items if not isinstance(item, (list, dict))]
         return tuple(dict.fromkeys(_id(name, text) for text in texts if text))
 
-    def flag(self, name: str) -> bool:
-        """Yes or no; anything but nothing, 0, false and no is yes."""
-        return name in self._values and self.text(name).strip().lower() not in FALSE
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Yes or no; anything but nothing, 0, false and no is yes. A missing one is as its default says."""
+        return self.text(name).strip().lower() not in FALSE if name in self._values else default
 
     def time(self, name: str, ctx: Context) -> int:
         """The Unix second of a time text in the caller's zone, 0 for none."""
@@ -199,7 +208,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
     taken |= {each.address.lower() for each in cc}
     status, reopen_at, send_at = _status(form), form.time("reopen_at", ctx), form.time("send_at", ctx)
     return {
-        "is_markdown": _is_markdown(form),
+        "format": _format(form),
         "to": to,
         "cc": cc,
         "bcc": tuple(each for each in bcc if each.address.lower() not in taken),
@@ -247,12 +256,12 @@ def _content(form: FormReader) -> str:
     return content
 
 
-def _is_markdown(form: FormReader) -> bool:
+def _format(form: FormReader) -> str:
     name = form.text("content_format").strip().lower()
     if name not in FORMATS:
-        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown, or nothing for plain text",
+        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown or html, or nothing for plain text",
                       field="content_format")  # fmt: skip
-    return FORMATS[name] == MARKDOWN
+    return FORMATS[name]
 
 
 def _status(form: FormReader) -> int | None:

@@ -44,6 +44,6 @@ def _html(ctx: Context, mail: MailSpec, body: Body) -> str:
         return url if own.fullmatch(url) else None
 
     def read(tx: Transaction) -> str:
-        return html_part(ctx, tx, mail, html, image_url)
+        return html_part(ctx, tx, mail, body.text, html, image_url)
 
     return ctx.service.store.read(read)

@@ -4,19 +4,19 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from email.utils import format_datetime
 from typing import Any
 
+from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
 from server.errors import Invalid
 from server.mail import subject_marks
-from server.mail.compose import quote_original, references_of_reply, subject_of_forward, subject_of_reply
+from server.mail.compose import references_of_reply, subject_of_forward, subject_of_reply
 from server.mail.headers import Head, header_value, ids_in
 from server.mail.mask import masks_in
+from server.mail.quotation import Quotation, quote_message
 from server.outbox import delivery, rows
 from server.outbox.content import Body, body_of
 from server.outbox.deliver import MailSpec
@@ -25,13 +25,16 @@ from server.outbox.sending import send_and_tell
 from server.records.base import Record
 from server.records.shared.sending import FORWARD, REPLY
 from server.store.transaction import Transaction
-from server.tickets import answers, drafts, letter, requesters, send_filter, spam
+from server.tickets import answers, drafts, forwarding, letter, requesters, send_filter, spam
 from server.tickets.compose import SendResult
-from server.tickets.letter import MailFacts, Recipients
+from server.tickets.forwarding import ForwardedMessage
+from server.tickets.letter import MailFacts, Recipients, Voice
 from server.tickets.mail_loops import answers_machine, is_unsent
 from server.tickets.parameters import ReplyRequest, reply_request
 from server.tickets.recipients import recipients_of
 from server.tickets.types.message_parts import headers
+from server.tickets.writers import writer_name
+from server.translation import speaking
 
 Also = Callable[[RecordWriter], None]
 
@@ -40,16 +43,18 @@ MAX_QUOTED = 100_000  # characters of the message answered
 
 @dataclass(frozen=True, slots=True)
 class ReplyData:
-    """What was found in the database. `changes`: columns of the ticket to change. `original`: its quotation.
-    `foreign_marks`: numbers of another helpdesk in the subject answered."""
+    """What was found in the database. `request`: with what a forward adds. `changes`: columns of the ticket to change.
+    `original`: the message that a forward passes on, else its quotation. `foreign_marks`: numbers of another helpdesk
+    in the subject answered."""
 
+    request: ReplyRequest
     answered: Record
     ticket: Record
     fields: Head
     facts: MailFacts
     recipients: Recipients
     changes: dict[str, Any]
-    original: str
+    original: Quotation | ForwardedMessage
     foreign_marks: tuple[str, ...] = ()
 
 
@@ -116,7 +121,10 @@ def _as_changed(ctx: Context, prepared: ReplyPlan, draft: Record) -> ReplyReques
 def prepare(ctx: Context, request: ReplyRequest, is_checked: bool = False) -> ReplyPlan:
     """Check a request against the database and make the mail. is_checked: who may was asked before."""
     found = ctx.service.store.read(lambda tx: _read(RecordReader(ctx, tx), request, is_checked))
-    body = body_of(request.content, request.is_markdown, found.facts.signature, found.original)
+    request, original = found.request, found.original
+    if isinstance(original, ForwardedMessage):
+        original = forwarding.quotation_of(original, ctx.service.base_url, found.facts.voice)
+    body = body_of(request.content, request.format, found.facts.signature, original)
     mail = _mail(ctx, request, found)
     if letter.has_own_files(ctx, body.html):
         inline = ctx.service.store.read(lambda tx: letter.inline_files(RecordReader(ctx, tx), body.html))
@@ -140,7 +148,8 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
             "worker_id": request.worker_id,
             "is_not_sent": int(not prepared.is_mailed),
             "is_broadcast": int(request.is_broadcast),
-            "response_time": 0 if request.is_autoreply else _response_seconds(writing.now, found),
+            "is_forward": int(request.is_forward),
+            "response_time": 0 if request.is_autoreply or request.is_forward else _response_seconds(writing.now, found),
             "notes": json.dumps(found.recipients.notes),
         })  # fmt: skip
     else:
@@ -165,6 +174,8 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
         tickets = reading.registry.type("ticket")
         reading.rules.require(reading.tx, "read", tickets, ticket)
         reading.rules.require(reading.tx, "update", tickets, ticket)
+    if request.is_forward:
+        request = forwarding.complete_request(reading, request, answered)
     letter.check_ids(reading, request)
     if request.worker_id and not reading.lookup.exists("worker", request.worker_id):
         raise Invalid(f"worker_id: there is no worker {request.worker_id}", field="worker_id")
@@ -176,14 +187,21 @@ def _read(reading: RecordReader, request: ReplyRequest, is_checked: bool) -> Rep
     if moves and not is_checked:
         letter.require_group(reading.ctx, group)
     fields = headers.head(answered["headers"])
+    facts = letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"])
+    original = (
+        forwarding.read_message(reading, answered, ticket["subject"], request.has_html)
+        if request.is_forward
+        else _quoted(reading, answered, facts.voice)
+    )
     return ReplyData(
+        request,
         answered,
         ticket,
         fields,
-        letter.facts_of(reading, request, group, bucket, request.worker_id, ticket["id"]),
+        facts,
         _recipients(reading, request, ticket, answered),
         _changes(request, ticket, group, bucket),
-        _quoted(reading, answered),
+        original,
         _foreign_marks(reading, ticket, answered, fields),
     )
 
@@ -215,11 +233,11 @@ def _without_mask(subject: str, mask: str) -> str:
     return re.sub(rf"\[[^\[\]]*#\s*{re.escape(mask)}\s*\]\s*", "", subject, flags=re.IGNORECASE).strip()
 
 
-def _quoted(reading: RecordReader, answered: Record) -> str:
+def _quoted(reading: RecordReader, answered: Record, voice: Voice) -> Quotation:
     """What `#original_message` stands for."""
     text = answered["content"][:MAX_QUOTED]
-    date = format_datetime(datetime.fromtimestamp(answered["created"], reading.ctx.tz))
-    return quote_original(text, date, reading.label("address", answered["sender_id"]))
+    with speaking(voice.language):
+        return quote_message(text, writer_name(reading, answered), answered["created"], times.zone(voice.zone))
 
 
 def _foreign_marks(reading: RecordReader, ticket: Record, answered: Record, fields: Head) -> tuple[str, ...]:
@@ -247,7 +265,7 @@ def _mail(ctx: Context, request: ReplyRequest, found: ReplyData) -> MailSpec:
     settings, ticket = ctx.service.settings, found.ticket
     subject = request.subject or ticket["subject"]
     if request.is_forward:
-        subject = subject_of_forward(subject)
+        subject = request.subject or subject_of_forward(subject)
     else:
         subject = _with_marks(subject, found.foreign_marks)
         subject = subject_of_reply(subject, settings.subject_prefix, ticket["mask"], settings.subject_mask)

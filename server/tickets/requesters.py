@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from server.contexts import TICKET
 from server.desk.writing import RecordWriter
 from server.mail import addresses
+from server.people.address_names import named_address
 from server.records.base import Record
 from server.records.shared.tables import REQUESTER
 from server.store.transaction import Transaction
@@ -79,4 +80,4 @@ def _log(writing: RecordWriter, point: str, ticket_id: int, address_ids: list[in
     writing.touch(TICKET, id=ticket_id)
     target = writing.label("ticket", ticket_id)
     for id in address_ids:
-        writing.log(point, TICKET, ticket_id, {"participant": writing.label("address", id), "target": target})
+        writing.log(point, TICKET, ticket_id, {"participant": named_address(writing, id), "target": target})

@@ -6,10 +6,12 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.errors import Forbidden, Invalid
+from server.markup import text_to_html
 from server.outbox.content import Body, Signature, body_of
 from server.outbox.deliver import MailSpec
-from server.outbox.sender import NO_SENDER, Sender, TransportChoice, default_sender, way_of
+from server.outbox.sender import NO_SENDER, SERVICE, Sender, TransportChoice, default_sender, way_of
 from server.records.base import Record
+from server.records.shared.sending import LETTER
 from server.store.transaction import Transaction
 from server.tickets import drafts, letter
 from server.tickets.mail_loops import NOTE, is_unsent
@@ -41,9 +43,13 @@ def prepare(ctx: Context, draft: Record) -> TransactionalPlan:
         return sender, way_of(tx, reading.registry, sender.address_id)
 
     sender, way = ctx.service.store.read(read)
-    body = body_of(request.content, request.is_markdown, Signature(), None)
-    mail = letter.mail_from(ctx, request, sender, "", ctx.actor.timezone or "UTC")
-    mail = replace(mail, subject=request.subject, text=body.text, html=body.html or "", token=draft["token"])
+    is_letter = draft["params"].get("format") == LETTER
+    body = body_of(request.content, request.format, Signature(), None)
+    if is_letter:
+        body = Body(body.text, text_to_html(body.text))
+    mail = letter.mail_from(ctx, request, sender, sender.name, ctx.actor.timezone or "UTC")
+    language = str(draft["params"].get("language") or "") if is_letter else ""
+    mail = replace(mail, text=body.text, html=body.html or "", token=draft["token"], language=language)
     return TransactionalPlan(request, body, mail, way)
 
 
@@ -59,4 +65,11 @@ def _sender(reading: RecordReader, draft: Record, template_id: int) -> Sender:
     if address is None:
         raise Invalid(NO_SENDER, field="from")
     template = reading.record("html_template", template_id) if template_id else None
-    return Sender(address["id"], address["email"], "", template, None)
+    return Sender(address["id"], address["email"], _name(reading, draft, address["id"]), template, None)
+
+
+def _name(reading: RecordReader, draft: Record, address_id: int) -> str:
+    """The name of the group that sends from an address, without which the service writes under its own."""
+    is_letter = draft["params"].get("format") == LETTER
+    group = None if is_letter else reading.find("group", reply_address_id=address_id)
+    return group["name"] if group else SERVICE

@@ -53,7 +53,14 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
         )
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
-        if each["last_error"]:
+        if each["last_error"] and not each["num_fails"]:
+            yield Finding(
+                "mail",
+                "warning",
+                lazy_gettext("{name}: {last_error}", name=name, last_error=each["last_error"]),
+                "read those emails on their server, and move or delete them there",
+            )
+        elif each["last_error"]:
             times = lazy_gettext("{count} times", count=each["num_fails"])
             often = N_("once") if each["num_fails"] == 1 else times
             yield Finding(

@@ -18,18 +18,16 @@ from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
-from tornado import netutil
-
 from server import clock, log, mailroom
 from server.access.service_actor import own_context
 from server.context import Service
 from server.errors import Full, HelpdeskError, Rejected, TimedOut, TooLarge, Unavailable
 from server.mailroom.mail_listening import NAMES, State
 from server.settings import Settings
+from server.web.sockets import tcp_sockets, unix_socket
 
 MAX_RECIPIENTS = 1000  # of one mail; the rest is to be sent again, as a mail of its own
 MAX_ANSWER_CHARS = 400  # characters of what is said about a mail
-SOCKET_MODE = 0o660  # who hands mail over is most often another user, in the same group
 END_SECONDS = 1  # for connections to take note that they are closed
 IDLE_SECONDS = 300  # between two commands
 BUSY = b"421 4.3.2 too many connections; try again in a moment\r\n"
@@ -323,10 +321,10 @@ def _sockets(settings: Settings) -> list[socket.socket]:
     where = f"{settings.lmtp_host}:{settings.lmtp_port}"
     try:
         if settings.lmtp_host:
-            found += netutil.bind_sockets(settings.lmtp_port, settings.lmtp_host, reuse_port=False)
+            found += tcp_sockets(settings.lmtp_host, settings.lmtp_port)
         if settings.lmtp_socket:
             where = settings.lmtp_socket
-            found.append(_unix_socket(where))
+            found.append(unix_socket(where))
     except (OSError, ValueError) as error:
         for each in found:
             each.close()
@@ -358,12 +356,4 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
             f"the certificate in {settings.lmtp_certificate} cannot be used ({reason}); correct "
             "lmtp_certificate and lmtp_key"
         ) from error
-    return made
-
-
-def _unix_socket(path: str) -> socket.socket:
-    bind = getattr(netutil, "bind_unix_socket", None)
-    if bind is None:
-        raise ValueError("this system has no Unix sockets")
-    made: socket.socket = bind(path, mode=SOCKET_MODE)
     return made

@@ -384,6 +384,7 @@ class Exchange(HTTPMessageDelegate):
             pool.waiting -= 1
         if self.awaits_texts:
             self.awaits_texts = False
+            self.front.service.store.note_indexed(finished.error if isinstance(finished, PendingWrite) else None)
             self._again_as_indexed()
         elif isinstance(finished, Answer):
             self._send(finished)

@@ -16,7 +16,7 @@ from tornado.iostream import IOStream, StreamClosedError, UnsatisfiableReadError
 from server import log
 
 MAX_KEPT_CHARS, MAX_KEPT_LINES = 2048, 32  # of headers that a connection keeps: it may be one of thousands
-UNIX_SOCKET = "0.0.0.0"  # has no address
+UNIX_SOCKET = "127.0.0.1"  # has no address, and who uses it is on this machine
 MAX_AHEAD_BYTES = 32 * 1024  # that came and nobody asked for yet, until which a connection is listened to
 LOG = log.get("web")
 

@@ -17,6 +17,9 @@ Form = list[tuple[str, Any]]
 _numbers = itertools.count(1)
 
 
+FILE_BYTES = 100_000  # kept at most of a file in a mail
+
+
 class Post:
     """`api` is nora's client; mail that the helpdesk sends arrives at `smtp`."""
 
@@ -98,7 +101,7 @@ def upload(api: Api, name: str, content: bytes, kind: str = "application/octet-s
 def post_office(folder: Path) -> Iterator[Post]:
     """A helpdesk with its people, whose mail arrives at a mail server."""
     with SmtpServer() as smtp:
-        server = Server(folder / "data")
+        server = Server(folder / "data", env={"HELPDESK_MAIL_FILE_BYTES": str(FILE_BYTES)})
         try:
             api = server.set_up()
             people(api)

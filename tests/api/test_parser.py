@@ -11,7 +11,7 @@ import pytest
 
 from server.settings import BY_NAME
 from tests import databases
-from tests.api.post import Post, customer, names, written
+from tests.api.post import FILE_BYTES, Post, customer, names, written
 from tests.service import Api, Reply
 
 PATH = "/rest/parser/parse.json"
@@ -256,7 +256,7 @@ def test_a_message_in_the_query_is_taken_as_well_and_the_body_wins(post: Post) -
 
 
 def test_what_was_noted_about_a_mail_is_shown_and_found(post: Post) -> None:
-    sender, limit = customer(), int(str(BY_NAME["mail_file_bytes"].default))
+    sender, limit = customer(), FILE_BYTES
     big = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
     head = {"From": sender, "Date": "Fri, 31 Dec 2999 10:00:00 +0000", "Content_Type": "multipart/mixed; boundary=b"}
     ticket = post.api.parse(mail(big, **head)).ok()
@@ -277,7 +277,7 @@ def test_what_was_noted_about_a_mail_is_shown_and_found(post: Post) -> None:
 
 
 def test_a_file_that_was_not_kept_is_listed_with_its_size_and_why(post: Post) -> None:
-    limit = int(str(BY_NAME["mail_file_bytes"].default))
+    limit = FILE_BYTES
     body = b"--b\r\nContent-Type: application/pdf; name=big.pdf\r\n\r\n" + b"x" * (limit + 1) + b"\r\n--b--\r\n"
     ticket = post.api.parse(mail(body, Content_Type="multipart/mixed; boundary=b")).ok()
     (message,) = post.api.search("message", f"ticket.id:{ticket['id']}", expand="attachments").ok()["results"]

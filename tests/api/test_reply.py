@@ -75,7 +75,8 @@ def test_every_parameter_at_once(saved: Form, post: Post, boat: Boat, tier: int)
         return
     sender, recipients, mail = post.take()
     assert (sender, set(recipients)) == ("", {to, cc, bcc})  # an automatic answer must not bounce into another
-    assert (mail["From"], mail["Subject"], mail["Auto-Submitted"]) == (SENDER, "Re: Pump", "auto-replied")
+    from_name = f"Support <{SENDER}>"
+    assert (mail["From"], mail["Subject"], mail["Auto-Submitted"]) == (from_name, "Re: Pump", "auto-replied")
     assert mail["In-Reply-To"] == f"<{boat.customer}>" and "bcc" not in {name.lower() for name in mail}
     assert [each.get_payload(decode=True) for each in mail.iter_attachments()] == [ALL_BYTES, b"b"]
 
@@ -278,6 +279,10 @@ def test_a_forward_leaves_subject_and_requesters_alone(post: Post, boat: Boat) -
     assert (answer["subject"], requesters(post.api, boat.id)) == ("Boat", [boat.customer])
     _, recipients, mail = post.take()
     assert (recipients, mail["Subject"]) == ((to,), "FYI: Boat")
+    assert "Forwarded message" in text_of(mail) and "It leaks." in text_of(mail)
+    reply(post.api, boat, is_forward=1, to=to, content="This alone", with_original=0).ok()
+    alone = post.mail()
+    assert (alone["Subject"], text_of(alone).strip()) == ("Fwd: Boat", "This alone")
 
 
 @pytest.mark.parametrize("send_at", ["+1 hour", "4102444800"])

@@ -222,7 +222,7 @@ def printed(name: str, lines: Iterator[str]) -> bool:
     try:
         for line in lines:
             print(line, flush=True)
-    except (AssertionError, Unanswered) as error:
+    except (AssertionError, OSError, Unanswered) as error:
         print(f"{name} FAILED: {error}", flush=True)
         return False
     return True

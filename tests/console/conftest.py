@@ -28,7 +28,10 @@ SCRIPT = f"""start:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    started = Server(tmp_path_factory.mktemp("console") / "data", env={"HELPDESK_COMPONENT_PAGE": "yes"})
+    started = Server(
+        tmp_path_factory.mktemp("console") / "data",
+        env={"HELPDESK_COMPONENT_PAGE": "yes", "HELPDESK_MAIL_FILE_BYTES": "100000"},
+    )
     yield started
     assert started.stop() == 0
 

@@ -234,12 +234,12 @@ def test_a_mailbox_is_made_looked_at_and_removed(signed_in: Visitor, nora: Api, 
     assert answer.status_code == 303, text_of(answer.text)
     path = place(answer)
     page = loaded(signed_in, path, "The last check failed")
-    assert "127.0.0.1 cannot be reached" in page and PASSWORD not in signed_in.get(path).text
+    assert "no mail server at 127.0.0.1" in page and PASSWORD not in signed_in.get(path).text
     id = int(path.rpartition("/")[2])
     page = text_of(signed_in.get("/admin/mail").text)
     assert "1 failing" in page and "failed once" in page and "since just now" in page
     answer = signed_in.send(f"{path}/check", {}, page="/admin/mail")
-    assert answer.status_code == 422 and "127.0.0.1 cannot be reached" in text_of(answer.text)
+    assert answer.status_code == 422 and "no mail server at 127.0.0.1" in text_of(answer.text)
     # Without the login box ticked it is off, and cannot be looked at.
     off = {name: text for name, text in sent.items() if name not in ("is_enabled", "password")}
     assert signed_in.send(path, off | {"name": "Off"}).status_code == 303

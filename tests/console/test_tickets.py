@@ -305,3 +305,17 @@ def test_the_date_of_a_wrong_clock_stands_beside_the_arrival(
     made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Clock\nDate: {date}\n\nTick.\n").ok()
     page = text_of(signed_in.get(f"/tickets/{made['mask']}").text)
     assert shown in page if shown else "sender's date" not in page
+
+
+def test_a_file_that_was_too_large_stands_there_in_red_without_a_link(signed_in: Visitor, nora: Api) -> None:
+    boundary = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n<img src='cid:1'>See it.\n"
+    big = "--b\nContent-Type: image/png; name=plan.png\nContent-ID: <1>\n\n" + "x" * 100_001
+    small = "\n--b\nContent-Type: text/csv; name=list.csv\nContent-Disposition: attachment\n\n1;2\n--b--\n"
+    made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Big\n{boundary}{big}{small}").ok()
+    page = signed_in.get(f"/tickets/{made['mask']}").text
+    [said] = re.findall(r'<li class="error">(.*?)</li>', page)
+    assert text_of(said) == "plan.png (97.7 KiB) was not kept: it is too large" and "<a" not in said
+    assert "plan.png</a>" not in page and "list.csv</a>" in page
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    body = signed_in.get(f"/messages/{message}/body").text
+    assert "See it." in body and "/files/" not in body

@@ -62,7 +62,7 @@ def merged(visitor: Visitor, tickets: list[dict[str, Any]]) -> str:
 
 def merge_of(visitor: Visitor, page: str) -> str:
     """The merge that the message of the next page undoes."""
-    [merge] = re.findall(r'name="merge" value="([0-9]+)"', visitor.get(page).text)
+    [merge] = set(re.findall(r'name="merge" value="([0-9]+)"', visitor.get(page).text))
     return str(merge)
 
 

@@ -109,6 +109,11 @@ def test_what_is_written_on_the_ticket_afterwards_gets_none(desk: Post, smtp: Sm
         {"List_Id": "<news.kite.example>"},
         {"Return_Path": "<>"},
         {"X_Auto_Response_Suppress": "OOF"},
+        {"X_Auto_Response_Suppress": "DR, AutoReply"},
+        {"X_Auto_Response_Suppress": "dr; all"},
+        {"X_Auto_Response_Suppress": "DR\nX-Auto-Response-Suppress: OOF"},
+        {"X_Autoreply": "yes"},
+        {"X_Vacation": "Boat"},
         {"From": "no-reply@kite.example"},
         {"From": "mailer-daemon@kite.example"},
         {"From": "support@desk.example"},
@@ -123,6 +128,28 @@ def test_nobody_else_is_answered(desk: Post, smtp: SmtpServer, headers: dict[str
     received = receive(desk, **headers)
     assert received.is_new_ticket and smtp.messages == []
     assert kept(desk, received) == [] and desk.all("draft") == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X_Auto_Response_Suppress": "None"},
+        {"X_Auto_Response_Suppress": "DR, NDR, RN, NRN"},
+        {"X_Auto_Response_Suppress": "RN; NRN"},
+        {"X_Autoreply": "no"},
+        {"X_Autorespond": "False"},
+        {"X_Vacation": "0"},
+        {"Auto_Submitted": "no"},
+        {"Subject": "Re: Automatic reply: Boat"},  # somebody replies to a program
+        {"Subject": "AW: Abwesenheitsnotiz: Boot"},
+    ],
+    ids=str,
+)
+def test_headers_that_ask_for_something_else_change_nothing(
+    desk: Post, smtp: SmtpServer, headers: dict[str, str]
+) -> None:
+    receive(desk, **headers)
+    assert len(smtp.messages) == 1
 
 
 def test_only_the_sender_is_answered(desk: Post, smtp: SmtpServer) -> None:

@@ -87,6 +87,13 @@ def test_a_name_is_on_the_message_the_address_and_a_contact(
     assert label_of(desk, email) == f"{' '.join(filter(None, split))} <{email}>"
 
 
+def test_the_log_names_who_wrote(desk: Desk) -> None:
+    email = someone()
+    received = desk.receive(mail(From=f"Ann Kite <{email}>"))
+    [entry] = desk.all("activity_log", target_id=received.ticket_id, activity_point="ticket.message.inbound")
+    assert entry["params"]["variables"]["actor"] == f"Ann Kite <{email}>"
+
+
 @names("written", [
     '"boss@company.example"', '"Boss boss@company.example"', "=?utf-8?q?boss=EF=BC=A0company.example?=", '"..."', "",
     '"https://evil.example"', "=?utf-8?q?=E2=80=AE=E2=80=AC?=",
@@ -362,7 +369,7 @@ def test_the_author_of_a_mail_that_a_worker_forwards_can_take_the_workers_place(
     assert desk.message(received)["forwarded_from"] == f'"Carl Customer" <{email}>'
     assert desk.requesters(received.ticket_id) == [worker]
     for _ in range(2):  # a second click changes nothing more
-        assert original_sender.replace_sender(desk.ctx, received.ticket_id, received.message_id) == email
+        assert original_sender.replace_sender(desk.ctx, received.ticket_id, received.message_id)[0] == email
         assert desk.requesters(received.ticket_id) == [email]
     assert label_of(desk, email) == f"Carl Customer <{email}>"
     assert desk.activity(received.ticket_id)[-2:] == ["ticket.participant.added", "ticket.participant.removed"]

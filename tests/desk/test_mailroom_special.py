@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from server import mailroom
+from server.desk import records
+from server.desk.records import SearchRequest
 from server.errors import HelpdeskError
 from server.mail.automatic import INSTALLATION_HEADER
 from server.mailroom import Receipt, flood, repeats
@@ -282,3 +284,31 @@ def test_a_mail_whose_message_is_gone_is_a_new_one(desk: Desk) -> None:
     first = desk.receive(raw)
     desk.write(lambda writing: writing.delete("message", first.message_id))
     assert desk.receive(raw).outcome == "stored"
+
+
+def test_the_words_of_both_texts_are_found(desk: Desk) -> None:
+    received = desk.receive(
+        multipart(
+            "Content-Type: text/plain\n\nThis message is in HTML. Use another mail program.",
+            "Content-Type: text/html\n\n<p>The <b>flowmeter</b> shows kilolitres</p>",
+            kind="alternative",
+        )
+    )
+    assert desk.message(received)["content"] == "The flowmeter shows kilolitres"
+    assert [found_by(desk, word) for word in ("flowmeter", "kilolitres", "program", "absent")] == [1, 1, 1, 0]
+    desk.update("message", received.message_id, content="Removed.")
+    assert [found_by(desk, word) for word in ("removed", "flowmeter", "program")] == [1, 0, 0]
+
+
+def found_by(desk: Desk, word: str) -> int:
+    request = SearchRequest(f"text:{word}", 10)
+    return len(records.search(desk.ctx, "message", request)["results"])
+
+
+def test_a_mail_that_an_older_version_read_otherwise_is_the_same(desk: Desk) -> None:
+    raw = mail(Message_Id="<a@kite.example>")
+    first = desk.receive(raw)
+    desk.change("message", first.message_id, body_digest="of other words", content="Other words")
+    again = desk.receive(raw)
+    assert (again.outcome, again.message_id) == ("duplicate", first.message_id)
+    assert desk.receive(raw + b"More words.\n").outcome == "stored"

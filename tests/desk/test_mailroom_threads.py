@@ -372,3 +372,23 @@ def test_mails_without_an_id_are_copies_only_of_the_same_bytes(desk: Desk) -> No
     third = desk.receive(mail())
     assert third.ticket_id != first.ticket_id
     assert desk.message(first)["raw_blob_id"] == desk.message(third)["raw_blob_id"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"In_Reply_To": "<gone@other.example> <a@kite.example>"},
+        {"In_Reply_To": "<gone@other.example>,\n <a@kite.example>"},
+        {"In_Reply_To": "<gone@other.example>", "References": "<a@kite.example> <gone@other.example>"},
+    ],
+)
+def test_any_of_the_ids_that_a_mail_answers_finds_the_ticket(desk: Desk, headers: dict[str, str]) -> None:
+    first = desk.receive(mail(Message_Id="<a@kite.example>"))
+    assert desk.receive(mail(Message_Id="<b@kite.example>", **headers)).ticket_id == first.ticket_id
+
+
+@pytest.mark.parametrize("cut", ["\n ", "\r\n\t", " \n  "])
+def test_a_mask_that_was_folded_in_its_middle_finds_the_ticket(desk: Desk, cut: str) -> None:
+    mask = desk.receive(mail(Message_Id="<a@kite.example>")).mask
+    answer = mail(Message_Id="<b@kite.example>", Subject=f"AW: [Desk #{mask[:6]}{cut}{mask[6:]}] Boat")
+    assert desk.receive(answer).mask == mask

@@ -30,6 +30,14 @@ Status: 5.1.1"""
 EVERYTHING = frozenset(notification_mail.KINDS)
 
 
+def words(mail: object) -> str:
+    """The text part of a mail."""
+    assert isinstance(mail, EmailMessage)
+    part = mail.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
+
+
 class Team:
     """A desk whose workers get everything by mail. milo is told; his mail program answers as any does."""
 
@@ -64,7 +72,7 @@ class Team:
 
     def answer(self, told: Mapping[str, Any], text: str, sender: str = "milo@desk.example", **headers: str) -> Receipt:
         """Milo's answer, as mail programs write it."""
-        quoted = "".join(f"> {line}\n" for line in told.get_content().splitlines())  # type: ignore[attr-defined]
+        quoted = "".join(f"> {line}\n" for line in words(told).splitlines())
         named = {"Subject": f"Re: {told['Subject']}", "In_Reply_To": str(told["Message-ID"])} | headers
         return self.receive(mail(f"{text}\n\nOn Friday Helpdesk wrote:\n{quoted}", sender=sender, **named))
 
@@ -96,7 +104,7 @@ def team(desk: Post, smtp: SmtpServer) -> Team:
 
 def test_a_customers_message_reaches_the_owner_with_its_words(team: Team) -> None:
     told = team.customer_writes("It leaks again.\n\nOn Monday Nora wrote:\n> Does it leak?")
-    text, mask = told.get_content(), team.desk.ticket(team.ticket)["mask"]
+    text, mask = words(told), team.desk.ticket(team.ticket)["mask"]
     assert told["To"] == "milo@desk.example" and told["Subject"] == f"[#{mask}] Boat"
     assert text.startswith("##- Write above this line to answer ann@kite.example. -##")
     assert "It leaks again." in text and "Does it leak?" not in text
@@ -138,7 +146,7 @@ def test_ten_events_on_a_ticket_are_one_mail_and_notes_another(team: Team) -> No
         text = f"Message {number}."
         team.receive(mail(text, sender=CUSTOMER, Subject=f"[#{mask}]", Message_ID=f"<{number}@kite.example>"))
     desk.create("comment", target__context="svc.contexts.ticket", target_id=team.ticket, comment="Ours, @milo.")
-    messages, note = sorted((each.get_content() for each in team.settle()), key=lambda text: "add a note" in text)
+    messages, note = sorted((words(each) for each in team.settle()), key=lambda text: "add a note" in text)
     assert [f"Message {number}." in messages for number in range(10)] == [False] * 5 + [True] * 5
     assert "Ours" not in messages and "Ours, @milo." in note and "Message 9" not in note
 
@@ -148,7 +156,7 @@ def test_many_tickets_are_one_mail_that_cannot_be_answered(team: Team) -> None:
         id = team.desk.create("ticket", subject=f"Boat {number}", group_id=team.desk.support)
         team.desk.update("ticket", id, owner_id=team.desk.milo)
     [told] = team.settle()
-    assert told["Subject"] == "12 notifications" and told.get_content().count("/notifications/") == 12
+    assert told["Subject"] == "12 notifications" and words(told).count("/notifications/") == 12
     assert not is_signed(team, told)
 
 
@@ -185,7 +193,7 @@ def test_mail_speaks_the_workers_language(team: Team) -> None:
     said = 'msgid "Write above this line to answer {address}."\nmsgstr "Skriv til {address}."\n'
     (folder / "da.po").write_text(header + said, "utf-8")
     team.desk.update("worker", team.desk.milo, language="da_DK")
-    assert team.customer_writes().get_content().startswith("##- Skriv til ann@kite.example. -##")
+    assert words(team.customer_writes()).startswith("##- Skriv til ann@kite.example. -##")
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -195,7 +203,7 @@ def test_an_answer_is_the_workers_reply_to_the_requesters(team: Team) -> None:
     receipt = team.answer(team.customer_writes(), "We come on Monday.\n\n-- \nMilo, by phone")
     team.desk.run_due()
     [sent] = [each for each in team.take() if each["To"] == CUSTOMER]
-    assert sent.get_content().strip() == "We come on Monday."
+    assert words(sent).strip() == "We come on Monday."
     message = team.desk.message(team.ticket)
     assert (receipt.ticket_id, receipt.outcome) == (team.ticket, "stored")
     assert (message["worker_id"], message["is_outgoing"], message["content"]) == (
@@ -300,7 +308,7 @@ def test_lines_that_do_something(
     found = team.desk.ticket(team.ticket)
     wanted = {name: value + now if name == "reopen_date" else value for name, value in ticket.items()}
     assert {name: found[name] for name in ticket} == wanted
-    assert [each.get_content().strip() for each in team.take() if each["To"] == CUSTOMER] == sent
+    assert [words(each).strip() for each in team.take() if each["To"] == CUSTOMER] == sent
     assert team.desk.comments("ticket", team.ticket) == notes
 
 
@@ -340,7 +348,7 @@ def test_an_empty_answer_is_told_and_nothing_more(team: Team) -> None:
 
 def outgoing(team: Team) -> list[str]:
     team.desk.run_due()
-    return [each.get_content() for each in team.take() if each["To"] == CUSTOMER]
+    return [words(each) for each in team.take() if each["To"] == CUSTOMER]
 
 
 def test_from_alone_does_nothing(team: Team) -> None:
@@ -445,12 +453,21 @@ def test_a_name_holds_for_half_a_year(team: Team) -> None:
 
 
 @names("headers", [
-    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Auto_Response_Suppress": "All"},
-    {"X_Autoreply": "yes"}, {"Subject": "Automatic reply: Boat"},
+    {"Auto_Submitted": "auto-replied"}, {"Precedence": "bulk"}, {"X_Autoreply": "yes"},
+    {"Subject": "Automatic reply: Boat"},
 ])  # fmt: skip
 def test_a_notice_of_absence_answers_nothing(team: Team, headers: dict[str, str]) -> None:
     receipt = team.answer(team.customer_writes(), "I am away until Monday.", **headers)
     assert receipt.outcome == "ignored" and outgoing(team) == []
+
+
+@names("headers", [
+    {"X_Auto_Response_Suppress": "All"}, {"X_Autoreply": "no"}, {"Auto_Submitted": "no"},
+    {"Subject": "Re: Automatic reply: Boat"},
+])  # fmt: skip
+def test_an_answer_that_asks_for_no_automatic_one_is_an_answer(team: Team, headers: dict[str, str]) -> None:
+    team.answer(team.customer_writes(), "On Monday.", **headers)
+    assert outgoing(team) == ["On Monday.\n"]
 
 
 def test_a_mail_to_a_worker_that_comes_back_makes_no_ticket(team: Team) -> None:
@@ -504,7 +521,7 @@ def test_an_answer_follows_the_ticket_into_another(desk: Post, smtp: SmtpServer)
 def test_answering_by_mail_can_be_off(team: Team) -> None:
     team.desk.set(answer_by_mail=False)
     told = team.customer_writes()
-    assert not told.get_content().startswith("##-") and not is_signed(team, told)
+    assert not words(told).startswith("##-") and not is_signed(team, told)
 
 
 def test_the_address_carries_the_name_where_it_may(team: Team) -> None:

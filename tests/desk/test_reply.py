@@ -258,7 +258,7 @@ def test_a_move_takes_the_sender_of_the_new_bucket(desk: Post, smtp: SmtpServer,
 def test_the_original_message_is_quoted_where_asked(desk: Post, smtp: SmtpServer, ticket: int, message: int) -> None:
     desk.reply(message, content="See below\n#original_message\n#cut", dont_send="1")
     assert desk.message(ticket)["content"] == (
-        "See below\nOn Fri, 20 Nov 2026 14:04:05 +0000, ann@kite.example wrote:\n> It leaks.\n>\n> Ann\n#cut"
+        "See below\nOn 20 November 2026 at 14:04, ann@kite.example wrote:\n> It leaks.\n>\n> Ann\n#cut"
     )
 
 

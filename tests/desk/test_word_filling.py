@@ -1,17 +1,19 @@
 """Full-text indexes that come when there are records already are filled in portions, and searches say so meanwhile."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from server import app
 from server.desk import index_backfill, records
-from server.desk.records import SearchRequest
+from server.desk.records import NOT_INDEXED, SearchRequest
 from server.records.registry import load as load_types
-from server.store import fulltext, schema
+from server.store import fulltext, schema, sqlite
 from server.store.transaction import Transaction
 from server.tickets.types.message_parts.filters import MESSAGE_TEXT
 from server.tickets.types.ticket_parts.words import TICKET_TEXT
@@ -126,3 +128,20 @@ def test_a_new_database_has_words_by_the_present_rules(desk: Post) -> None:
     fill(desk)
     _start(desk)
     assert desk.read(lambda tx: tx.find(fulltext.TEXT_FILL)) == []
+
+
+@pytest.mark.sqlite("PostgreSQL gathers words by itself")
+def test_a_search_says_that_the_newest_words_could_not_be_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 0)
+    with closing(Post(tmp_path, load_types())) as desk:
+        for number in range(20):
+            desk.create("ticket", subject=f"Zeppelin {number}", group_id=desk.support)
+        with closing(apsw.Connection(desk.service.store.place)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            answer = search(desk, "zeppelin")
+            assert answer["total"] < 20 and NOT_INDEXED in answer["notes"]
+            assert "notes" not in search(desk, "subject:zeppelin")
+        answer = search(desk, "zeppelin")
+        assert answer["total"] == 20 and "notes" not in answer

@@ -16,12 +16,12 @@ from server.mail.compose import (
     OutgoingMail,
     compose,
     new_message_id,
-    quote_original,
     references_of_reply,
     subject_of_compose,
     subject_of_forward,
     subject_of_reply,
 )
+from server.mail.quotation import quote_message
 
 PLAIN = OutgoingMail(
     message_id="9b8f417e715bf808196b25ded9bca86c@desk.example",
@@ -67,7 +67,7 @@ def changed(**values):
         ("MIME-Version", "1.0"),
         ("Content-Type", 'text/plain; charset="utf-8"'),
         ("Content-Transfer-Encoding", "quoted-printable"),
-        ("X-Mailer", "svc 1.0.0"),
+        ("X-Mailer", "Helpdesk 1.0.0"),
         ("X-Svc-Installation", "4f2a"),
     ],
 )
@@ -157,8 +157,12 @@ def test_subjects(make, subject, prefix, mask, with_mask, expected):
     assert make(subject, prefix, mask, with_mask) == expected
 
 
-def test_a_forward_adds_nothing_to_the_subject():
-    assert subject_of_forward("Re: Boat") == "Re: Boat"
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [("Boat", "Fwd: Boat"), ("Re: Boat", "Fwd: Re: Boat"), ("Fwd: FW: WG : Boat", "Fwd: Boat"), ("", "Fwd: ")],
+)
+def test_a_forward_is_marked_once(subject, expected):
+    assert subject_of_forward(subject) == expected
 
 
 @pytest.mark.parametrize(
@@ -402,4 +406,4 @@ def test_a_boundary_in_the_text_does_not_end_the_part():
     ],
 )
 def test_the_original_is_quoted(text, expected):
-    assert quote_original(text, "today", "Ann") == expected
+    assert quote_message(text, "Ann", 0, UTC).text == expected.replace("On today", "On 1 January 1970 at 00:00")

@@ -3,7 +3,6 @@ import mailbox
 import pytest
 
 from server.errors import Invalid
-from server.mail import mailbox_files
 from server.mail.mailbox_files import count, kind_of, messages
 
 ONE = b"From: a@b\nSubject: one\n\nFirst.\n"
@@ -91,13 +90,11 @@ def test_a_path_that_is_not_there_is_named(tmp_path, function):
         function(tmp_path / "nowhere")
 
 
-def test_a_message_too_long_is_cut_one_byte_past_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(mailbox_files, "MESSAGE_BYTES", 20)
+def test_a_message_too_long_is_cut_one_byte_past_the_limit(tmp_path):
     (tmp_path / "a.eml").write_bytes(ONE)
-    assert list(messages(tmp_path / "a.eml")) == [ONE[:21]]
+    assert list(messages(tmp_path / "a.eml", 20)) == [ONE[:21]]
 
 
-def test_long_mbox_messages_are_cut(tmp_path, monkeypatch):
-    monkeypatch.setattr(mailbox_files, "MESSAGE_BYTES", 20)
+def test_long_mbox_messages_are_cut(tmp_path):
     (tmp_path / "box").write_bytes(LINE + ONE * 50 + b"\n" + LINE + b"Subject: x\n\n")
-    assert list(messages(tmp_path / "box")) == [(ONE * 50)[:21], b"Subject: x\n"]
+    assert list(messages(tmp_path / "box", 20)) == [(ONE * 50)[:21], b"Subject: x\n"]

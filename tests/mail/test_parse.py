@@ -105,13 +105,16 @@ def test_a_missing_message_id_is_made_and_put_first():
 @pytest.mark.parametrize(
     ("lines", "in_reply_to", "references"),
     [
-        (['In-Reply-To: Your mail of <a@x> "x"'], "<a@x>", ()),
-        (["In-Reply-To: a@x"], None, ()),
-        (["In-Reply-To: <b@x> <c@x>"], "<b@x>", ()),
-        (["In-Reply-To: <OWN@x> <own@x> <c@x>"], "<OWN@x>", ()),
-        (["In-Reply-To: <own@x> <c@x>", "References: <a@x>,<own@x>,<q@x>"], "<c@x>", ("<a@x>", "<q@x>")),
-        (["References: <a@x>\r\n <b@x>\r\n\t<zz@x>"], None, ("<a@x>", "<b@x>", "<zz@x>")),
-        (["References: junk <a> <b@x"], None, ()),
+        (['In-Reply-To: Your mail of <a@x> "x"'], ("<a@x>",), ()),
+        (["In-Reply-To: a@x"], (), ()),
+        (["In-Reply-To: <b@x> <c@x>"], ("<b@x>", "<c@x>"), ()),
+        (["In-Reply-To: <b@x>,\r\n <c@x> <b@x>"], ("<b@x>", "<c@x>"), ()),
+        (["In-Reply-To: <b@x>", "In-Reply-To: <c@x>"], ("<b@x>", "<c@x>"), ()),
+        (["In-Reply-To: <OWN@x> <own@x> <c@x>"], ("<OWN@x>", "<c@x>"), ()),
+        (["In-Reply-To: <own@x> <c@x>", "References: <a@x>,<own@x>,<q@x>"], ("<c@x>",), ("<a@x>", "<q@x>")),
+        (["References: <a@x>\r\n <b@x>\r\n\t<zz@x>"], (), ("<a@x>", "<b@x>", "<zz@x>")),
+        (["References: junk <a> <b@x"], (), ()),
+        ([f"In-Reply-To: {' '.join(f'<{n}@x>' for n in range(50))}"], tuple(f"<{n}@x>" for n in range(20)), ()),
     ],
 )
 def test_reply_ids(lines, in_reply_to, references):

@@ -310,7 +310,7 @@ def test_settings_are_read_with_defaults(params, expected):
         ({"host": "m", "timeout": 301}, "timeout"),
         ({"host": "m", "verify": "perhaps"}, "verify"),
         ({"host": "m", "password": "x"}, "username"),
-        ({"host": "m", "username": "ida", "password": "pä"}, "password"),
+        ({"host": "m", "username": "ida", "password": "p\0x"}, "password"),
         ({"host": "m", "username": "i\nda"}, "username"),
         ({"host": "m", "hots": "n"}, "hots"),
         ({"host": "m", "connected_account": "7"}, "username"),

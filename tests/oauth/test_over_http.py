@@ -463,6 +463,7 @@ def test_metadata_of_the_api(behind: str, api: Api) -> None:
     told = requests.get(api.url + path, timeout=60).json()
     assert told == {
         "resource": f"{api.url}/rest", "authorization_servers": [api.url], "bearer_methods_supported": ["header"],
+        "scopes_supported": ["api"],
     }  # fmt: skip
     for method, status in (("HEAD", 200), ("OPTIONS", 204), ("POST", 405), ("DELETE", 405)):
         reply = requests.request(method, api.url + path, timeout=60)

@@ -9,8 +9,10 @@ import pytest
 from server.search.ast import SearchValue
 from server.search.conditions import slots_from
 from server.search.filters.text import Match, text_condition
-from server.store import schema
+from server.store import collation, schema
+from server.store.collation import TAILORED
 from server.store.database import Store
+from server.store.expressions import sort_text
 from server.store.tables import Column, Index, Table
 
 SIGN = Table("sign", [Column("name", "TEXT", nocase=True)], [Index(("name",), "finding a sign by its name")])
@@ -82,3 +84,16 @@ def test_texts_are_found_alike(found, name: str, text: str, is_found: bool, matc
 @pytest.mark.parametrize("pattern", ["*ίκος", "νί*", "*ΊΚΟ*"])
 def test_a_wildcard_stands_beside_folded_letters(found, pattern: str) -> None:
     assert found("Νίκος", pattern, "exact", False)
+
+
+@pytest.mark.parametrize("language", ["", *TAILORED])
+def test_both_databases_sort_by_the_same_key(store: Store, language: str) -> None:
+    words = [*LETTERS, "Äpfel", "Łódź", "Þór", "Œuvre", "Ёж", "Йод", "İstanbul", "ıl", "plain Text", "ＡＢＣ", ""]
+    store.write(lambda tx: [tx.insert(SIGN, {"name": f"a{word}z"}) for word in words])
+    keys = store.read(
+        lambda tx: tx.rows(
+            lambda: SIGN.sql.select(sort_text(SIGN.sql.name, language)).order_by(SIGN.sql.id),
+        )
+    )
+    expected = [collation.sort_text(f"a{word}z", language) for word in words]
+    assert [(word, key) for word, (key,) in zip(words, keys, strict=True) if key != expected[words.index(word)]] == []

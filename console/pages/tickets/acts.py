@@ -142,10 +142,18 @@ def add_requester(visit: Visit) -> PageResponse:
 def take_original_sender(visit: Visit) -> PageResponse:
     """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
     found = of_mask(visit)
-    email = original_sender.replace_sender(visit.ctx, found.id, visit.form.id("message", required=True))
-    visit.tell(
-        _("{email} gets the replies.", email=email), f"{visit.path.removesuffix('/original')}/remove", email=email
-    )
+    message_id = visit.form.id("message", required=True)
+    email, before = original_sender.replace_sender(visit.ctx, found.id, message_id)
+    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original/undo")
+def restore_sender(visit: Visit) -> PageResponse:
+    """Make the worker who forwarded a mail the requester again."""
+    found, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
+    requester.add(visit.ctx, found.id, before)
+    requester.remove(visit.ctx, found.id, email)
     return back_to(visit, found)
 
 

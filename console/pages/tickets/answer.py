@@ -132,7 +132,7 @@ def show_preview(visit: Visit) -> PageResponse:
         html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
     except HelpdeskError as error:
         html, wrong = "", "" if isinstance(error, Required) else error.message
-    return framed(fragment("message_body.html", html=html, more="", wrong=wrong))
+    return framed(html or fragment("message_body.html", html="", more="", wrong=wrong))
 
 
 @page("GET", "/-/addresses")

@@ -26,7 +26,7 @@ from server.mailroom import incoming as reading
 from server.mailroom import sender as senders
 from server.mailroom import storing
 from server.mailroom.incoming import IncomingMail
-from server.outbox.content import Body, Signature, body_of
+from server.outbox.content import MARKDOWN, Body, Signature, body_of
 from server.outbox.deliver import MailSpec
 from server.outbox.sender import NO_SENDER, default_sender
 from server.people import nicknames
@@ -124,7 +124,7 @@ def _prepared(ctx: Context, sender: Record, told: PlannedTicket, place: int) -> 
         raw = mail_of(step, sender["email"], told.subject, found.message_id, answers)
         return replace(found, incoming=reading.read(ctx.service, raw, step.at))
     if step.kind == plan.REPLY:
-        return replace(found, body=body_of(step.text, True, Signature(), None))
+        return replace(found, body=body_of(step.text, MARKDOWN, Signature(), None))
     return found
 
 

@@ -9,21 +9,49 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from importlib import import_module
-from typing import Literal, Protocol, Self, TypeVar, cast
+from typing import Protocol, Self, TypeVar, cast
 
 from server.dataclass import dataclass
 from server.errors import Invalid, Unavailable, nearest
-from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
+from server.mail.network import (
+    MAX_ANSWER_CHARACTERS,
+    Encryption,
+    MailPort,
+    connection_failure,
+    no_starttls,
+    reason,
+    wrong_certificate,
+    wrong_protocol,
+)
 
 _MODULES = {"imap": "imap", "pop3": "pop3"}
-Encryption = Literal["none", "starttls", "tls"]
 _ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl": "tls"}
 Result = TypeVar("Result")
+_BUSY = re.compile(r"\[(?:IN-USE|INUSE|LOGIN-DELAY|SYS/TEMP|UNAVAILABLE|LIMIT|SERVERBUG|OVERQUOTA)\b", re.IGNORECASE)
+_NEEDS_ENCRYPTION = re.compile(r"\[PRIVACYREQUIRED\]|LOGINDISABLED|LOGIN (?:is )?disabled", re.IGNORECASE)
+# How servers of other protocols greet.
+_GREETS_OTHERWISE = {
+    "IMAP": re.compile(r"None$|\+OK|[245]\d\d[ -]|HTTP/|.*unexpected response|.*not IMAP4 compliant", re.IGNORECASE),
+    "POP3": re.compile(r"\* (?:OK|PREAUTH|BYE)|[245]\d\d[ -]|HTTP/", re.IGNORECASE),
+}
 PROTOCOLS = tuple(f"{name}{mark and '-'}{mark}" for name in ("pop3", "imap") for mark in _ENCRYPTIONS)
 
 
 class InboxFailed(Unavailable):
     """A mailbox could not be read, or not further. The message is safe to show."""
+
+
+class MailNotRetrieved(InboxFailed):
+    """The server lists a mail and does not hand it out. is_over: whether the connection was lost with it, so that no
+    other mail can be read either. The message is safe to show."""
+
+    is_over = False
+
+
+class ConnectionLost(MailNotRetrieved):
+    """The connection ended while a mail was read."""
+
+    is_over = True
 
 
 class LoginRefused(InboxFailed):
@@ -77,11 +105,14 @@ class Inbox(Protocol):
     def waiting(self, after: int, most: int) -> list[WaitingMail]:
         """The first mails with uids above `after`, at most so many, in order; all mails where uids do not rise."""
 
+    def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
+        """Those of these mails that are still on the server."""
+
     def head(self, uid: str, most: int) -> bytes | None:
-        """The header block, at most so many bytes; None when the mail is gone."""
+        """The header block, at most so many bytes; None when the mail is gone. Raises MailNotRetrieved."""
 
     def whole(self, uid: str, most: int) -> bytes | None:
-        """The mail, at most so many bytes; None when it is gone."""
+        """The mail, at most so many bytes; None when it is gone. Raises MailNotRetrieved."""
 
     def remove(self, uids: Sequence[str]) -> None:
         """Remove mails from the server. When it returns they are gone, or marked so that nobody sees them. It is the
@@ -104,6 +135,14 @@ def connect(login: Login) -> Inbox:
     return cast(Inbox, import_module(f"{__name__}.{module}").connect(login))
 
 
+def not_retrieved(host: str, uid: str, why: str) -> MailNotRetrieved:
+    return MailNotRetrieved(f"{host} lists the email {uid} and does not hand it out: {why}")
+
+
+def connection_lost(host: str, uid: str, error: InboxFailed) -> ConnectionLost:
+    return ConnectionLost(f"the connection was lost while the email {uid} was read: {error.message}")
+
+
 def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) -> Result:
     """What `work` answers. All that can go wrong with a server becomes InboxFailed; refused: what the library raises
     when the server says no."""
@@ -119,10 +158,39 @@ def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) 
         raise InboxFailed(f"{host} does not answer as a mail server does: {type(error).__name__}") from error
 
 
-def wrong_login(login: Login, error: Exception) -> LoginRefused:
-    """The server knows another password, or takes no such token."""
+def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) -> Result:
+    """What `work` returns, which begins a session. Raises InboxFailed in words that say what to choose instead."""
+    at = MailPort(
+        "IMAP" if login.protocol.startswith("imap") else "POP3", login.host, login.port, login.encryption,
+        login.timeout_seconds,
+    )  # fmt: skip
+    try:
+        return work()
+    except OSError as error:
+        raise InboxFailed(connection_failure(at, error)) from error
+    except refused as error:
+        text = server_text(error)
+        if "STLS" in text.upper() or "STARTTLS" in text.upper():
+            raise InboxFailed(no_starttls(at)) from error
+        if _GREETS_OTHERWISE[at.protocol].match(text):
+            # The library of IMAP has lost a greeting that begins with a plus.
+            raise InboxFailed(wrong_protocol(at, b"" if text == "None" else text.encode())) from error
+        if any(words in text for words in ("EOF", "timed out")) and at.encryption != "tls":
+            raise InboxFailed(connection_failure(at, EOFError(text))) from error
+        raise InboxFailed(f"{login.host} refuses: {text}") from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # a library meets what is no such protocol
+        raise InboxFailed(f"{login.host} does not answer as a mail server does: {type(error).__name__}") from error
+
+
+def wrong_login(login: Login, error: Exception) -> InboxFailed:
+    """The server knows another password, or takes no such token; or it cannot tell just now (RFC 3206, RFC 5530)."""
+    text = server_text(error)
+    if _BUSY.search(text):
+        return InboxFailed(f"{login.host} does not open the mailbox just now, which is tried again: {text}")
+    if login.encryption == "none" and _NEEDS_ENCRYPTION.search(text):
+        return InboxFailed(f"{login.host} takes no login without encryption: choose STARTTLS or TLS")
     proof = "token" if login.token else "password"
-    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {server_text(error)}")
+    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {text}")
 
 
 def server_text(error: Exception) -> str:

@@ -10,7 +10,17 @@ from imapclient import DELETED, IMAPClient
 from imapclient.exceptions import LoginError
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
+from server.mail.inboxes import (
+    InboxFailed,
+    Login,
+    WaitingMail,
+    ask_server,
+    begin,
+    connection_lost,
+    not_retrieved,
+    server_text,
+    wrong_login,
+)
 
 SPAN = 10_000  # uids that one question asks about: an answer is one line, and a line has its limit
 STEP = 500  # mails that one command names
@@ -21,7 +31,7 @@ Arguments = ParamSpec("Arguments")
 
 def connect(login: Login) -> "ImapInbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    client = ask_server(login.host, imaplib.IMAP4.error, lambda: _connected(login))
+    client = begin(login, imaplib.IMAP4.error, lambda: _connected(login))
     try:
         return ask_server(login.host, imaplib.IMAP4.error, lambda: ImapInbox(client, login))
     except BaseException:
@@ -53,12 +63,27 @@ class ImapInbox:
 
     @_guarded
     def waiting(self, after: int, most: int) -> list[WaitingMail]:
-        uids = self._uids(after, most)
+        return self._with_sizes(self._uids(after, most))
+
+    @_guarded
+    def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
+        found: list[int] = []
+        for start in range(0, len(uids), STEP):
+            found += self._client.search(["UID", ",".join(uids[start : start + STEP])])
+        return self._with_sizes(sorted({int(uid) for uid in uids} & set(found)))
+
+    def _with_sizes(self, uids: list[int]) -> list[WaitingMail]:
+        """Size 0 where the server does not say it; a mail that is gone is met when it is read."""
         sizes: dict[int, int] = {}
         for start in range(0, len(uids), STEP):
-            answer = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
+            try:
+                answer = self._client.fetch(uids[start : start + STEP], ["RFC822.SIZE"])
+            except imaplib.IMAP4.abort:
+                raise
+            except imaplib.IMAP4.error:  # some refuse all because of one damaged mail
+                continue
             sizes |= {uid: int(values.get(b"RFC822.SIZE", 0)) for uid, values in answer.items()}
-        return [WaitingMail(str(uid), sizes[uid]) for uid in uids if uid in sizes]
+        return [WaitingMail(str(uid), sizes.get(uid, 0)) for uid in uids]
 
     def _uids(self, after: int, most: int) -> list[int]:
         """Rising. Asked for in spans, which grow where there are no mails."""
@@ -73,19 +98,35 @@ class ImapInbox:
             start, span = stop, SPAN if inside else span * 2
         return found[:most]
 
-    @_guarded
     def head(self, uid: str, most: int) -> bytes | None:
-        return self._part(uid, "BODY.PEEK[HEADER]", most)
+        return self._read(uid, "BODY.PEEK[HEADER]", most)
+
+    def whole(self, uid: str, most: int) -> bytes | None:
+        return self._read(uid, "BODY.PEEK[]", most)
+
+    def _read(self, uid: str, part: str, most: int) -> bytes | None:
+        try:
+            content, why = self._part(uid, part, most)
+            if content:
+                return content
+            # A server may answer OK without the mail, as it does for one that is gone: only its list tells these apart.
+            if not self.listed([uid]):
+                return None
+        except InboxFailed as error:
+            raise connection_lost(self.host, uid, error) from error
+        raise not_retrieved(self.host, uid, why)
 
     @_guarded
-    def whole(self, uid: str, most: int) -> bytes | None:
-        return self._part(uid, "BODY.PEEK[]", most)
-
-    def _part(self, uid: str, part: str, most: int) -> bytes | None:
-        """Never more than so many bytes, whatever size the server told before."""
-        answer = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
-        values = answer.get(int(uid), {})
-        return next((value for key, value in values.items() if key.startswith(b"BODY[")), None)
+    def _part(self, uid: str, part: str, most: int) -> tuple[bytes, str]:
+        """(the part, why it is empty). Never more than so many bytes, whatever size the server told before."""
+        try:
+            answer = self._client.fetch([int(uid)], [f"{part}<0.{most}>"])
+        except imaplib.IMAP4.abort:
+            raise
+        except imaplib.IMAP4.error as error:
+            return b"", server_text(error)
+        parts = [value for key, value in answer.get(int(uid), {}).items() if key.startswith(b"BODY[")]
+        return next(filter(None, parts), b""), "it sent nothing"
 
     @_guarded
     def remove(self, uids: Sequence[str]) -> None:
@@ -116,8 +157,10 @@ def _connected(login: Login) -> IMAPClient:
             client.starttls(login.tls)
         if login.token:
             client.oauth2_login(login.username, login.token)
-        else:
+        elif login.username.isascii() and login.password.isascii():
             client.login(login.username, login.password)
+        else:  # LOGIN takes ASCII alone, and PLAIN is UTF-8 (RFC 4616)
+            client.plain_login(login.username, login.password)
     except LoginError as error:
         _close(client)
         raise wrong_login(login, error) from error

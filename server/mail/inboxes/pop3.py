@@ -8,7 +8,19 @@ from functools import partial
 from typing import Self
 
 from server.mail import dialogue
-from server.mail.inboxes import Login, WaitingMail, ask_server, wrong_login
+from server.mail.inboxes import (
+    InboxFailed,
+    Login,
+    WaitingMail,
+    ask_server,
+    begin,
+    connection_lost,
+    not_retrieved,
+    server_text,
+    wrong_login,
+)
+
+HEAD_BYTES = 1024 * 1024  # kept of the header lines of a mail, where the server sends them only with the whole
 
 # Mail has lines that are far longer than the library takes, and one of them would make the whole mailbox unreadable.
 poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
@@ -16,7 +28,7 @@ poplib._MAXLINE = 1024 * 1024  # type: ignore[attr-defined]
 
 def connect(login: Login) -> "Pop3Inbox":
     """Raises InboxFailed, which shows neither user name nor password."""
-    server = ask_server(login.host, poplib.error_proto, lambda: _connected(login))
+    server = begin(login, poplib.error_proto, lambda: _connected(login))
     try:
         return ask_server(login.host, poplib.error_proto, lambda: Pop3Inbox(server, login))
     except BaseException:
@@ -61,15 +73,55 @@ class Pop3Inbox:
         sizes = {number: int(size) for number, size in map(_pair, lines)}
         return [WaitingMail(uid, sizes.get(number, 0)) for uid, number in self._numbers.items()]
 
+    def listed(self, uids: Sequence[str]) -> list[WaitingMail]:
+        known = set(uids)
+        return [each for each in self.waiting(0, 0) if each.uid in known]
+
     def head(self, uid: str, most: int) -> bytes | None:
-        return self._lines(partial(self._server.top, self._numbers[uid], 0), most)
+        number = self._numbers[uid]
+        content, _ = self._read(uid, partial(self._server.top, number, 0))
+        if not content:  # TOP is optional: RFC 1939, section 7
+            content, why = self._read(uid, partial(self._head_of_whole, number))
+            if not content:
+                raise not_retrieved(self._host, uid, why)
+        return content[:most]
 
     def whole(self, uid: str, most: int) -> bytes | None:
-        return self._lines(partial(self._server.retr, self._numbers[uid]), most)
+        content, why = self._read(uid, partial(self._server.retr, self._numbers[uid]))
+        if not content:
+            raise not_retrieved(self._host, uid, why)
+        return content[:most]
 
-    def _lines(self, ask: Callable[[], tuple[bytes, list[bytes], int]], most: int) -> bytes:
-        _, lines, _ = ask_server(self._host, poplib.error_proto, ask)
-        return b"".join(line + b"\r\n" for line in lines)[:most]
+    def _read(self, uid: str, ask: Callable[[], tuple[bytes, list[bytes], int]]) -> tuple[bytes, str]:
+        """(lines, why there are none)."""
+
+        def work() -> tuple[bytes, str]:
+            try:
+                _, lines, _ = ask()
+            except poplib.error_proto as error:
+                # What the server says is bytes; what the library says of a lost connection is text.
+                if isinstance(error.args[0], bytes) and error.args[0].startswith(b"-ERR"):
+                    return b"", server_text(error)
+                raise
+            return b"".join(line + b"\r\n" for line in lines), "it sent nothing"
+
+        try:
+            return ask_server(self._host, poplib.error_proto, work)
+        except InboxFailed as error:
+            raise connection_lost(self._host, uid, error) from error
+
+    def _head_of_whole(self, number: int) -> tuple[bytes, list[bytes], int]:
+        """The header lines of a mail that is read to its end; the others are not kept."""
+        answer: bytes = self._server._shortcmd(f"RETR {number}")  # type: ignore[attr-defined]
+        lines: list[bytes] = []
+        is_head, size = True, 0
+        while (line := self._server._getline()[0]) != b".":  # type: ignore[attr-defined]
+            line = line[1:] if line.startswith(b"..") else line
+            is_head = is_head and bool(line) and size < HEAD_BYTES
+            if is_head:
+                lines.append(line)
+                size += len(line)
+        return answer, [*lines, b""], size
 
     def remove(self, uids: Sequence[str]) -> None:
         def work() -> None:

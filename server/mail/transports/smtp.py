@@ -2,6 +2,8 @@
 hold what the server said, and neither user name nor password.
 """
 
+import base64
+import hmac
 import re
 import smtplib
 import ssl
@@ -17,13 +19,16 @@ from server.digits import whole_in
 from server.errors import Invalid, Required, nearest
 from server.mail import dialogue
 from server.mail.compose import ascii_address, ascii_head
-from server.mail.network import MAX_ANSWER_CHARACTERS, reason, wrong_certificate
+from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
 NO_UTF8 = "takes no addresses with letters beyond ASCII"
 OK, FORWARDS, CLOSING, AUTHENTICATION_REQUIRED = 250, 251, 421, 530
+AUTHENTICATED, ALREADY_AUTHENTICATED, CHALLENGE = 235, 503, 334
+LOGINS = ("CRAM-MD5", "PLAIN", "LOGIN")  # that smtplib speaks
+MOST_CHALLENGES = 5  # of one login
 MOST_AT_ONCE = 10_000  # recipients of one transaction
 
 Refusal = tuple[int, bytes]  # the code and text of a response
@@ -85,8 +90,8 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
         field = "password" if settings.password else "username"
         raise Invalid("a connected account takes a username and no password", field=field)
     for key, value in (("username", settings.username), ("password", settings.password)):
-        if not value.isascii():
-            raise Invalid(f"{key} has letters beyond ASCII, which mail servers do not take", field=key)
+        if "\0" in value:  # it parts the two in a login (RFC 4616)
+            raise Invalid(f"{key} has a NUL character in it; remove it", field=key)
     return settings
 
 
@@ -143,20 +148,19 @@ class _Session:
         if isinstance(error, smtplib.SMTPAuthenticationError) and settings.token:
             answer = _answer(error.smtp_code, error.smtp_error)
             return TokenRefused(f"the mail server does not accept the token: {answer}")
-        if isinstance(error, smtplib.SMTPResponseException) and not isinstance(error, smtplib.SMTPConnectError):
+        if isinstance(error, smtplib.SMTPResponseException) and error.smtp_code > 0:
             answer = _answer(error.smtp_code, error.smtp_error)
             is_unreachable = is_unreachable or error.smtp_code == AUTHENTICATION_REQUIRED
             is_permanent = not is_unreachable and 500 <= error.smtp_code <= 599
             return TransportFailed(
                 f"{_what(error)}: {answer}", is_permanent, is_unreachable=is_unreachable, code=error.smtp_code
             )
-        if isinstance(error, smtplib.SMTPNotSupportedError):
-            return TransportFailed(f"the mail server cannot do this: {error}", False, is_unreachable=is_unreachable)
+        if not is_unreachable:
+            return TransportFailed(f"the mail server broke off: {reason(error)}", is_permanent=False)
+        words = connection_failure(_port(settings), error)
         if isinstance(error, ssl.SSLCertVerificationError):
-            words = f"{wrong_certificate(settings.host, error)}; correct the host, or switch off verify"
-            return TransportFailed(words, False, is_unreachable=is_unreachable)
-        words = f"no mail server at {settings.host} port {settings.port}: {reason(error)}"
-        return TransportFailed(words, False, is_unreachable=is_unreachable)
+            words += "; or switch off verify"
+        return TransportFailed(words, is_permanent=False, is_unreachable=True)
 
 
 class _Connection(smtplib.SMTP):
@@ -176,12 +180,28 @@ class _Connection(smtplib.SMTP):
                 recording.heard(b"%d %s" % (code, line))
         return code, text
 
-    def auth(self, *given: Any, **named: Any) -> tuple[int, bytes]:
+    def auth(self, mechanism: str, authobject: Any, *, initial_response_ok: bool = True) -> tuple[int, bytes]:
+        """As that of smtplib, which knows no more than ASCII."""
         self._is_logging_in = True
         try:
-            return super().auth(*given, **named)
+            first = authobject() if initial_response_ok else None
+            words = mechanism if first is None else f"{mechanism} {_base64(first)}"
+            code, text = self.docmd("AUTH", words)
+            self._auth_challenge_count = int(first is not None)
+            while code == CHALLENGE and self._auth_challenge_count < MOST_CHALLENGES:
+                self._auth_challenge_count += 1
+                code, text = self.docmd(_base64(authobject(base64.decodebytes(text))))
         finally:
             self._is_logging_in = False
+        if code not in (AUTHENTICATED, ALREADY_AUTHENTICATED):
+            raise smtplib.SMTPAuthenticationError(code, text)
+        return code, text
+
+    def auth_cram_md5(self, challenge: bytes | None = None) -> str | None:  # type: ignore[override]
+        """As that of smtplib, with a password in UTF-8 (RFC 2195)."""
+        if challenge is None:
+            return None
+        return f"{self.user} {hmac.new(self.password.encode(), challenge, 'md5').hexdigest()}"
 
 
 class _TlsConnection(_Connection, smtplib.SMTP_SSL):
@@ -197,10 +217,15 @@ def _connected(settings: SmtpSettings) -> smtplib.SMTP:
     else:
         server = _Connection(host, settings.port, timeout=timeout)
     try:
+        server.ehlo_or_helo_if_needed()
         if settings.encryption is Encryption.STARTTLS:
+            if not server.has_extn("starttls"):
+                raise TransportFailed(no_starttls(_port(settings)), is_permanent=False, is_unreachable=True)
             server.starttls(context=context)
-        if settings.token:
             server.ehlo_or_helo_if_needed()
+        if settings.username:
+            _require_login(server, settings)
+        if settings.token:
             server.auth("XOAUTH2", lambda challenge=None: "" if challenge else _proof(settings))
         elif settings.username:
             server.login(settings.username, settings.password)
@@ -208,6 +233,33 @@ def _connected(settings: SmtpSettings) -> smtplib.SMTP:
         server.close()
         raise
     return server
+
+
+def _require_login(server: smtplib.SMTP, settings: SmtpSettings) -> None:
+    """Raises TransportFailed where the server offers no login that we speak."""
+    offered = server.esmtp_features.get("auth", "").upper().split()
+    wanted = ("XOAUTH2",) if settings.token else LOGINS
+    if not set(offered).isdisjoint(wanted):
+        return
+    name = f"{settings.host} port {settings.port}"
+    if offered:
+        instead = "choose a user name and password" if settings.token else "allow one of these there, or choose a token"
+        words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(wanted)}: {instead}"
+    elif settings.encryption is Encryption.NONE and server.has_extn("starttls"):
+        words = f"{name} offers no login without encryption: choose STARTTLS"
+    else:
+        words = f"{name} offers no login: leave the user name blank, or choose the port for sending, usually 587 or 465"
+    raise TransportFailed(words, is_permanent=False, is_unreachable=True)
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode("ascii")
+
+
+def _port(settings: SmtpSettings) -> MailPort:
+    return MailPort(
+        "SMTP", settings.host.strip("[]"), settings.port, settings.encryption.value, settings.timeout_seconds
+    )
 
 
 def _proof(settings: SmtpSettings) -> str:

@@ -13,14 +13,15 @@ from server.context import Context, Service
 from server.desk.reading import RecordReader
 from server.errors import HelpdeskError, TimedOut, Unavailable
 from server.mail import inboxes
-from server.mail.inboxes import Inbox, Login, LoginRefused, WaitingMail
+from server.mail.inboxes import Inbox, Login, LoginRefused, MailNotRetrieved, WaitingMail
 from server.mailroom.history import History
 from server.mailroom.mailboxes import dead_letters, problems
-from server.mailroom.mailboxes.fetch_state import FetchState, is_stored
+from server.mailroom.mailboxes.fetch_state import LAST_FROM, FetchState, MissedMail, is_stored
 from server.records.base import Record
 from server.settings import KiB
 
 MAX_MAILS = 500  # of one look; others get their turn in between
+MAX_IN_A_ROW = 5  # mails that were not handed out, before the server and not the mails is taken to be at fault
 MAX_HEAD_BYTES = 256 * KiB  # of a mail that is too large to be fetched
 # Describe a body that is left out; with the lines that go on with them.
 _OF_BODY = re.compile(rb"^(?:content-[a-z-]+|mime-version)[ \t]*:.*\n?(?:[ \t].*\n?)*", re.IGNORECASE | re.MULTILINE)
@@ -44,7 +45,7 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
         _log.exception("mailbox.failed", mailbox=mailbox_id)
         problems.note_failure(ctx, mailbox_id, "an internal error; the log tells more")
     else:
-        problems.note_success(ctx, mailbox_id, has_more, look.mails)
+        problems.note_success(ctx, mailbox_id, has_more, look.mails, look.missed)
     problems.kept_apart(ctx, mailbox_id, look.letters)
     if look.mails:
         _log.info("mailbox.read", mailbox=mailbox_id, mails=look.mails, kept_apart=len(look.letters))
@@ -52,7 +53,8 @@ def check(service: Service, mailbox_id: int, now: int) -> int:
 
 
 class _MailboxReader:
-    """mails: how many were taken. letters: path and reason of those that were kept apart."""
+    """mails: how many were taken. letters: path and reason of those that were kept apart. missed: the mails that the
+    server did not hand out, in this look or before."""
 
     def __init__(self, ctx: Context, box: Record) -> None:
         self._ctx = ctx
@@ -60,6 +62,7 @@ class _MailboxReader:
         self._store = ctx.service.store
         self.mails = 0
         self.letters: list[tuple[str, str]] = []
+        self.missed: list[MissedMail] = []
 
     def take_all(self) -> bool:
         """Take the first MAX_MAILS; tells whether there are more."""
@@ -69,16 +72,38 @@ class _MailboxReader:
             # One more than are taken, to know whether there are more.
             listed = inbox.waiting(taken.last_uid, MAX_MAILS + 1)
             taken.note_listed(listed)
-            new = [each for each in listed if each.uid not in taken.uids]
+            again = inbox.listed(taken.passed_over()) if taken.passed_over() else []
+            new = taken.in_order([each for each in listed if each.uid not in taken.uids], again, self._ctx.now)
             # A look that was cut short has left these behind.
             done = taken.to_remove({each.uid for each in listed})
+            in_a_row, is_over = 0, False
             for waiting in new[:MAX_MAILS]:
-                done += self._take(taken, inbox, waiting)
+                try:
+                    done += self._take(taken, inbox, waiting)
+                except MailNotRetrieved as error:
+                    is_over, in_a_row = error.is_over, in_a_row + 1
+                    is_mail = self._miss(taken, waiting.uid, error)
+                    if is_over and is_mail:  # the others were read before it
+                        break
+                    if is_over or in_a_row == MAX_IN_A_ROW:
+                        raise
+                    continue
+                taken.missed.pop(waiting.uid, None)
+                in_a_row = 0
                 self.mails += 1
-            if done and not login.is_kept:
+            self.missed = list(taken.missed.values())
+            if done and not login.is_kept and not is_over:
                 inbox.remove(done)
                 taken.forget(done)
         return len(new) > MAX_MAILS
+
+    def _miss(self, taken: FetchState, uid: str, error: MailNotRetrieved) -> bool:
+        """Note a mail that was not handed out; returns whether the mail, and not the server, seems to be the cause."""
+        missed = taken.note_missed(uid, error.message, self._ctx.now, is_over=error.is_over)
+        _log.warning("mailbox.mail.missed", mailbox=self._box["id"], uid=uid, tries=missed.tries, error=error.message)
+        if missed.tries == problems.MISSED_TOLD_AT:
+            problems.note_missed(self._ctx, self._box["id"], missed)
+        return missed.tries > LAST_FROM
 
     def _take(self, taken: FetchState, inbox: Inbox, waiting: WaitingMail) -> list[str]:
         """Take one mail; answers its uid when it may be removed from the server."""

@@ -5,14 +5,37 @@ import hashlib
 from typing import Any
 
 from server.context import Service
+from server.dataclass import dataclass
 from server.mail.inboxes import Inbox, Login, WaitingMail
-from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_HISTORY, MAILBOX_STATE, MAILBOX_TAKEN
+from server.mailroom.types.mailbox_parts.fetch_state import (
+    MAILBOX_HISTORY,
+    MAILBOX_MISSED,
+    MAILBOX_STATE,
+    MAILBOX_TAKEN,
+)
 from server.records.base import Record
 from server.store import blobs
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
+RETRY_SECONDS, MAX_RETRY_SECONDS = 120, 1800  # after the second try of a mail, longer with each one
+LAST_FROM = 2  # tries that lost the connection; from then on the mail is read after all others
 NOT_KNOWN = -1  # history_below, before the mails that were there first are known
+
+
+@dataclass(frozen=True, slots=True)
+class MissedMail:
+    """A mail that the server did not hand out. since, tried_at: Unix seconds of the first and the last try."""
+
+    uid: str
+    tries: int
+    since: int
+    tried_at: int
+    error: str
+
+    @property
+    def due_at(self) -> int:
+        return self.tried_at + min(RETRY_SECONDS * (self.tries - 1), MAX_RETRY_SECONDS)
 
 
 class FetchState:
@@ -31,6 +54,7 @@ class FetchState:
         self._again_below: int = state["again_below"]
         self._history_below: int = state["history_below"]
         self._history = self._store.read(self._read_history)
+        self.missed = {each.uid: each for each in self._store.read(self._read_missed)}
 
     def may_come_again(self, uid: str) -> bool:
         """Whether the mail may have been taken before, under another uid."""
@@ -49,6 +73,36 @@ class FetchState:
         self._history = set() if self._is_rising else set(uids)
         self._store.write(self._write_history)
 
+    def in_order(self, listed: list[WaitingMail], missed: list[WaitingMail], now: int) -> list[WaitingMail]:
+        """The mails to read now: as listed, but those that cost a connection again and again at the end, and none
+        that was tried lately. missed: of those that were passed over, the ones that are still on the server."""
+        everything = {each.uid: each for each in (*missed, *listed)}
+        self._forget_missed(sorted(self.missed.keys() - everything.keys()))
+        ready = [
+            each for each in everything.values() if each.uid not in self.missed or self.missed[each.uid].due_at <= now
+        ]
+        return sorted(ready, key=lambda each: each.uid in self.missed and self.missed[each.uid].tries >= LAST_FROM)
+
+    def note_missed(self, uid: str, error: str, now: int, *, is_over: bool) -> MissedMail:
+        """A mail was not handed out. is_over: the connection was lost, which may be no fault of the mail: it keeps its
+        place in the order for once."""
+        known = self.missed.get(uid)
+        missed = MissedMail(uid, known.tries + 1 if known else 1, known.since if known else now, now, error)
+        self.missed[uid] = missed
+
+        def write(tx: Transaction) -> None:
+            values = {name: getattr(missed, name) for name in ("uid", "tries", "since", "tried_at", "error")}
+            tx.put(MAILBOX_MISSED, {"mailbox_id": self._id, **values})
+            if self._is_rising and not (is_over and missed.tries < LAST_FROM):
+                self._pass(tx, int(uid))
+
+        self._store.write(write)
+        return missed
+
+    def passed_over(self) -> list[str]:
+        """Mails that were missed and are not listed any more as being above `last_uid`."""
+        return [uid for uid in self.missed if self._is_rising and int(uid) <= self.last_uid]
+
     def to_remove(self, listed: set[str]) -> list[str]:
         """What was taken before and is to be removed from the server. Where uids do not rise, those that are no longer
         there are forgotten; listed: those that are."""
@@ -60,11 +114,9 @@ class FetchState:
     def note(self, tx: Transaction, uid: str, is_left: bool = False) -> None:
         """The mail is taken; part of its transaction. is_left: it stays on the server in any case."""
         if self._is_rising:
-            table: Any = MAILBOX_STATE.sql
-            tx.run(
-                lambda: table.update({table.last_uid: slot(0)}).where(table.mailbox_id == slot(1)),
-                (int(uid), self._id),
-            )
+            self._pass(tx, int(uid))
+        if uid in self.missed:
+            tx.delete(MAILBOX_MISSED, mailbox_id=self._id, uid=uid)
         if uid in self._history:
             tx.delete(MAILBOX_HISTORY, mailbox_id=self._id, uid=uid)
         if not self._is_rising or not (is_left or self._is_kept):
@@ -78,6 +130,30 @@ class FetchState:
                 lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
                 [(self._id, uid) for uid in uids],
             ))  # fmt: skip
+
+    def _pass(self, tx: Transaction, uid: int) -> None:
+        """Every mail up to this one is taken or noted as missed."""
+        table: Any = MAILBOX_STATE.sql
+        tx.run(
+            lambda: table.update({table.last_uid: slot(0)}).where(
+                table.mailbox_id == slot(1), table.last_uid < slot(2)
+            ),
+            (uid, self._id, uid),
+        )
+
+    def _forget_missed(self, uids: list[str]) -> None:
+        """They are no longer on the server."""
+        if uids:
+            for uid in uids:
+                del self.missed[uid]
+            table: Any = MAILBOX_MISSED.sql
+            self._store.write(lambda tx: tx.run_many(
+                lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
+                [(self._id, uid) for uid in uids],
+            ))  # fmt: skip
+
+    def _read_missed(self, tx: Transaction) -> list[MissedMail]:
+        return [MissedMail(*row[1:]) for row in tx.find(MAILBOX_MISSED, mailbox_id=self._id)]
 
     def _read_history(self, tx: Transaction) -> set[str]:
         return {uid for _, uid in tx.find(MAILBOX_HISTORY, mailbox_id=self._id)}
@@ -105,6 +181,7 @@ class FetchState:
         tx.put(MAILBOX_STATE, state)
         tx.delete(MAILBOX_TAKEN, mailbox_id=self._id)
         tx.delete(MAILBOX_HISTORY, mailbox_id=self._id)
+        tx.delete(MAILBOX_MISSED, mailbox_id=self._id)
         return state, {}
 
 

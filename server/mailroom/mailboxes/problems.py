@@ -1,24 +1,28 @@
 """What went wrong with a mailbox: on its record, in its activity, and to administrators."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from server.context import Context
 from server.contexts import MAILBOX
 from server.desk.writing import RecordWriter
+from server.mailroom.mailboxes.fetch_state import MissedMail
 from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_LOOK, MAILBOX_STATE
 from server.people.administrators import administrators
 from server.store.statements import slot
 from server.store.transaction import Transaction
 
 TOLD_AT = (2, 5, 10, 20)  # failures in a row: one alone is most often over by itself
+MISSED_TOLD_AT = 3  # tries of one mail
 MAX_ERROR_CHARACTERS = 500
 
 
-def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0) -> None:
-    """The mailbox was read; has_more: not to its end. mails: how many were found."""
+def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: Sequence[MissedMail] = ()) -> None:
+    """The mailbox was read; has_more: not to its end. mails: how many were found. missed: those that the server does
+    not hand out."""
 
     def write(tx: Transaction) -> None:
-        _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": ""}, has_more)
+        _note(RecordWriter(ctx, tx), id, {"num_fails": 0, "last_error": _missed_text(missed)}, has_more)
         _note_look(tx, id, failing_since=0, **({"arrived_at": ctx.now} if mails else {}))
 
     ctx.service.store.write(write)
@@ -41,6 +45,28 @@ def note_failure(ctx: Context, id: int, error: str) -> None:
             writing.log("mailbox.check.error", MAILBOX, id, told, also_notify=administrators(tx))
 
     ctx.service.store.write(write)
+
+
+def note_missed(ctx: Context, id: int, missed: MissedMail) -> None:
+    """Notify administrators of a mail that the server still lists and did not hand out again and again."""
+    text = (
+        f"An email could not be read, {missed.tries} times; it stays on its server, and is tried again as long as it "
+        f"is there. Read it there, and move or delete it. {missed.error}"
+    )[:MAX_ERROR_CHARACTERS]
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.log("custom.other", MAILBOX, id, {"message": text}, also_notify=administrators(tx))
+
+    ctx.service.store.write(write)
+
+
+def _missed_text(missed: Sequence[MissedMail]) -> str:
+    """What the record of a mailbox says of them, "" for none."""
+    if not missed:
+        return ""
+    count = f"{len(missed)} emails" if len(missed) > 1 else "1 email"
+    return f"{count} could not be read, and will be tried again: {missed[0].error}"[:MAX_ERROR_CHARACTERS]
 
 
 def kept_apart(ctx: Context, id: int, letters: list[tuple[str, str]]) -> None:

@@ -3,7 +3,13 @@
 from server.errors import Invalid, Required
 from server.fields import Bit, Id, Name, Text, Timestamp, Uint, UpdatedAt
 from server.mail.inboxes import PROTOCOLS
-from server.mailroom.types.mailbox_parts.fetch_state import MAILBOX_HISTORY, MAILBOX_LOOK, MAILBOX_STATE, MAILBOX_TAKEN
+from server.mailroom.types.mailbox_parts.fetch_state import (
+    MAILBOX_HISTORY,
+    MAILBOX_LOOK,
+    MAILBOX_MISSED,
+    MAILBOX_STATE,
+    MAILBOX_TAKEN,
+)
 from server.records.base import Access, Change, Event, Record, RecordType, Subtotals, Writing
 
 SAME_LOGIN = ("host", "port", "username")  # only to these the kept password is sent
@@ -42,7 +48,8 @@ class Mailbox(RecordType):
             filter=None,
         ),
         "last_error": Text(
-            "Why the last check failed; blank when it did not. Kept by the service.",
+            "Why the last check failed, or some email could not be read; blank when neither happened. Kept by the "
+            "service.",
             500,
             immutable=True,
             exact=True,
@@ -71,7 +78,7 @@ class Mailbox(RecordType):
     }
     subtotals = Subtotals(search=("fieldset", "host", "links", "protocol", "watchers"))
     events = (Event("mailbox.check.error", "checking failed"),)
-    tables = (MAILBOX_STATE, MAILBOX_TAKEN, MAILBOX_LOOK, MAILBOX_HISTORY)
+    tables = (MAILBOX_STATE, MAILBOX_TAKEN, MAILBOX_LOOK, MAILBOX_HISTORY, MAILBOX_MISSED)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if "protocol" in change.new and not change.new["protocol"]:

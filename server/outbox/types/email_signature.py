@@ -3,9 +3,11 @@
 from server import contexts
 from server.fields import Name, Text, UpdatedAt
 from server.fields.link import APP
-from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.markup.losses import losses
+from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.references import redirect
+from server.store.tables import Column
 
 # Where a signature's id stands in other records.
 REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"), ("html_template", "signature_id"))
@@ -29,11 +31,19 @@ class EmailSignature(RecordType):
     }
     subtotals = Subtotals(search=("fieldset", "links", "owner"), virtual=("owner",))
 
+    columns = (Column("left_out", "TEXT"),)
+    keys = (
+        Key("left_out", "text", "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
+            "programs refuse or that are not safe. Worked out whenever it is saved.", column="left_out"),
+    )  # fmt: skip
+
     def privileged(self, change: Change, writing: Writing) -> None:
         owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         owners.check(change, writing)
+        if change.is_create or change.changes("signature_html"):
+            change.new["left_out"] = "\n".join(losses(change.value("signature_html") or ""))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for table, column in REFERENCES:

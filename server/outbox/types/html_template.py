@@ -2,10 +2,14 @@
 
 from server import contexts
 from server.fields import Id, Name, Text, UpdatedAt
-from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
+from server.markup.losses import losses
+from server.outbox.content import BODY
+from server.records.base import Access, Change, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared import owners
 from server.records.shared.comment_text import comment_words
+from server.records.shared.points import PLACEHOLDER
 from server.records.shared.references import redirect
+from server.store.tables import Column
 
 
 class HtmlTemplate(RecordType):
@@ -37,12 +41,26 @@ class HtmlTemplate(RecordType):
     filters = (comment_words(contexts.HTML_TEMPLATE, "Words in the comments on the template."),)
     subtotals = Subtotals(search=("fieldset", "links"))
 
+    columns = (Column("left_out", "TEXT"),)
+    keys = (
+        Key("left_out", "text", "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
+            "programs refuse or that are not safe. Worked out whenever it is saved.", column="left_out"),
+    )  # fmt: skip
+
     def privileged(self, change: Change, writing: Writing) -> None:
         owners.require(change, writing)
 
     def prepare(self, change: Change, writing: Writing) -> None:
         owners.check(change, writing)
+        if change.is_create or change.changes("content"):
+            change.new["left_out"] = "\n".join(_losses(change.value("content") or ""))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         for table in ("group", "bucket"):
             redirect(writing, table, "reply_html_template_id", record["id"])
+
+
+def _losses(content: str) -> list[str]:
+    has_body = any(name == BODY for name in PLACEHOLDER.findall(content))
+    missing = [] if has_body or not content.strip() else [f"the message: write {{{{{BODY}}}}} where it is to stand"]
+    return [*missing, *losses(content)]

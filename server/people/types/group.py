@@ -168,6 +168,13 @@ class Group(RecordType):
             filter="private",
             filter_note="Only members may read its tickets.",
         ),
+        "language": Text(
+            "Locale, such as de_DE, of what the service writes into the group's mail: the line above a quotation, "
+            "names of header fields, dates. Blank for that of the worker who writes.",
+            16,
+            form="language",
+            filter=None,
+        ),
         "list_headers": ListHeaders(
             "Header fields that mark its mail as that of a list, one a line, such as `List-Id: <support.desk.example>` "
             "or `List-Unsubscribe: <https://desk.example/leave>`.",
@@ -204,7 +211,12 @@ class Group(RecordType):
             one_line=True,
             filter=None,
         ),
-        "reply_personal": Text("Sender name on replies.", one_line=True, filter="send.as"),
+        "reply_personal": Text(
+            "Sender name on replies, with placeholders such as {{full_name}}; blank for the group's name.",
+            one_line=True,
+            filter="send.as",
+            filter_note="Sender name on replies; blank for the group's name.",
+        ),
         "reply_signature_id": Id(
             "Default signature.", "email_signature", zero_ok=True, filter="signature.id", filter_note="Signature by id."
         ),
@@ -215,6 +227,11 @@ class Group(RecordType):
             filter="signing.key.id",
             filter_note="Signing key by id.",
             nested_note="Signing key.",
+        ),
+        "timezone": Text(
+            "IANA zone of the dates in the group's mail. Blank for that of the worker who writes.",
+            form="timezone",
+            filter=None,
         ),
         "updated": UpdatedAt(),
     }

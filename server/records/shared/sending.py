@@ -5,6 +5,7 @@ from server.records.parts import Writing
 
 COMPOSE, REPLY, FORWARD, TRANSACTIONAL = "mail.compose", "ticket.reply", "ticket.forward", "mail.transactional"
 UNTIL_ANSWERED = "until_answered"  # of the params of a draft: it does not leave when a requester writes first
+LETTER = "letter"  # the format of plain text that the service writes: it has an HTML part, in the frame of all mail
 DRAFT_TYPES = (COMPOSE, TRANSACTIONAL, REPLY, FORWARD)
 
 

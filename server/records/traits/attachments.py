@@ -43,7 +43,7 @@ def _attached(tx: Transaction, record_type: "RecordType", records: list[Record])
 
 
 def _files(record_type: "RecordType") -> Loader:
-    """`attachments`: a list of files; on comments and messages {id: {id, file_name, file_size, file_type}}."""
+    """`attachments`: a list of files; on comments and messages {id: {id, file_name, file_size, file_type, dropped}}."""
     as_map = record_type.uri in ("comment", "message")
 
     def load(shown: DictionaryContext, records: list[Record], text: str) -> dict[int, dict[str, Any]]:
@@ -66,4 +66,5 @@ def _files(record_type: "RecordType") -> Loader:
 
 
 def _brief(file: Record) -> dict[str, Any]:
-    return {"id": file["id"], "file_name": file["name"], "file_size": file["size"], "file_type": file["mime_type"]}
+    return {"id": file["id"], "file_name": file["name"], "file_size": file["size"], "file_type": file["mime_type"],
+            "dropped": file["dropped"]}  # fmt: skip

@@ -108,6 +108,14 @@ class Filter:
         """The expression to sort and group by."""
         return self.column
 
+    def sort_keys(self, scope: "SearchScope") -> list[tuple[Any, bool]]:
+        """The expressions to sort a list by, one behind the other, with whether each goes the other way."""
+        return [(self.order(scope), False)]
+
+    def sort_key(self, scope: "SearchScope") -> Hashable:
+        """What tells these expressions apart, as order_key."""
+        return self.order_key(scope)
+
     def order_key(self, scope: "SearchScope") -> Hashable:
         """What tells this expression apart from another one that the same name stood for or another caller gets."""
         return None

@@ -3,19 +3,33 @@
 Lower case by ICU is the same for most letters. Those for which it is not, about 300, are replaced behind it; texts with
 none of them, nearly all, are only looked through."""
 
+from collections.abc import Iterable
+
+from server.store.collation import DOUBLE, SINGLE
+
 _LETTERS = [chr(code) for code in range(0xFFFE) if not 0xD800 <= code < 0xE000]  # those beyond are all like lower case
 # The capital sigma is among them, since its lower case depends on its place in the word.
 _SPECIAL = [each for each in _LETTERS if each.lower() != each.casefold() or each == "\u03a3"]
 _FOLDED = {each: each.casefold() for each in _SPECIAL if each.lower() == each}
 
 
+def _replaced_all(text: str, pairs: Iterable[tuple[str, str]]) -> str:
+    for each, replacement in pairs:
+        text = f"replace({text}, '{each}', '{replacement}')"
+    return text
+
+
+def _sort_text() -> str:
+    """As collation.sort_text(), of a text that is folded and tailored already."""
+    apart = "regexp_replace(normalize(value, NFKD), '[\u0300-\u036f]', '', 'g')"
+    single = f"translate({apart}, '{''.join(SINGLE)}', '{''.join(SINGLE.values())}')"
+    return _replaced_all(single, DOUBLE.items())
+
+
 def _replaced() -> str:
     single = {each: folded for each, folded in _FOLDED.items() if len(folded) == 1}
     text = f"translate(lower(value COLLATE \"und-x-icu\"), '{''.join(single)}', '{''.join(single.values())}')"
-    for each, folded in _FOLDED.items():
-        if len(folded) > 1:
-            text = f"replace({text}, '{each}', '{folded}')"
-    return text
+    return _replaced_all(text, ((each, folded) for each, folded in _FOLDED.items() if len(folded) > 1))
 
 
 FOLDING = (
@@ -24,4 +38,6 @@ FOLDING = (
     f"""CREATE OR REPLACE FUNCTION svc_fold(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$ SELECT CASE WHEN value ~ '[{"".join(_SPECIAL)}]' THEN svc_fold_special(value)
     ELSE lower(value COLLATE "und-x-icu") END $$""",
+    f"""CREATE OR REPLACE FUNCTION svc_sort_text(value text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$ SELECT {_sort_text()} $$""",
 )

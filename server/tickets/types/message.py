@@ -131,6 +131,7 @@ class Message(RecordType):
         Column("in_reply_to", "TEXT"),
         Column("is_stranger"),  # the sender knew the ticket and is none of its requesters
         Column("is_autoreply"),
+        Column("is_forward"),  # passed on to others: no response to who wrote
         Column("is_notice"),  # of a program, such as an absence or a receipt: the ticket does not change by it
         Column("from_name", "TEXT"),  # display name of the sender, made safe to show
         Column("html_template_id"),  # that it was, or is to be, sent with
@@ -138,6 +139,9 @@ class Message(RecordType):
         Column("forwarded_from", "TEXT"),  # the author of a mail that a worker forwarded, as in a header
         Column("raw_blob_id"),  # the mail as it arrived
         Column("bcc", "TEXT"),
+        Column(
+            "other_words", "TEXT"
+        ),  # of its HTML or plain text, whichever is not the content; they are found as well
         Column("notes", "TEXT", "[]"),  # what was repaired or left out, as a JSON list of sentences
         Column("content", "TEXT"),
         Column("headers", "TEXT"),
@@ -160,6 +164,7 @@ class Message(RecordType):
         Key("headers", "object", "Values by lower-case header name.",
             lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
+        Key("is_forward", "bit", "A message that was passed on to others, which is no response.", column="is_forward"),
         Key("is_notice", "bit", "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket "
             "stays as it was.", column="is_notice"),
         Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
@@ -250,6 +255,8 @@ class Message(RecordType):
         if "message_id" in new and not new.get("hash_header_message_id"):
             new["hash_header_message_id"] = id_hash(new["message_id"])
         if "content" in new:
+            if not change.is_create:
+                new["other_words"] = ""  # what was removed from the text must not be found any more
             new.setdefault("storage_size", len(new["content"].encode("utf-8", "replace")))
         authorship.require_own(change, writing)
         if change.is_create and not new.get("token"):
@@ -280,7 +287,8 @@ class Message(RecordType):
         counters.recount(writing, record["ticket_id"])
 
     def texts(self, record: Record, writing: Writing) -> dict[str, str]:
-        return {"content": record["content"], **headers.index_texts(record["headers"])}
+        content = f"{record['content']}\n{record['other_words']}" if record["other_words"] else record["content"]
+        return {"content": content, **headers.index_texts(record["headers"])}
 
     def label(self, record: Record) -> str:
         return f"Message {record['id']}"

@@ -26,7 +26,11 @@ COMMON = (
     Parameter("bcc", "string", "Addresses that get a private copy."),
     Parameter("cc", "string", "Addresses that get a public copy."),
     Parameter("bucket_id", "integer", "The bucket; the group follows it."),
-    Parameter("content_format", "string", "markdown for an HTML mail; blank for plain text."),
+    Parameter(
+        "content_format",
+        "string",
+        "markdown or html for an HTML mail; blank for plain text.",
+    ),
     Parameter("custom_*", "mixed", "Values of custom fields, as custom_<id>."),
     Parameter("dont_send", "boolean", "1 saves without mailing."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
@@ -73,8 +77,13 @@ def compose(call: EndpointCall) -> dict[str, Any]:
     Parameter("dont_keep_copy", "boolean", "1 mails without saving a copy."),
     Parameter("is_autoreply", "boolean", "1 marks the mail as an automatic answer."),
     Parameter("is_broadcast", "boolean", "1 marks the message as a broadcast."),
-    Parameter("is_forward", "boolean", "1 leaves the ticket's subject and requesters alone."),
-    Parameter("subject", "string", "The new subject of the ticket."),
+    Parameter("is_forward", "boolean", "1 passes the message on and leaves the ticket's subject and requesters alone; "
+              "its HTML, pictures and files go along."),
+    Parameter("with_original", "boolean", "0 with is_forward: sends the content and the named files alone. Otherwise "
+              "the message stands below the content, or at its line `#original_message`, and its files are attached "
+              "unless file_id[] names others."),
+    Parameter("subject", "string", "The new subject of the ticket; of a forward, that of its mail, `Fwd:` and the "
+              "ticket's when blank."),
     Parameter("worker_id", "integer", "The worker to send as; administrators only."),
     *COMMON, size="file", is_small=is_small, answer=SENT,
 )  # fmt: skip

@@ -31,6 +31,19 @@ MAILBOX_TAKEN = Table(
 )  # mails that were taken and may still be on the server: those to be removed, and where uids do not rise all of them;
 # is_left: it is not to be removed
 
+MAILBOX_MISSED = Table(
+    "mailbox_missed",
+    [
+        Column("mailbox_id"),
+        Column("uid", "TEXT"),
+        Column("tries"),
+        Column("since"),
+        Column("tried_at"),
+        Column("error", "TEXT"),
+    ],
+    key=("mailbox_id", "uid"),
+)  # mails that the server lists and did not hand out; each is tried again as long as it is listed
+
 MAILBOX_LOOK = Table(
     "mailbox_look",
     [Column("mailbox_id"), Column("arrived_at"), Column("failing_since")],

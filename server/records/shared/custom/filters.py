@@ -1,5 +1,6 @@
 """Custom fields in searches: the filter of each kind, sorting, counting."""
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import peewee
@@ -23,6 +24,8 @@ from server.search.filters import (
 )
 from server.search.filters.base import is_null
 from server.search.values import boolean
+from server.store.collation import base_language
+from server.store.expressions import sort_text
 from server.store.tables import table_named
 
 if TYPE_CHECKING:
@@ -132,17 +135,30 @@ class CustomFilter(Filter):
     def order_key(self, scope: "SearchScope") -> int:
         return self.field.id  # names of custom fields pass from one to another
 
+    def sort_keys(self, scope: "SearchScope") -> list[tuple[Any, bool]]:
+        order = self.order(scope)
+        if self.field.column == "number":
+            return [(order, False)]
+        return [(sort_text(self._first(), base_language(scope.language)), False), (order, False)]
+
+    def sort_key(self, scope: "SearchScope") -> Hashable:
+        return base_language(scope.language), self.order_key(scope)
+
     def order(self, scope: "SearchScope") -> Any:
+        first = self._first()
+        if self.field.column == "number":
+            return first
+        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
+
+    def _first(self) -> Any:
+        """The select of the first value of a record."""
         values = table_named("custom_value").alias("sorted")
-        first = (
+        return (
             values.select(getattr(values.c, self.field.column))
             .where(values.c.field_id == self.field.id, values.c.record_id == peewee.Column(self.table.sql, self.own))
             .order_by(values.c.place)
             .limit(1)
         )
-        if self.field.column == "number":
-            return first
-        return peewee.NodeList((first, peewee.SQL("COLLATE NOCASE")))  # what is selected has no collation of its own
 
 
 def countable(field: FieldDefinition) -> bool:

@@ -49,11 +49,20 @@ def add(change: Change, writing: Writing) -> bool:
         }
     if not ticket["initial_message_id"]:
         values |= {"initial_message_id": change.id, "first_wrote_address_id": change.value("sender_id")}
-    elif is_outgoing and change.value("worker_id") and not ticket["initial_response_message_id"]:
+    elif (
+        is_outgoing
+        and change.value("worker_id")
+        and not change.value("is_forward")
+        and not ticket["initial_response_message_id"]
+    ):
         values |= _response(ticket, change.id, change.value("created"))
         values |= due_times.answered(writing, ticket, values, change.value("created"))
     writing.set("ticket", ticket["id"], values)
     return bool(ticket["num_messages"]) and not is_notice
+
+
+def _is_response(change: Change) -> bool:
+    return bool(change.value("is_outgoing") and change.value("worker_id") and not change.value("is_forward"))
 
 
 def recount(writing: Writing, ticket_id: int) -> None:
@@ -101,13 +110,14 @@ def _response(ticket: Record, id: int, created: int) -> dict[str, Any]:
 
 
 def _first_reply(writing: Writing, ticket_id: int, first: int) -> tuple[int, int] | None:
-    """(id, created) of the first message that a worker sent in answer: a composed one begins the ticket."""
+    """(id, created) of the first message that a worker sent in answer: a composed one begins the ticket, and a
+    forward goes to others."""
     message = table_named("message").alias("replied")
     row = writing.tx.row(
         lambda: message.select(message.c.id, message.c.created)
         .where(
             message.c.ticket_id == slot(0), message.c.id != slot(1), message.c.is_outgoing == 1,
-            message.c.worker_id != 0,
+            message.c.worker_id != 0, message.c.is_forward == 0,
         )
         .order_by(message.c.id)
         .limit(1),

@@ -8,7 +8,7 @@ from typing import Any
 import peewee
 
 from server.contexts import WORKER
-from server.markup import markdown_to_html
+from server.markup import clean_html, escape_markdown, markdown_to_html
 from server.records.parts import DictionaryContext, Expand, Record
 from server.records.shared.collections import ids_text
 from server.records.shared.points import PLACEHOLDER
@@ -126,8 +126,9 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 def _html(record: Record, values: Mapping[str, Any]) -> str:
     if record["signature_html"]:
         escaped = {name: escape(value) if isinstance(value, str) else value for name, value in values.items()}
-        return fill(record["signature_html"], escaped)
-    return markdown_to_html(fill(record["signature"], values))
+        return clean_html(fill(record["signature_html"], escaped), allow_remote_images=True)
+    plain = {name: escape_markdown(value) if isinstance(value, str) else value for name, value in values.items()}
+    return markdown_to_html(fill(record["signature"], plain), allow_remote_images=True, keep_html=True)
 
 
 def _signatures(shown: DictionaryContext, records: list[Record]) -> dict[int, Record | None]:

@@ -8,6 +8,7 @@ from server import contexts
 from server.digits import is_whole
 from server.errors import Invalid
 from server.mail import addresses
+from server.people.address_names import named_address
 from server.records.parts import Change, Record, Writing
 from server.records.shared.collections import ids_text
 from server.records.shared.resolve import address_of
@@ -45,7 +46,7 @@ def write(change: Change, writing: Writing) -> None:
                 CONTEXT,
                 change.id,
                 {
-                    "participant": writing.label("address", address_id),
+                    "participant": named_address(writing, address_id),
                     "target": writing.label("ticket", change.id),
                 },
             )

@@ -1,0 +1,63 @@
+// Forms that send files say how much of them has arrived. A page that takes its time anyway shows what it says until then.
+import { all, say } from "./page.js";
+import { t } from "./say.js";
+import { shows } from "./swap.js";
+
+const SMALL = 256 * 1024; // bytes that nobody waits for
+const MB = 2 ** 20;
+
+const megabytes = (bytes) => (bytes / MB).toFixed(1);
+
+// The line above the button that was pressed.
+function progress(form, total) {
+  const told = document.createElement("p");
+  told.className = "note uploading";
+  told.setAttribute("role", "status");
+  const bar = Object.assign(document.createElement("progress"), { max: total, value: 0 });
+  bar.setAttribute("aria-label", t("Upload"));
+  const words = document.createElement("span");
+  told.append(bar, " ", words);
+  form.prepend(told);
+  return (sent) => {
+    bar.value = sent;
+    const values = { sent: megabytes(sent), total: megabytes(total) };
+    words.textContent = sent < total ? t("{sent} of {total} MB are uploaded", values) : t("Uploaded; waiting for the answer");
+    if (sent >= total) bar.removeAttribute("value");
+  };
+}
+
+function upload(form, submitter, total) {
+  const show = progress(form, total);
+  const end = (words) => {
+    form.querySelector(".uploading")?.remove();
+    delete form.dataset.sending;
+    if (words) say(words);
+  };
+  const request = new XMLHttpRequest();
+  request.upload.addEventListener("progress", (event) => show((event.loaded / (event.total || total)) * total));
+  request.addEventListener("loadend", () => {
+    const next = request.getResponseHeader("X-Location");
+    if (next) return location.assign(next);
+    if (!request.status) return end(t("The server does not answer. Nothing you typed is lost; try again."));
+    const page = new DOMParser().parseFromString(request.responseText, "text/html");
+    if (!page.getElementById("main")) return end(t("{name} could not be attached: it may be too large.", { name: t("The file") }));
+    end("");
+    shows(page);
+  });
+  request.open("POST", form.action);
+  request.setRequestHeader("X-Part", "main");
+  show(0);
+  request.send(new FormData(form, submitter));
+}
+
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.enctype !== "multipart/form-data" || form.dataset.writing) return;
+  const files = all("input[type=file]", form).flatMap((each) => [...each.files]);
+  const total = files.reduce((sum, file) => sum + file.size, 0);
+  if (total < SMALL) return;
+  event.preventDefault();
+  if (form.dataset.sending) return;
+  form.dataset.sending = "yes";
+  upload(form, event.submitter, total);
+});

@@ -1,0 +1,128 @@
+"""What a forward passes on: a message with its header block, its HTML with pictures, and its files."""
+
+from dataclasses import replace
+
+from server import times
+from server.context import Context
+from server.contexts import MESSAGE
+from server.dataclass import dataclass
+from server.desk.reading import RecordReader
+from server.errors import TooLarge
+from server.mail import commands
+from server.mail.addresses import parse_list
+from server.mail.charsets import decode
+from server.mail.headers import header_value
+from server.mail.quotation import Quotation, forward_message
+from server.mail.written_dates import date_and_time
+from server.markup import MAX_HTML_BYTES, clean_html
+from server.outbox.deliver import own_file
+from server.records.base import Record
+from server.records.shared import paths
+from server.records.shared.tables import ATTACHED
+from server.store import blobs
+from server.store.transaction import Transaction
+from server.tickets.letter import Voice
+from server.tickets.parameters import ReplyRequest
+from server.tickets.types.message_parts import headers
+from server.tickets.writers import writer
+from server.translation import _, speaking
+
+# Tables of others lay out a page: with a style of their own they get no lines of ours (outbox/frame.py).
+OWN_LOOK = "table { border-collapse: separate }"
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedMessage:
+    """A message as it was read. `html`: as it is stored, "" for none. `head`: sender, subject, To and Cc."""
+
+    text: str
+    html: str
+    second: int
+    head: tuple[str, str, str, str]
+
+
+def complete_request(reading: RecordReader, request: ReplyRequest, message: Record) -> ReplyRequest:
+    """A forward with the line of the message that it passes on, and with its files where the request names none."""
+    if not request.with_original:
+        return request
+    content = request.content
+    if not any(kind == commands.ORIGINAL for kind, _piece in commands.pieces(content)):
+        content = f"{content.rstrip()}\n\n{commands.ORIGINAL_LINE}"
+    file_ids = request.file_ids or forwarded_file_ids(reading, message, request.has_html)
+    return replace(request, content=content, file_ids=file_ids, with_original=False)
+
+
+def files_to_forward(ctx: Context, message_id: int) -> tuple[int, ...]:
+    """The ids of the files that a forward of a message as Markdown attaches. Raises NotFound, Forbidden."""
+
+    def read(tx: Transaction) -> tuple[int, ...]:
+        reading = RecordReader(ctx, tx)
+        return forwarded_file_ids(reading, reading.retrieve("message", message_id), has_html=True)
+
+    return ctx.service.store.read(read)
+
+
+def forwarded_file_ids(reading: RecordReader, message: Record, has_html: bool) -> tuple[int, ...]:
+    """The files of a message that a forward attaches. `has_html`: its HTML goes along, with the pictures in it."""
+    inline: set[int] = set()
+    if has_html:
+        inline = {int(match[0].rpartition("/")[2]) for match in paths.OWN_FILE.finditer(_stored_html(reading, message))}
+    rows = reading.tx.find(ATTACHED, context=MESSAGE, record_id=message["id"])
+    ids = [row[ATTACHED.position["attachment_id"]] for row in rows]
+    files = [reading.record("attachment", id) for id in sorted(ids) if id != message["html_attachment_id"]]
+    return tuple(file["id"] for file in files if file and not file["dropped"] and file["id"] not in inline)
+
+
+def read_message(reading: RecordReader, message: Record, subject: str, has_html: bool) -> ForwardedMessage:
+    """A message to forward. `subject`: of its ticket, for a message without one."""
+    fields, author = headers.head(message["headers"]), writer(reading, message)
+    to, cc = (_readable(fields.all(name)) for name in ("to", "cc"))
+    own = " ".join(header_value(fields.first("subject")).split())
+    head = (_shown(author.name, author.address), own or subject, to, cc)
+    return ForwardedMessage(
+        message["content"], _stored_html(reading, message) if has_html else "", message["created"], head
+    )
+
+
+def quotation_of(message: ForwardedMessage, base_url: str, voice: Voice) -> Quotation:
+    """The message as it stands in the mail."""
+    with speaking(voice.language):
+        date, time = date_and_time(message.second, times.zone(voice.zone))
+        sender, subject, to, cc = message.head
+        head = [
+            (_("From:"), sender), (_("Date:"), _("{date} at {time}", date=date, time=time)), (_("Subject:"), subject),
+            (_("To:"), to), (_("Cc:"), cc),
+        ]  # fmt: skip
+        return forward_message(message.text, _safe_html(message.html, base_url), head)
+
+
+def _safe_html(html: str, base_url: str) -> str:
+    """The HTML with its own pictures under their full addresses, by which delivery finds them; "" for too much."""
+    if not html:
+        return ""
+    own = own_file(base_url)
+
+    def image_url(url: str) -> str | None:
+        return f"{base_url}{url}" if paths.OWN_FILE.fullmatch(url) else url if own.fullmatch(url) else None
+
+    try:
+        return clean_html(html, allow_remote_images=True, image_url=image_url, look=OWN_LOOK)
+    except TooLarge:
+        return ""
+
+
+def _stored_html(reading: RecordReader, message: Record) -> str:
+    file = reading.record("attachment", message["html_attachment_id"]) if message["html_attachment_id"] else None
+    if file is None:
+        return ""
+    return decode(blobs.read_many(reading.tx, {file["blob_id"]}, MAX_HTML_BYTES).get(file["blob_id"], b""), "utf-8")
+
+
+def _readable(values: list[str]) -> str:
+    several = [each for value in values for each in parse_list(value)]
+    return ", ".join(_shown(header_value(each.name), each.address) for each in several)
+
+
+def _shown(name: str, address: str) -> str:
+    """A mailbox as people read it."""
+    return f"{name} <{address}>" if name else address

@@ -1,0 +1,36 @@
+"""Whose name a message bears."""
+
+from server.desk.reading import RecordReader
+from server.mail import display_names
+from server.mail.addresses import NamedAddress, parse_list
+from server.mail.headers import header_value
+from server.records.base import Record
+from server.tickets.types.message_parts import headers
+
+
+def writer_name(reading: RecordReader, message: Record) -> str:
+    """The name of who wrote a message: its worker, the contact behind its address, the name that they wrote under, or
+    the address alone."""
+    found = writer(reading, message)
+    return found.name or found.address
+
+
+def writer(reading: RecordReader, message: Record) -> NamedAddress:
+    """The address that a message came from, with the name of who wrote it, "" for none."""
+    address = reading.record("address", message["sender_id"])
+    email = address["email"] if address else ""
+    if message["is_outgoing"] and message["worker_id"]:
+        return NamedAddress(reading.label("worker", message["worker_id"]), email)
+    contact = reading.label("contact", address["contact_id"]) if address and address["contact_id"] else ""
+    shown = message["from_name"] or (address["display_name"] if address else "")
+    return NamedAddress(contact.strip() or shown or _name_in_header(message, email), email)
+
+
+def _name_in_header(message: Record, email: str) -> str:
+    """The name in the header of a message that came before names were stored."""
+    fields = headers.head(message["headers"])
+    for field in ("reply-to", "from"):
+        for each in parse_list(fields.first(field)):
+            if each.address.lower() == email.lower() and each.name.strip():
+                return display_names.clean(header_value(each.name), email)
+    return ""
