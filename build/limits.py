@@ -173,7 +173,6 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "beginning kept of a mail that is too large to be fetched",
         ),
         ("mailroom.mailboxes.due.MAX_WAIT_SECONDS", "seconds", "wait before a mailbox that fails is looked into again"),
-        ("mail.mailbox_files.MESSAGE_BYTES", "bytes", "mail in a file that is imported"),
         ("web.mail_listener.MAX_RECIPIENTS", "", "recipients of a mail handed over at once; the rest is to come again"),
         ("web.mail_protocol.MAX_LINE_BYTES", "bytes", "line of a mail that is handed over"),
         ("mail.headers.FIELDS", "", "header fields kept of a mail; the rest is left out"),

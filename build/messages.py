@@ -18,7 +18,8 @@ import polib
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from console import controls, script_words, sheet, template_words  # noqa: E402
+from console import controls, sheet  # noqa: E402
+from console.words import script_words, template_words  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402
@@ -80,8 +81,9 @@ def _of_declarations(found: Found) -> None:
             found.add("server/settings.py", text)
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
         found.add("server/records/shared/custom.py", text)
-    for point in points.POINTS.values():
-        found.add("server/records/shared/points.py", point.pattern)
+    patterns = [each.pattern for each in points.POINTS.values()]
+    for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values()):
+        found.add("server/records/shared/points.py", text)
     types = registry.load()
     for record_type in types:
         where = f"record types, {record_type.uri}"
@@ -143,6 +145,8 @@ def _of_python(found: Found, where: str, tree: ast.AST, takers: Takers) -> None:
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in ("_", "N_", "shown", "lazy_gettext"):
                 _given(found, where, node.args[:1])
+            elif name in ("pgettext", "N_pgettext"):
+                _in_context(found, where, node.args)
             elif name in ("ngettext", "N_ngettext"):
                 _plural(found, where, node.args)
             else:
@@ -173,6 +177,12 @@ def _is_put_together(value: ast.AST) -> bool:
     return is_built and any(_LETTERS.search(text) for text in texts)
 
 
+def _in_context(found: Found, where: str, arguments: list[ast.expr]) -> None:
+    texts = [str(each.value) for each in arguments[:2] if isinstance(each, ast.Constant)]
+    if len(texts) == 2:
+        found.add(where, translation.keyed(texts[1], texts[0]))
+
+
 def _plural(found: Found, where: str, arguments: list[ast.expr]) -> None:
     texts = [each.value for each in arguments[:2] if isinstance(each, ast.Constant)]
     if len(texts) == 2:
@@ -199,11 +209,14 @@ def template(found: Found) -> polib.POFile:
     file = polib.POFile(wrapwidth=110)
     file.metadata = dict(HEADER)
     for (message, plural), places in found.messages.items():
-        entry = polib.POEntry(msgid=message, occurrences=[(place, "") for place in sorted(places)])
+        context, _end, text = message.rpartition(translation.END)
+        entry = polib.POEntry(
+            msgid=text, msgctxt=context or None, occurrences=[(place, "") for place in sorted(places)]
+        )
         if plural:
             entry.msgid_plural, entry.msgstr_plural = plural, {0: "", 1: ""}
         file.append(entry)
-    file.sort(key=lambda each: (each.occurrences[0][0], each.msgid))
+    file.sort(key=lambda each: (each.occurrences[0][0], each.msgid, each.msgctxt or ""))
     return file
 
 
@@ -213,7 +226,7 @@ def merged(path: Path, messages: polib.POFile) -> str:
     file.merge(messages)
     for each in file.obsolete_entries():
         file.remove(each)
-    file.sort(key=lambda each: (each.occurrences[0][0] if each.occurrences else "", each.msgid))
+    file.sort(key=lambda each: (each.occurrences[0][0] if each.occurrences else "", each.msgid, each.msgctxt or ""))
     return str(file)
 
 

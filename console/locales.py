@@ -54,7 +54,7 @@ class Locale:
         >>> of("en_US").moment(at), of("de_DE").moment(at), of("ja_JP").moment(at)
         ('Mon, Nov 23, 2026, 2:05 PM', 'Mon 23 Nov 2026 14:05', 'Mon 2026-11-23 14:05')
         """
-        clock = f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
+        clock = self._clock(at)
         if self.order == "mdy":
             return f"{at:%a, %b} {at.day}, {at.year}, {clock}"
         weekday = shown(WEEKDAYS[at.weekday()])
@@ -63,6 +63,24 @@ class Locale:
         month = shown(MONTHS[at.month - 1])
         return _("{weekday} {day} {month} {year} {time}", weekday=weekday, day=at.day, month=month, year=at.year,
                  time=clock)  # fmt: skip
+
+    def soon(self, at: datetime, now: datetime) -> str:
+        """A day and time to come: without the date when it is less than a week ahead.
+
+        >>> now = datetime(2026, 11, 20, 14, 5)
+        >>> of("en_GB").soon(datetime(2026, 11, 23, 9), now), of("en_US").soon(datetime(2026, 11, 20, 17), now)
+        ('Mon 9:00', '5:00 PM')
+        >>> of("de_DE").soon(datetime(2026, 11, 27, 9), now)
+        'Fri 27 Nov 2026 09:00'
+        """
+        clock = self._clock(at).removeprefix("0")
+        if at.date() == now.date():
+            return clock
+        days = (at.date() - now.date()).days
+        return f"{shown(WEEKDAYS[at.weekday()])} {clock}" if 0 < days < 7 else self.moment(at)
+
+    def _clock(self, at: datetime) -> str:
+        return f"{at.hour % 12 or 12}:{at:%M} {'AM' if at.hour < 12 else 'PM'}" if self.has_noon else f"{at:%H:%M}"
 
 
 @lru_cache(256)

@@ -39,6 +39,9 @@ PLACES = (
     NavigationItem("/search/contact", "Contacts", "Records", key="u", words="customers requesters", icon="user"),
     NavigationItem("/search/task", "Tasks", "Records", key="t", words="to do due", icon="task"),
     NavigationItem(
+        "/search/snippet", "Snippets", "Records", words="canned replies canned responses text blocks", icon="clip"
+    ),
+    NavigationItem(
         "/records", "All records", "Records", key="r", words="types snippets knowledge base assets", icon="records"
     ),
     NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt"),
@@ -60,6 +63,9 @@ PLACES = (
         "/admin/targets", "Service targets", "Administration", "admin", words="sla response resolution", is_part=True
     ),
     NavigationItem(
+        "/search/calendar", "Calendars", "Administration", "admin", words="opening hours holidays", is_part=True
+    ),
+    NavigationItem(
         "/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True
     ),
     NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets tags", icon="fields"),
@@ -78,6 +84,12 @@ PLACES = (
     NavigationItem("/admin/mail/dns", "Sender DNS", "Administration", "admin", words="spf dkim dmarc mx", is_part=True),
     NavigationItem(
         "/admin/mail/signing", "Mail signing", "Administration", "admin", words="dkim keys domains", is_part=True
+    ),
+    NavigationItem(
+        "/search/email_signature", "Signatures", "Administration", "admin", words="email footer", is_part=True
+    ),
+    NavigationItem(
+        "/search/html_template", "Mail templates", "Administration", "admin", words="html layout design", is_part=True
     ),
     NavigationItem("/admin/mail/outbox", "Outbox", "Administration", "admin", words="mail queue", is_part=True),
     NavigationItem("/admin/mail/failed", "Failed mail", "Administration", "admin", words="dead letters", is_part=True),

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from console.template_words import Spoken, TranslatedLoader
+from console.words.template_words import Spoken, TranslatedLoader
 from server import late_files
 from server.dataclass import dataclass
-from server.translation import _, ngettext
+from server.translation import _, ngettext, pgettext
 from server.web.call import Feed
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -64,7 +64,12 @@ def _loader() -> TranslatedLoader:
 
 def fragment(template: str, **values: Any) -> str:
     """A template of console/templates as HTML; values are escaped."""
-    html: str = _loader().load(template).generate(_t=Spoken(), _=_, ngettext=ngettext, **values).decode("utf-8")
+    html: str = (
+        _loader()
+        .load(template)
+        .generate(_t=Spoken(), _=_, ngettext=ngettext, pgettext=pgettext, **values)
+        .decode("utf-8")
+    )
     return html.strip() if template.startswith("parts/") else html  # parts may stand inside a line
 
 

@@ -10,11 +10,12 @@ from server.outbox.delivery import Delivery, State
 from server.records.shared import paths
 from server.translation import N_, _
 
+SOON_SECONDS = 60
 # How mail that has not left is shown on its ticket.
 DELIVERIES: dict[State, tuple[str, str]] = {
     "sending": ("info", N_("being sent")),
     "queued": ("info", N_("waits to be sent")),
-    "later": ("info", N_("sent later")),
+    "later": ("info", N_("Scheduled")),
     "parked": ("err", N_("not sent")),
     "held": ("warn", N_("not sent yet")),
     "partly": ("err", N_("not sent to all")),
@@ -50,7 +51,18 @@ def delivery(visit: Visit, found: Delivery | None) -> str:
     if found is None:
         return ""
     kind, text = DELIVERIES[found.state]
-    return fragment("parts/delivery.html", badge=ui.badge(kind, text), when=ui.when(visit, found.due_at), found=found)
+    is_soon = leaves_soon(visit, found)
+    if is_soon:
+        text = _("Sending in {seconds} s", seconds=max(found.due_at - visit.now, 0))
+    return fragment(
+        "parts/delivery.html", badge=ui.badge(kind, text), when=ui.when(visit, found.due_at), found=found,
+        is_soon=is_soon,
+    )  # fmt: skip
+
+
+def leaves_soon(visit: Visit, found: Delivery) -> bool:
+    """Whether a mail waits only for the moments in which its author can undo sending it."""
+    return found.state == "later" and found.due_at - visit.now <= SOON_SECONDS
 
 
 def cut(text: str, most: int) -> str:

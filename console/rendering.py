@@ -10,8 +10,14 @@ from server.errors import HelpdeskError
 from server.translation import N_
 from server.web import errors
 
-TITLES = {403: N_("No access"), 404: N_("Not found"), 500: N_("Something went wrong"), 503: N_("Try again in a moment")}
-OTHER_TITLE = N_("This did not work")
+TITLES = {
+    400: N_("This request cannot be read"), 401: N_("Sign in first"), 403: N_("No access"), 404: N_("Not found"),
+    405: N_("Not possible here"), 409: N_("Changed in the meantime"), 413: N_("Too large"),
+    422: N_("Check your entries"),
+    429: N_("Too many requests"), 500: N_("Something went wrong"), 503: N_("Try again in a moment"),
+    507: N_("No space left"),
+}  # fmt: skip
+OTHER_TITLE = N_("The request was refused")
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:

@@ -170,6 +170,8 @@ def field(form: Form, name: str, label: Words, type: str = "text", hint: Words =
     """A line to type into. attributes: of the input, such as autocomplete; None and False are left out."""
     if type != "password":
         attributes["value"] = form.get(name)
+    if type in ("text", "search"):
+        attributes.setdefault("dir", "auto")
     return _part("field", form, name, label, hint, {"type": type, **attributes})
 
 
@@ -188,7 +190,7 @@ def zone_field(form: Form, name: str, label: Words, hint: Words, **attributes: A
 
 def area(form: Form, name: str, label: Words, rows: int = 4, hint: Words = "", **attributes: Any) -> str:
     """Room for several lines."""
-    return _part("area", form, name, label, hint, {"rows": rows, **attributes}, text=form.get(name))
+    return _part("area", form, name, label, hint, {"rows": rows, "dir": "auto", **attributes}, text=form.get(name))
 
 
 def editor(
@@ -218,8 +220,8 @@ def chooser(
     if found.options is not None:
         return choice(form, name, label, [*([("", shown(none))] if none else []), *found.options], hint, **attributes)
     attributes |= {
-        "value": found.shown, "type": "text", "data-chooser": f"/-/choose/{found.uri}", "autocomplete": "off",
-        "placeholder": shown(none) or None,
+        "value": found.shown, "type": "text", "dir": "auto", "data-chooser": f"/-/choose/{found.uri}",
+        "autocomplete": "off", "placeholder": shown(none) or None,
     }  # fmt: skip
     return _part("chooser", form, name, label, hint, attributes, uri=found.uri)
 
@@ -266,11 +268,17 @@ def plain(text: str) -> str:
     return xhtml_escape(text)
 
 
+def name(text: str) -> str:
+    """What somebody called something, in the direction of its own letters whatever stands around it."""
+    return f'<bdi dir="auto">{xhtml_escape(text)}</bdi>' if text else ""
+
+
 def link(path: str, text: str = "", html: str = "", said: str = "") -> str:
     """A link inside of a table or a sentence. html: what stands in it, in place of a text. said: to screen readers,
     where its text alone says too little."""
     label = f' aria-label="{xhtml_escape(said)}"' if said else ""
-    return f'<a href="{xhtml_escape(path)}"{label}>{html or xhtml_escape(text)}</a>'
+    auto = "" if html else ' dir="auto"'
+    return f'<a{auto} href="{xhtml_escape(path)}"{label}>{html or xhtml_escape(text)}</a>'
 
 
 def code(text: str) -> str:
@@ -380,6 +388,12 @@ def moment(visit: Visit, at: int) -> str:
     """An instant in full, in the zone of who is signed in and as they write it: Mon 23 Nov 2026 09:00 Europe/Zurich."""
     zone = (visit.session.actor.timezone if visit.session is not None else "") or "UTC"
     return f"{_locale(visit).moment(datetime.fromtimestamp(at, times.zone(zone)))} {zone}"
+
+
+def soon(visit: Visit, at: int) -> str:
+    """An instant as a sentence tells it: Mon 09:00 within a week, else with its date. Unix seconds."""
+    zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
+    return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 
 
 def number(visit: Visit, value: float) -> str:

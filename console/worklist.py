@@ -30,11 +30,11 @@ from server.dataclass import dataclass
 from server.desk import records
 from server.desk.data_exports import log_export
 from server.desk.records import SearchRequest
-from server.errors import BadQuery, HelpdeskError, Invalid, NotFound, nearest
+from server.errors import BadQuery, HelpdeskError, Invalid, nearest
 from server.people import list_columns
 from server.records.base import RecordType
 from server.tickets import following
-from server.translation import Words, _, shown
+from server.translation import Words, _, ngettext, shown, shown_mark
 
 PAGE_SIZES = (25, 50, 100)
 MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
@@ -58,7 +58,8 @@ class BulkAction:
     does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
     is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
     it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do. is_rare: whether it
-    stands in a menu of the bar."""
+    stands in a menu of the bar. says: the sentence once it is done, for one record and for `{count}`; `{value}` is what
+    was chosen. says_none: the same where nobody was chosen."""
 
     name: str
     label: Words
@@ -76,6 +77,22 @@ class BulkAction:
     run: Callable[[Visit, str], object] | None = None
     is_there: Callable[[Visit], bool] | None = None
     is_rare: bool = False
+    says: tuple[str, str] = ("", "")
+    says_none: tuple[str, str] = ("", "")
+
+    def sentence(self, visit: Visit, count: int, value: str) -> str:
+        """What is said once it is done to `count` records."""
+        forms = self.says_none if value == "0" and self.says_none[0] else self.says
+        return ngettext(*forms, count, value=self._named(visit, value))
+
+    def _named(self, visit: Visit, value: str) -> str:
+        """What was chosen, in words."""
+        if not value or not self.field:
+            return ""
+        if self.is_time:
+            return ui.soon(visit, times.ahead(value, visit.now, visit.ctx.tz))
+        options = self.choices(visit) if self.choices is not None else ()
+        return shown_mark(next((text for known, text in options if known == value), value))
 
 
 @dataclass(frozen=True)
@@ -487,7 +504,7 @@ def exported(visit: Visit, view: TableView) -> PageResponse:
     """What a list finds as a file with its columns, at most MAX_EXPORTED rows. Raises NotFound, BadQuery, Invalid."""
     format = visit.query.text("format", "")
     if format not in exports.FORMATS:
-        raise NotFound(_("There is no export as “{format}”; use csv or jsonl.", format=format[:20]))
+        raise exports.no_such_format(format)
     rows: list[dict[str, Any]] = []
     for batch in view.batches():
         more = view.loaded(batch)
@@ -495,7 +512,8 @@ def exported(visit: Visit, view: TableView) -> PageResponse:
     if visit.request.method != "HEAD":
         log_export(visit.ctx, f"the list of {view.title.lower()}")
     names = ["id", *(each.key for each in view.columns)]
-    return exports.file(format, view.export_name, names, rows)
+    times_of = [each.key for each in view.columns if each.is_time]
+    return exports.file(visit, format, view.export_name, names, rows, times_of)
 
 
 def _line(view: TableView, row: dict[str, Any], more: Any) -> dict[str, Any]:

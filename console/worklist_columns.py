@@ -24,7 +24,8 @@ Cell = Callable[[Visit, Mapping[str, Any], Any], str]
 class ListColumn:
     """key: its name in the address. cell: makes the HTML of a row's value, with what the page loaded. sort: the filter
     that sorts by it, "" for none. kind: `main`, `word`, `number` or "". expand: the key that a search must open for
-    it. value: the value as other programs take it, for exports; None where the API's key of that name is it."""
+    it. value: the value as other programs take it, for exports; None where the API's key of that name is it. is_time:
+    whether that is an instant, in Unix seconds."""
 
     key: str
     label: Words
@@ -33,6 +34,7 @@ class ListColumn:
     kind: str = ""
     expand: str = ""
     value: Callable[[Mapping[str, Any], Any], Any] | None = None
+    is_time: bool = False
 
 
 def available(
@@ -69,7 +71,10 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
         name = str(key["key"])
         if key["returned"] == "default" and not name.startswith("_") and name not in behind:
             kind = sheet.KINDS.get(key["type"], "text")
-            column = ListColumn(name, sheet.named(name), _cell(name, kind), sorts.get(name, ""), _class(key["type"]))
+            column = ListColumn(
+                name, sheet.named(name), _cell(name, kind), sorts.get(name, ""), _class(key["type"]),
+                is_time=kind == "time",
+            )  # fmt: skip
             found.append(column)
     return tuple(found)
 
@@ -124,7 +129,7 @@ def _value(visit: Visit, value: Any, kind: str) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return ui.plain(ui.number(visit, value)) if kind != "id" else ui.plain(str(value))
     text = str(value)
-    return ui.plain(text if len(text) <= MAX_CELL_CHARS else f"{text[:MAX_CELL_CHARS]}…")
+    return ui.name(text if len(text) <= MAX_CELL_CHARS else f"{text[:MAX_CELL_CHARS]}…")
 
 
 def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn:
@@ -133,7 +138,7 @@ def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn
         if not id:
             return ""
         found = sheet.link(visit.service.registry, row[f"{prefix}__context"], id, row.get(f"{prefix}__label"))
-        return ui.link(found.path, found.label) if found.path else ui.plain(found.label)
+        return ui.link(found.path, found.label) if found.path else ui.name(found.label)
 
     sort = sorts.get(f"{prefix}_id", "")
     return ListColumn(prefix, sheet.named(prefix), cell, sort if "." not in sort else "", "word", f"{prefix}_",
@@ -148,4 +153,4 @@ def _of_custom(field: FieldDefinition) -> ListColumn:
         value = row.get(f"{key}_label") if field.kind == "Y" else row.get(key)
         return _value(visit, int(value) if value and kind in ("time", "flag") else value, kind)
 
-    return ListColumn(key, field.name, cell, "", "", "custom_")
+    return ListColumn(key, field.name, cell, "", "", "custom_", is_time=kind == "time")

@@ -26,6 +26,7 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 # A parameter or field that takes a message; what is given to it is translated where it is shown. `make messages` finds
 # the texts by it.
 Words = Annotated[str, "words"]
+END = "\x04"  # between the context of a message and its text
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -43,6 +44,11 @@ class Catalog:
     plurals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     form_of: "Callable[[int], int]" = _english
 
+    def text(self, message: str, context: str = "") -> str:
+        """A message in this language, in one of its meanings; English where it is missing."""
+        found = self.messages.get(keyed(message, context)) if context else None
+        return str(self.messages.get(message, message)) if found is None else found
+
     @property
     def is_source(self) -> bool:
         """Whether nothing is translated."""
@@ -54,9 +60,9 @@ _spoken: ContextVar[Catalog] = ContextVar("spoken", default=ENGLISH)
 
 
 class Marked(str):
-    """A text that is a message; see N_."""
+    """A text that is a message; see N_. context: which meaning of its words it has, "" where they have one."""
 
-    __slots__ = ()
+    context: str = ""
 
 
 class LazyMessage(str):
@@ -83,6 +89,13 @@ def N_(message: str) -> Marked:
     return Marked(message)
 
 
+def N_pgettext(context: str, message: str) -> Marked:
+    """Marks the text of a constant whose words have several meanings: context names this one."""
+    marked = Marked(message)
+    marked.context = context
+    return marked
+
+
 def N_ngettext(one: str, many: str) -> tuple[str, str]:
     """Marks the forms of a constant: ngettext takes them where it is shown."""
     return one, many
@@ -95,6 +108,21 @@ def _(message: str, /, **values: object) -> str:
     ('2 of {count}', '{left} as it is')
     """
     return filled(str(_spoken.get().messages.get(message, message)), values)
+
+
+def pgettext(context: str, message: str, /, **values: object) -> str:
+    """As _, of a message whose words have several meanings: context names this one. A language that has the message
+    without contexts shows that.
+
+    >>> pgettext("status", "Open"), keyed("Open", "status")
+    ('Open', 'status\\x04Open')
+    """
+    return filled(_spoken.get().text(message, context), values)
+
+
+def keyed(message: str, context: str = "") -> str:
+    """The key of a message in a catalog: behind its context and an end of transmission, as in GNU MO files."""
+    return f"{context}{END}{message}" if context else message
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
@@ -127,7 +155,12 @@ def shown(text: str) -> str:
     """A text that may be a message, translated if it is."""
     if isinstance(text, LazyMessage):
         return _(text.message, **{name: shown_mark(each) for name, each in text.values.items()})
-    return _spoken.get().messages.get(text, text)
+    return _spoken.get().text(text, context_of(text))
+
+
+def context_of(text: str) -> str:
+    """The context that a message was marked with."""
+    return text.context if isinstance(text, Marked) else ""
 
 
 def in_sentence(name: str) -> str:
@@ -262,7 +295,7 @@ def read(text: str, language: str) -> Catalog:
     usable = [each for each in entries if each.translated() and _fits(each)]
     return Catalog(
         language,
-        {each.msgid: each.msgstr for each in usable if not each.msgid_plural},
+        {keyed(each.msgid, each.msgctxt or ""): each.msgstr for each in usable if not each.msgid_plural},
         {each.msgid: _forms(each.msgstr_plural) for each in usable if each.msgid_plural},
         _plural_rule(entries.metadata.get("Plural-Forms", "")),
     )

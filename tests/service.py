@@ -67,16 +67,18 @@ class Server:
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline().decode()
-        match = re.match(r"listening on (http://\S+)$", line)
+        match = re.match(r"listening on (http://\S+)$|\{.*\"event\": \"listening\", \"url\": \"(.*)\"\}$", line)
         if not match:
             self.process.wait(30)
             raise RuntimeError(f"the server did not start: {line!r} {Path(self.log.name).read_text()[-2000:]}")
-        self.url = match[1]
+        self.url = match[1] or match[2]
         self.lines = [self.process.stdout.readline().decode()]
         self.setup_link = ""
         if not self._has_administrator():
             self.lines.append(self.process.stdout.readline().decode())
-            self.setup_link = self.lines[-1].split()[2]
+            link = re.search(r"https?://[^\s\"]+", self.lines[-1])
+            assert link is not None, self.lines
+            self.setup_link = link[0]
 
     def _has_administrator(self) -> bool:
         return "set-up link" not in requests.get(self.url + "/", timeout=30).text

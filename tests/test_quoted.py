@@ -35,6 +35,7 @@ BELOW = [
     "From: Ida Berg <ida@kite.example>\nSent: Monday\nTo: Support\nSubject: Pump",
     "*From:* Ida Berg <ida@kite.example>\n*Sent:* Monday\n*To:* Support\n*Subject:* Pump",
     "Von: Ida Berg <ida@kite.example>\nGesendet: Montag\nAn: Support\nBetreff: Pumpe",
+    "Von: Ida Berg\nGesendet: Montag, 2. März 2026 09:14\nAn: Support\nBetreff: Pumpe",  # no address
     "De : Ida Berg <ida@kite.example>\nEnvoyé : lundi\nÀ : Support\nObjet : Pompe",
     "Från: Ida Berg <ida@kite.example>\nSkickat: måndag\nTill: Support\nÄmne: Pump",
     "От: Ida Berg <ida@kite.example>\nОтправлено: понедельник\nКому: Support\nТема: Насос",

@@ -14,7 +14,7 @@ from server import times
 from server.dataclass import dataclass
 from server.desk import files, records
 from server.desk.records import SearchRequest
-from server.errors import HelpdeskError, Invalid, NotFound
+from server.errors import HelpdeskError, Invalid, NotFound, Required
 from server.mail.commands import ORIGINAL_LINE
 from server.mail.compose import subject_of_forward
 from server.people import form_drafts
@@ -22,7 +22,7 @@ from server.records.shared.sending import UNTIL_ANSWERED
 from server.tickets import answer_drafts, forwarding, way_out
 from server.tickets.answer_drafts import AnswerDraft
 from server.tickets.way_out import WayOut
-from server.translation import N_, Words, _
+from server.translation import N_, N_pgettext, Words, _
 from server.web.forms import Upload
 
 KINDS = ("reply", "forward", "note")
@@ -35,7 +35,11 @@ TEXTS = {
     "bucket": "bucket_id", UNTIL_ANSWERED: UNTIL_ANSWERED,
 }  # fmt: skip
 OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
-STATUSES: tuple[tuple[str, Words], ...] = (("1", N_("Waiting")), ("0", N_("Open")), ("2", N_("Closed")))
+STATUSES: tuple[tuple[str, Words], ...] = (
+    ("1", N_("Waiting")),
+    ("0", N_pgettext("status", "Open")),
+    ("2", N_("Closed")),
+)
 NO_WAY = WayOut("", "", "")
 SNIPPETS = 60  # to choose from
 
@@ -71,6 +75,8 @@ class AnswerForm:
 
     def refused(self, error: HelpdeskError) -> "AnswerForm":
         """With what an operation refused at its fields."""
+        if isinstance(error, Required) and error.details.get("field") == "content":
+            return replace(self, form=self.form.fail("content", _("Write a message first.")))
         return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
 
     def kept(self, draft: AnswerDraft) -> "AnswerForm":
@@ -119,7 +125,7 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
         return None
     asked, keys = visit.query.text("answer", ""), found.keys
     is_again = asked == AGAIN and bool(visit.query.id("to", 0))
-    draft = None if is_again else answer_drafts.own(visit.ctx, found.id, asked if asked in KINDS else "")
+    draft = None if is_again else _draft_of(visit, found.id, asked if asked in KINDS else "")
     kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
     if kind == "note":
         draft = None
@@ -141,6 +147,13 @@ def of_ticket(visit: Visit, found: Sheet, answered: int) -> AnswerForm | None:
     return _whole(visit, AnswerForm(kind, Form(values), message_id, way, draft, kept, drafted=drafted))
 
 
+def _draft_of(visit: Visit, ticket_id: int, kind: str) -> AnswerDraft | None:
+    """The caller's draft on a ticket that the address names as `resume`, else the newest of this kind."""
+    drafts = answer_drafts.list_own(visit.ctx, ticket_id, kind)
+    named = [each for each in drafts if each.id == visit.query.id("resume", 0)]
+    return next(iter(named or drafts), None)
+
+
 def begun(visit: Visit, found: Sheet, message_id: int) -> AnswerForm:
     """A reply to a message as it begins, with nothing to choose from."""
     return AnswerForm("reply", Form(_first(visit, found, "reply", message_id, NO_WAY)), message_id, NO_WAY)
@@ -158,9 +171,13 @@ def note_form(visit: Visit, ticket_id: int) -> Form:
 
 
 def of_compose(visit: Visit) -> AnswerForm:
-    """The form of a new ticket."""
-    draft = answer_drafts.own(visit.ctx, 0)
-    values = _drafted(draft) if draft is not None else {"status": "1", "to": visit.query.text("to", "")}
+    """The form of a new ticket: the draft that the address names, an empty one for `new`, else the newest draft."""
+    drafts, asked = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
+    fitting = [each for each in drafts if asked in ("", str(each.id))]
+    draft = fitting[0] if fitting else None
+    values = _drafted(draft) if draft is not None else {
+        "status": "1", "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
+    }  # fmt: skip
     kept = _files(visit, draft.params.get("file_ids") or []) if draft is not None else ()
     found = _whole(visit, AnswerForm("compose", Form(_all(values)), 0, NO_WAY, draft, kept))
     way = way_from(visit, found.form.get("bucket") or next((value for value, _place in found.buckets), ""))

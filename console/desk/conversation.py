@@ -2,7 +2,6 @@
 
 Source: ours."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -19,6 +18,7 @@ from server.markup import quoted
 from server.markup.quoted import Kind
 from server.outbox import delivery
 from server.outbox.delivery import Delivery
+from server.records.shared.entries import on_ticket
 from server.records.shared.sending import FORWARD, REPLY
 from server.tickets import answered
 from server.tickets.unseen import Mark
@@ -203,10 +203,13 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
     the worker is writing, which stands in the form below."""
     asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
+    in_form: set[str] = set()  # kinds of which the newest draft stands there
     found = []
     for keys in records.search(visit.ctx, "draft", asked)["results"]:
         told = of_draft.get(keys["id"])
         is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
+        is_own = is_own and told is None and keys["type"] not in in_form
+        in_form |= {keys["type"]} if is_own else set()
         if (told is not None and told.message_id) or (told is None and is_own):
             continue
         text = str(keys.get("content") or "")
@@ -218,12 +221,11 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
 
 
 def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
-    """What was changed, newest of many. The entries name the ticket, which is here the one that one looks at."""
-    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "_label")
+    """The newest entries of the activity log of a ticket."""
+    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
     found = records.search(visit.ctx, "activity_log", asked)["results"]
-    label = re.compile(rf"ticket \[#{re.escape(ticket.keys['mask'])}\].*?(?= to |$)")
     return [
-        Entry("event", each["id"], each["created"], label.sub("the ticket", str(each["_label"]), 1), keys=each)
+        Entry("event", each["id"], each["created"], on_ticket(each["activity_point"], each["params"]), keys=each)
         for each in found
         if each["activity_point"] not in TOLD
     ]

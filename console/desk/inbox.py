@@ -25,7 +25,7 @@ from server.people import presence
 from server.records.shared import paths
 from server.store.store_local import StoreLocal
 from server.tickets import targets, undo
-from server.translation import N_, _, shown
+from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
@@ -40,6 +40,7 @@ VIEWS = {
     "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
     "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
     "open": (N_("All open"), "list", "status:open"),
+    "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
 }
 LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
 STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
@@ -139,10 +140,13 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
 
 def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
     who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
-    told = " · ".join(filter(None, (row["mask"], ", ".join(who), row.get("org__label") or "")))
+    names = ", ".join(map(ui.name, who))
+    about = " · ".join(filter(None, (ui.plain(row["mask"]), names, ui.name(row.get("org__label") or ""))))
     there = here(visit, row["id"])
     link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
-    return f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> {ui.muted(told)}'
+    return (
+        f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> <span class="muted">{about}</span>'
+    )
 
 
 def here(visit: Visit, ticket_id: int) -> str:
@@ -159,11 +163,11 @@ def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.plain(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
+    return ui.name(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
 
 
 def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.plain(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
+    return ui.name(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
 
 
 # -- what is done to those that are selected --------------------------------------------------------------------------
@@ -178,25 +182,46 @@ def _places(visit: Visit) -> list[Option]:
 
 
 STATE = ("status_id", "reopen_date")
+# What is said once it is done, of one ticket and of `{count}`.
+SAYS = {
+    "close": N_ngettext("Ticket closed.", "{count} tickets closed."),
+    "open": N_ngettext("Ticket reopened.", "{count} tickets reopened."),
+    "wait": N_ngettext("Snoozed until {value}.", "{count} tickets snoozed until {value}."),
+    "take": N_ngettext("Assigned to you.", "{count} tickets assigned to you."),
+    "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
+    "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
+    "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
+    "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
+    "delete": N_ngettext("Ticket deleted.", "{count} tickets deleted."),
+}
 ACTIONS = (
-    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE),
-    BulkAction("open", N_("Reopen"), {"status": "open"}, restores=STATE, is_rare=True),
+    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE,
+               says=SAYS["close"]),
+    BulkAction("open", N_pgettext("act", "Reopen"), {"status": "open"}, restores=STATE, is_rare=True,
+               says=SAYS["open"]),
     BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
-               hint=N_("mon 9am"), is_time=True),
+               hint=N_("mon 9am"), is_time=True,
+               says=SAYS["wait"]),
     BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
-    BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",)),
+    BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
+               says=SAYS["take"]),
     BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers,
-               is_rare=True),
+               is_rare=True,
+               says=SAYS["assign"],
+               says_none=SAYS["unassign"]),
     BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places,
-               is_rare=True),
+               is_rare=True,
+               says=SAYS["move"]),
     BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
     BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
     BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),
     BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
-               restores=("spam_training", *STATE), is_rare=True),
+               restores=("spam_training", *STATE), is_rare=True,
+               says=SAYS["spam"]),
     BulkAction("macro", N_("Run a macro"), {}, key="R", page=f"{PATH}/macro", restores=UNDONE,
                is_there=lambda visit: macros.are_there(visit.ctx), is_rare=True),
-    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE, is_rare=True),
+    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE, is_rare=True,
+               says=SAYS["delete"]),
 )  # fmt: skip
 TICKETS = declare(Worklist(
     URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
@@ -209,14 +234,15 @@ TICKETS = declare(Worklist(
                    value=lambda row, more: row.get("owner__label") or ""),
     ),
     load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
-    changes="worker", none=N_("No ticket matches."), empty=N_("Nothing to do here."), is_followed=True,
+    changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True,
     new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
 ))  # fmt: skip
 
 
 def of_view(view: TicketView) -> Worklist:
     """The list as a page shows it."""
-    return replace(TICKETS, title=view.label, own_query=view.query)
+    empty = N_("Inbox zero: you have no open tickets.") if view.name == FIRST else TICKETS.empty
+    return replace(TICKETS, title=view.label, own_query=view.query, empty=empty)
 
 
 def of_search() -> Worklist:

@@ -105,6 +105,7 @@ LIST = declare(
                 N_("Last used"),
                 lambda visit, row, more: ui.when(visit, more[row["id"]].last_used_at),
                 value=lambda row, more: more[row["id"]].last_used_at,
+                is_time=True,
             ),
         ),
         row=BASE + "/{id}",

@@ -30,13 +30,23 @@ def answer(value: object) -> PageResponse:
 
 @page("POST", "/-/time")
 def understood(visit: Visit) -> PageResponse:
-    """What a time in words means to who typed it: {understood} or {wrong}. ahead: of a time to come."""
+    """What a time in words means to who typed it: {understood} or {wrong}. ahead: of a time to come. stored: of one
+    that was saved before, which may have passed since."""
+    text = visit.form.text("text", "")
     try:
-        read = times.ahead if visit.form.flag("ahead") else times.instant
-        at = read(visit.form.text("text", ""), visit.now, visit.ctx.tz)
+        at = _ahead(visit, text) if visit.form.flag("ahead") else times.instant(text, visit.now, visit.ctx.tz)
     except Invalid as error:
         return answer({"wrong": error.message})
     return answer({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})
+
+
+def _ahead(visit: Visit, text: str) -> int:
+    try:
+        return times.ahead(text, visit.now, visit.ctx.tz)
+    except Invalid:
+        if not visit.form.flag("stored"):
+            raise
+        return times.instant(text, visit.now, visit.ctx.tz)
 
 
 @page("GET", "/-/zones", "anyone")

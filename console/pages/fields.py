@@ -21,7 +21,7 @@ from server.records.custom_field import MAX_DECIMALS, MAX_OPTIONS
 from server.records.shared.custom import GEO, KINDS, LINKS, SLIDER
 from server.records.shared.custom.definitions import FieldDefinition
 from server.records.traits import CustomFields
-from server.translation import N_, _, in_sentence, ngettext, shown, sort_key
+from server.translation import N_, N_pgettext, _, in_sentence, ngettext, shown, sort_key
 
 URI, SET_URI = "custom_field", "custom_fieldset"
 BASE = "/admin/fields"
@@ -378,8 +378,8 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
         return [Control("decimal_at", N_("Digits behind the point"), kind="number",
                         attributes={**number, "min": "0", "max": str(MAX_DECIMALS)})]  # fmt: skip
     if kind == SLIDER:
-        return [Control("value_min", N_("From"), kind="number", attributes=number),
-                Control("value_max", N_("To"), kind="number", attributes=number)]  # fmt: skip
+        return [Control("value_min", N_pgettext("range", "From"), kind="number", attributes=number),
+                Control("value_max", N_pgettext("range", "To"), kind="number", attributes=number)]  # fmt: skip
     told = N_("Tell the worker when they are chosen, and what happens to the record")
     return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
 

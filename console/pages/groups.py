@@ -8,9 +8,9 @@ from typing import Any
 from console import lists, ui, worklist
 from console.controls import Control
 from console.forms import Form
-from console.page_response import PageResponse, fragment, see
+from console.page_response import PageResponse, see
 from console.pages.people import TABS
-from console.pages.tickets.frames import framed
+from console.pages.tickets.frames import document_of, framed
 from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
@@ -43,7 +43,7 @@ FORM = RecordForm(URI, (
             N_("Everybody else sees nothing of them, in lists and searches as well. Administrators see all.")),
     Control("is_default", N_("Default group"), N_("It takes the mail that nothing else claims; one group does.")),
     Control("reply_address_id", N_("Replies come from")),
-    Control("reply_personal", hint=N_("Stands before the address in replies. Blank for the name of the group; "
+    Control("reply_personal", hint=N_("Shown as the sender's name. Blank for the name of the group; "
                                       "{{full_name}} is the worker who writes.")),
     Control("language", N_("Language of its mail"),
             N_("Of dates and of the line above a quotation. Blank for that of the worker who writes.")),
@@ -179,7 +179,7 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
         html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
     except HelpdeskError as error:
         html, wrong = "", error.message
-    return framed(html or fragment("message_body.html", html="", more="", wrong=wrong))
+    return framed(html or document_of("", wrong=wrong))
 
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")

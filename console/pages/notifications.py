@@ -18,7 +18,7 @@ from server.digits import id_in
 from server.people import unread
 from server.records.notification import CHANNEL
 from server.records.shared import paths
-from server.translation import N_, _, ngettext
+from server.translation import N_, N_ngettext, _, ngettext
 from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
@@ -36,8 +36,10 @@ LIST = declare(Worklist(
     own=(ListColumn("_label", N_("Notification"), _message, "", "main", value=lambda row, more: row["_label"]),),
     quick=((N_("Unread"), "isRead:no"),), by=("activity", "isRead"),
     actions=(
-        BulkAction("read", N_("Mark as read"), {"is_read": "1"}, key="e", restores=("is_read",)),
-        BulkAction("unread", N_("Mark as unread"), {"is_read": "0"}, restores=("is_read",)),
+        BulkAction("read", N_("Mark as read"), {"is_read": "1"}, key="e", restores=("is_read",),
+                   says=N_ngettext("Marked as read.", "{count} notifications marked as read.")),
+        BulkAction("unread", N_("Mark as unread"), {"is_read": "0"}, restores=("is_read",),
+                   says=N_ngettext("Marked as unread.", "{count} notifications marked as unread.")),
     ),
     none=N_("No notification matches."), empty=N_("You are told here when a ticket is assigned to you, when somebody "
     "names you with @, and when something happens on what you own or watch."), is_followed=True,

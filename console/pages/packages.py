@@ -182,8 +182,8 @@ PAST = declare(Worklist(
         ListColumn("name", N_("Package"), lambda visit, row, more: (
             ui.link(f"{BASE}/imported/{row['id']}", row["_label"])), "name", value=lambda row, more: row["_label"]),
         ListColumn("revision", N_("Revision"), lambda visit, row, more: ui.plain(row["revision"])),
-        ListColumn("at", N_("When"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
-        ListColumn("by", N_("By"), lambda visit, row, more: ui.plain(row["by"]), "by"),
+        ListColumn("at", N_("When"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
+        ListColumn("by", N_("By"), lambda visit, row, more: ui.name(row["by"]), "by"),
         ListColumn("there", N_("Still exist"), lambda visit, row, more: (
             ui.plain(_("{count} of {all}", count=row["there"], all=row["made"]))), "there"),
     ),

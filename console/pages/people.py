@@ -16,7 +16,7 @@ from console.worklist import Worklist, declare
 from console.worklist_columns import ListColumn
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
-from server.people import accounts, login_address, nicknames, security, sign_in
+from server.people import accounts, groups, login_address, nicknames, security, sign_in
 from server.people.accounts import SignInMethods
 from server.translation import N_, _, ngettext
 
@@ -27,6 +27,8 @@ TABS = (
     (f"{BASE}/groups", N_("Groups")),
     (f"{BASE}/rosters", N_("Rosters")),
     (f"{BASE}/roles", N_("Roles")),
+    ("/admin/targets", N_("Service targets")),
+    ("/search/calendar", N_("Calendars")),
 )
 LABELS = {"tickets": N_("Their tickets"), "to_id": N_("Who takes them")}
 INVITE = [
@@ -51,7 +53,7 @@ FORM = RecordForm(
         Control("is_mfa_required", N_("Must use a second factor"),
                 N_("They are asked to set one up before anything else.")),
         Control("is_password_disabled", N_("May not sign in by password"),
-                N_("For workers who are only programs with a token.")),
+                N_("Service accounts (token only).")),
         Control("away_from", N_("Away from"), N_("A day or a time in words: monday, 24 dec.")),
         Control("away_until", N_("Away until"), N_("Blank until further notice. Customers are mailed nothing of it.")),
         Control("away_stand_in_id", N_("Stand-in"),
@@ -66,6 +68,8 @@ FORM = RecordForm(
 )  # fmt: skip
 NEW = replace(FORM, controls=(
     *FORM.controls,
+    Control("groups", N_("Groups"), N_("They read and answer the tickets of these groups. Managers of a group change "
+            "its members later."), "ticks", is_own=True),
     Control("invite", N_("Invitation"),
             N_("Nobody is given a password: they choose one behind a link that works once."), "choice", INVITE,
             is_own=True),
@@ -118,6 +122,7 @@ LIST = declare(
                 lambda visit, row, more: ui.when(visit, more.get(row["id"], SignInMethods()).seen_at),
                 kind="word",
                 value=lambda row, more: more.get(row["id"], SignInMethods()).seen_at,
+                is_time=True,
             ),
         ),
         row=BASE + "/{id}",
@@ -159,7 +164,13 @@ def create(visit: Visit) -> PageResponse:
     made = fields.create(lambda form: _more(visit, form))
     if made is None:
         return _new(visit, fields)
-    return _invited(visit, made["id"], fields.values.get("invite"), _("{name} is added.", name=made["_label"]))
+    told = _("{name} is added.", name=made["_label"])
+    chosen = fields.values.several.get("groups", [])
+    if chosen:
+        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(made["id"]): "member"}} for id in chosen}})
+    else:
+        told += " " + _("They belong to no group yet, so they can answer no ticket.")
+    return _invited(visit, made["id"], fields.values.get("invite"), told)
 
 
 @page("GET", f"{BASE}/{{id}}", "proven admin")
@@ -283,7 +294,12 @@ def _path(id: int) -> str:
 def _open_new(visit: Visit) -> OpenForm:
     own = lists.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
-    return NEW.open(visit).fill(timezone=own["timezone"], language=own["language"], invite=way)
+    listed = [(id, name, "") for id, name in lists.choices(visit, "group", "sort:name")]
+    found = [replace(each, ticks=listed) if isinstance(each, Control) and each.name == "groups" else each
+             for each in NEW.controls]  # fmt: skip
+    fields = replace(NEW, controls=tuple(found)).open(visit)
+    fields.before.several["groups"] = [id for id, _name in lists.choices(visit, "group", "default:yes")]
+    return fields.fill(timezone=own["timezone"], language=own["language"], invite=way)
 
 
 def _more(visit: Visit, form: Form) -> dict[str, Any]:
@@ -291,6 +307,8 @@ def _more(visit: Visit, form: Form) -> dict[str, Any]:
     there is not."""
     if form.get("invite") not in dict(INVITE):
         raise Invalid(_("choose one of the list"), field="invite")
+    if not {*form.several.get("groups", [])} <= {id for id, _name in lists.choices(visit, "group")}:
+        raise Invalid(_("choose one of the list"), field="groups")
     if form.text("at_mention_name"):
         return {}
     names = form.text("first_name"), form.text("last_name")

@@ -8,16 +8,18 @@ from console.routes import page
 from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from server.desk import records
-from server.translation import N_, _
+from server.translation import N_, N_ngettext, N_pgettext, _
 
 URI, BASE = "reminder", "/reminders"
 LIST = declare(Worklist(
     URI, BASE, N_("Reminders"), ("_label", "remind_at", "is_closed"), sort="remindAt", changes="worker",
-    quick=((N_("Open"), "closed:no"), (N_("Done"), "closed:yes")), by=("closed",),
+    quick=((N_pgettext("status", "Open"), "closed:no"), (N_pgettext("status", "Done"), "closed:yes")), by=("closed",),
     actions=(
-        BulkAction("done", N_("Done"), {"is_closed": "1"}, key="e", restores=("is_closed",)),
+        BulkAction("done", N_pgettext("act", "Done"), {"is_closed": "1"}, key="e", restores=("is_closed",),
+                   says=N_ngettext("Reminder completed.", "{count} reminders completed.")),
         BulkAction("later", N_("Remind me on"), {"is_closed": "0"}, key="w", restores=("is_closed", "remind_at"),
-                   field="remind_at", hint=N_("mon 9am"), is_time=True),
+                   field="remind_at", hint=N_("mon 9am"), is_time=True,
+                   says=N_ngettext("Reminder set for {value}.", "{count} reminders set for {value}.")),
     ),
     none=N_("No reminder matches."),
     empty=N_("A ticket and any other record can remind you of itself: choose Remind me on its page."), is_followed=True,

@@ -20,7 +20,7 @@ WAITING = (
     ("ticket", "status:open owner.id:me", N_("My open tickets"), "ticket"),
     ("ticket", "status:open owner.id:none", N_("Unassigned"), "inbox"),
     ("task", "status:open owner.id:me", N_("My open tasks"), "check"),
-    ("notification", "isRead:no", N_("Unread notifications"), "bell"),
+    ("notification", "isRead:no worker.id:{me}", N_("Unread notifications"), "bell"),
 )
 # What to try in a new service: {item: (what, why, where)}; where it is "" there is a button instead.
 TRIED = {
@@ -41,7 +41,8 @@ def show(visit: Visit) -> PageResponse:
     if not visit.actor.is_admin:
         return see(inbox.PATH)
     ctx = visit.ctx
-    waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in WAITING]
+    own = [(uri, q.format(me=visit.actor.worker_id), label, icon) for uri, q, label, icon in WAITING]
+    waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in own]
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))

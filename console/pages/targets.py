@@ -3,6 +3,7 @@
 from console import lists, worklist
 from console.controls import Control
 from console.page_response import PageResponse, see
+from console.pages.people import TABS
 from console.record_form import OpenForm, RecordForm
 from console.rendering import render
 from console.routes import page
@@ -17,7 +18,7 @@ LIST = declare(Worklist(
     sort="name", none=N_("No service target matches."),
     empty=N_("Say how soon tickets are to be answered and closed. Lists then show what is due, and workers are told "
              "before it is late."),
-    new=(f"{BASE}/new", N_("New service target")), row=f"{BASE}/{{id}}",
+    new=(f"{BASE}/new", N_("New service target")), row=f"{BASE}/{{id}}", tabs=TABS, tabs_label=N_("People"),
 ))  # fmt: skip
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
@@ -27,7 +28,7 @@ FORM = RecordForm(URI, (
     Control("response_minutes", N_("First response"), N_("In minutes. Blank or 0: no target.")),
     Control("resolution_minutes", N_("Resolution"), N_("In minutes that the ticket is open. Blank or 0: no target.")),
     Control("calendar_id", N_("Hours"), N_("Only the available hours of the calendar count."), none=N_("All hours")),
-    Control("warning_minutes", N_("Tell somebody before"), N_("Minutes before it is late that the owner and the "
+    Control("warning_minutes", N_("Warn (minutes before)"), N_("Minutes before it is late that the owner and the "
             "watchers are told; where nobody owns the ticket, the managers of its group.")),
     Control("is_disabled", N_("Disabled")),
 ))  # fmt: skip

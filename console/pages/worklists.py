@@ -21,7 +21,7 @@ from server.digits import id_in
 from server.errors import AdminOnly, Invalid, NotFound, NotOffered, nearest
 from server.people import list_columns, presence
 from server.tickets import following
-from server.translation import N_, _, in_sentence, ngettext, shown
+from server.translation import N_, N_ngettext, _, in_sentence, ngettext, shown
 from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
@@ -84,8 +84,9 @@ def any_type(visit: Visit, uri: str) -> Worklist:
 
 
 DELETE = BulkAction(
-    "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected records? This cannot be undone.")
-)
+    "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected records? This cannot be undone."),
+    says=N_ngettext("Record deleted.", "{count} records deleted."),
+)  # fmt: skip
 
 
 def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
@@ -131,13 +132,14 @@ def act(visit: Visit) -> PageResponse:
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
     if action.run is not None:
-        visit.tell(" ".join(_told(worklist.run(visit, action.run, [str(id) for id in ids]))))
+        outcome = worklist.run(visit, action.run, [str(id) for id in ids])
+        visit.tell(" ".join(_sentences(visit, action, outcome, value)))
         return see(_back(visit, found))
-    found_out = worklist.apply(visit, found, action, [int(id) for id in ids], value)
-    done = found_out.done
-    told = [*_told(found_out), *left]
+    outcome = worklist.apply(visit, found, action, [int(id) for id in ids], value)
+    done = outcome.done
+    told = [*_sentences(visit, action, outcome, value), *left]
     if action.restores and done:
-        before = json.dumps({str(id): fields for id, fields in found_out.before.items()})
+        before = json.dumps({str(id): fields for id, fields in outcome.before.items()})
         visit.tell(" ".join(told), UNDO, list=found.path, do=action.name, back=_back(visit, found), before=before)
     elif action.undo and done:
         listed = [str(id) for id in done]
@@ -147,9 +149,14 @@ def act(visit: Visit) -> PageResponse:
     return see(_back(visit, found))
 
 
-def _told(outcome: Outcome) -> list[str]:
-    told = [ngettext("{count} record: done.", "{count} records: done.", len(outcome.done))] if outcome.done else []
-    return [*told, *([_("Refused: {reasons}", reasons="; ".join(outcome.refused[:TOLD]))] if outcome.refused else [])]
+def _sentences(visit: Visit, action: BulkAction, outcome: Outcome, value: str) -> list[str]:
+    """What an action did, and which records it was refused for."""
+    done = len(outcome.done)
+    return [*([action.sentence(visit, done, value)] if done else []), *_refusals(outcome)]
+
+
+def _refusals(outcome: Outcome) -> list[str]:
+    return [_("Refused: {reasons}", reasons="; ".join(outcome.refused[:TOLD]))] if outcome.refused else []
 
 
 @page("POST", UNDO)
@@ -165,7 +172,9 @@ def undo(visit: Visit) -> PageResponse:
         for id, fields in (before.items() if isinstance(before, dict) else ())
         if id_in(str(id)) and isinstance(fields, dict)
     }
-    visit.tell(" ".join(_told(worklist.restore(visit, found, dict(list(known.items())[:MAX_MATCHING])))))
+    outcome = worklist.restore(visit, found, dict(list(known.items())[:MAX_MATCHING]))
+    told = [_("Undone.")] if outcome.done else []
+    visit.tell(" ".join([*told, *_refusals(outcome)]))
     return see(_back(visit, found))
 
 

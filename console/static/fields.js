@@ -7,7 +7,7 @@ enhance((root) => {
     const shown = field.closest(".field").querySelector(".understood");
     const look = calmly(async () => {
       const text = field.value;
-      const found = text.trim() ? await ask("/-/time", { text, ahead: "ahead" in field.dataset ? 1 : 0 }) : null;
+      const found = text.trim() ? await ask("/-/time", { text, ahead: "ahead" in field.dataset ? 1 : 0, stored: text === field.defaultValue ? 1 : 0 }) : null;
       if (field.value !== text) return;
       shown.textContent = found?.understood ?? found?.wrong ?? "";
       shown.classList.toggle("bad", Boolean(found?.wrong));

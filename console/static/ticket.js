@@ -1,6 +1,7 @@
 // A ticket: frames as high as their mail, properties saved when they are chosen, who else is here, what is new, and the
 // list that one came from beside it.
 import { all, calmly, enhance, formToken, isPlain } from "./page.js";
+import { tidy } from "./folding.js";
 import { follow } from "./streams.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
@@ -17,22 +18,12 @@ function fit(frame) {
   const inside = frame.contentDocument?.body; // the document itself is never lower than the frame
   if (inside) frame.style.height = `${Math.min(Math.ceil(inside.getBoundingClientRect().height) + 8, 4000)}px`;
 }
-// What is quoted in a mail was read before: it opens when somebody wants it. No script runs in there; we do it from here.
-function fold(frame) {
-  const inside = frame.contentDocument;
-  for (const quote of all("blockquote:not(blockquote blockquote)", inside)) {
-    const [folded, name] = [inside.createElement("details"), inside.createElement("summary")];
-    name.textContent = t("Quoted text");
-    quote.replaceWith(folded);
-    folded.append(name, quote);
-  }
-}
 enhance((root) => {
   for (const frame of all("[data-fit]", root)) {
     const now = () => {
       const body = frame.contentDocument?.body;
       if (!body) return;
-      if (frame.loading === "lazy") fold(frame);
+      if (frame.loading === "lazy") tidy(frame);
       fit(frame);
       new ResizeObserver(() => fit(frame)).observe(body);
     };

@@ -98,8 +98,11 @@ function write(form) {
   }
   text.addEventListener("paste", (event) => {
     if (!event.clipboardData.files.length) return;
+    const { words, files } = pasted(event.clipboardData);
+    if (words === null && !files.length) return; // the browser pastes the text
     event.preventDefault();
-    attachAll(event.clipboardData.files);
+    if (words === null) attachAll(files);
+    else document.execCommand("insertText", false, words);
   });
   const tools = form.querySelector("[data-tools]");
   tools.inert = true;
@@ -108,6 +111,19 @@ function write(form) {
     format(form, changed);
     tools.inert = false;
   });
+}
+
+// What is pasted where the clipboard has files: spreadsheets and word processors put a picture of the text beside it, and
+// file managers the names of the files. words: of HTML that comes without a plain text; null where the browser does it.
+function pasted(clipboard) {
+  const files = [...clipboard.files];
+  const names = new Set(files.map((each) => each.name));
+  const plain = clipboard.getData("text/plain").trim();
+  if (plain) return { words: null, files: plain.split(/[\r\n]+/).every((line) => names.has(line.split(/[\\/]/).pop())) ? files : [] };
+  const html = new DOMParser().parseFromString(clipboard.getData("text/html"), "text/html");
+  const lines = all("td, th", html.body).length ? all("tr", html.body).map((row) => [...row.cells].map((cell) => cell.textContent.trim()).join("\t")) : [html.body.textContent.trim()];
+  const words = lines.join("\n").trim();
+  return words ? { words, files: [] } : { words: null, files };
 }
 
 enhance((root) => all("form[data-writing]", root).forEach(write));

@@ -121,8 +121,9 @@ class RecordWriter(RecordReader):
         variables: dict[str, str],
         also_notify: tuple[int, ...] = (),
         about: tuple[str, int] = ("", 0),
+        urls: dict[str, str] | None = None,
     ) -> None:
-        activity.log(self, point, context, id, variables, also_notify=also_notify, about=about)
+        activity.log(self, point, context, id, variables, urls, also_notify, about)
 
     def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
         activity.tell(self, worker_id, point, message, context, id, variables)

@@ -243,7 +243,7 @@ class Scheduler:
         if time.monotonic() - self._told_at < TELL_SECONDS:
             return
         fresh = {name: each for name, each in self.scanned.items() if self._told.get(name) != each}
-        rows = [(name, each.at, each.ms, each.error, each.next_at) for name, each in fresh.items()]
+        rows = [(name, each.at, each.ms, each.error, each.next_at, each.failures) for name, each in fresh.items()]
         self._service.store.write(lambda tx: tx.put_many(SCAN_RUN, SCAN_RUN.names, rows))
         self._told |= fresh
         self._told_at = time.monotonic()

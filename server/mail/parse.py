@@ -60,6 +60,7 @@ _DECLARED = re.compile(
 )
 _PASSAGE_FOR = re.compile(r"\sfor\s+<?([^\s<>;]{3,254}@[^\s<>;]{1,253})>?")
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,64}/[a-z0-9!#$&^_.+-]{1,100}")
+_HTML_START = re.compile(r"\s{0,100}<(?:!doctype html|html[\s>])", re.IGNORECASE)
 _OCTETS = "application/octet-stream"
 _REST = headers.Head((("Content-Type", "multipart/mixed"),), 0)
 # Of those files in a winmail.dat that a browser can show; it often does not tell their types.
@@ -180,10 +181,12 @@ def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str =
 
 
 def _declared_charset(raw: bytes) -> str:
-    """The first charset that a part declares and that is more than UTF-8; "" when nothing needs one to be read."""
+    """The first charset that a part, else its HTML, declares and that is more than UTF-8; "" when nothing needs one to
+    be read."""
     if raw.isascii() and b"\x1b" not in raw:
         return ""
-    labels = (match[1].decode("ascii", "replace") for match in _DECLARED.finditer(raw, 0, DECLARED_BYTES))
+    labels = [match[1].decode("ascii", "replace") for match in _DECLARED.finditer(raw, 0, DECLARED_BYTES)]
+    labels.append(charsets.charset_in_html(raw[:DECLARED_BYTES]))
     return next((label for label in labels if charsets.codec_of(label) not in (None, "utf-8")), "")
 
 
@@ -554,7 +557,7 @@ class _Content:
         text = charsets.decode(content, self._charset_of(part, content))
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if part.mime_type == HTML:
+        if part.mime_type == HTML or _HTML_START.match(text):  # scripts send HTML without saying so
             if text.strip():
                 self.html.append(text.rstrip("\n"))
                 self.html_in.add(part.alternative)

@@ -1,7 +1,8 @@
 """Mail in: one way for the parser endpoint, the command line and mailboxes.
 
 incoming.py works out what needs no database, threading.py finds the ticket, routing.py the bucket of a new one,
-sender.py says who wrote, bounces.py whose mail failed, storing.py keeps it all; receiving.py is the order of these."""
+sender.py says who wrote, naming.py stores their name, bounces.py whose mail failed, storing.py stores it all;
+receiving.py is the order of these."""
 
 from server.mailroom.receiving import Receipt, quick, ready, receive
 

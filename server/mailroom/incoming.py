@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from server.context import Service
 from server.dataclass import dataclass
-from server.mail import answer_names, charsets, mask, parse, spam
+from server.mail import answer_names, charsets, headers, mask, parse, spam
 from server.mail.authentication import DmarcResult, dmarc_result
 from server.mail.parse import Mail, ParseLimits
 
@@ -100,11 +100,17 @@ def _what_follows(mail: Mail) -> dict[str, Any]:
         "subject": subject[:SUBJECT_CHARACTERS].rstrip() or parse.NO_SUBJECT,
         "text": text,
         "header_text": answer_names.without_names(charsets.fit(mail.header_text)),
-        "references": tuple(dict.fromkeys(filter(None, (*mail.in_reply_to, *reversed(mail.references))))),
+        "references": tuple(dict.fromkeys((*mail.in_reply_to, *reversed(mail.references), *_receipt_of(mail)))),
         "masks": tuple(mask.masks_in(subject)),
         "words": tuple(sorted(spam.words(f"{subject}\n{text}"))),
         "html": _pieces(mail),
     }
+
+
+def _receipt_of(mail: Mail) -> list[str]:
+    """The ids of mails that this is a receipt of, which often stand nowhere else. RFC 8098, 3.2.5."""
+    parts = (file.content for file in mail.files if file.mime_type == "message/disposition-notification")
+    return [id for part in parts for id in headers.ids_in(headers.split(part.lstrip()).first("original-message-id"))]
 
 
 def _digest_of_body(mail: Mail) -> str:

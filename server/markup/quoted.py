@@ -6,7 +6,7 @@ written by strangers. This looks at each line a few times."""
 
 import re
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal
 
 Kind = Literal["said", "quote", "signature"]
@@ -17,9 +17,15 @@ LEAST_HEADERS = 3  # lines such as `From: Ana` that begin a mail that was put be
 _SEPARATOR = re.compile(r"\s*(?:-{4,}[^-]{3,60}-{4,}|_{20,})\s*\Z")
 _HEADER = re.compile(r"\s*\*?([^\W\d_][\w -]{0,20}?)\s?(?::\*?\s+|：\*?\s*)\S")
 # What mail programs call the first of them. A list of `Name: …`, as forms of web sites send it, is no mail.
-_FROM = frozenset(
+FROM_WORDS = frozenset(
     "from von de da van från fra od от від из kimden gönderen lähettäjä feladó expéditeur remitente mittente "
     "avsändare avsender afsender afzender odesílatel odosielateľ nadawca отправитель από מאת 发件人 差出人".split()
+)
+# What they call the date, which stands below: addresses are often left out inside of a company.
+SENT_WORDS = frozenset(
+    "sent date gesendet datum envoyé enviado enviada enviat inviato data verzonden verstuurd skickat skickades sendt "
+    "dato lähetetty päivämäärä odesláno odoslané wysłano надіслано отправлено дата gönderildi tarih elküldve küldve "
+    "saadetud изпратено poslano trimis נשלח תאריך 发送时间 傳送時間 日期 送信日時 日付 보낸 ".split()
 )
 _COLONS = (":", "：")  # the second of Chinese and Japanese
 _SIGNATURE = re.compile(r"-- ?\Z")
@@ -56,10 +62,14 @@ def _is_quoted(line: str) -> bool:
 def _begins_mail(lines: list[str], place: int) -> bool:
     """Whether all from here on is a mail that was put below: a separator or not, then its headers."""
     first = place + 1 if _SEPARATOR.match(lines[place][:100]) else place
-    headers = lines[first : first + LEAST_HEADERS]
-    names = [found[1].lower() for found in map(_HEADER.match, (each[:200] for each in headers)) if found]
-    is_whole = len(names) == LEAST_HEADERS
-    return is_whole and (first > place or (names[0] in _FROM and any("@" in each for each in headers)))
+    headers = lines[first : first + LEAST_HEADERS + 1]
+    matches = takewhile(bool, map(_HEADER.match, (each[:200] for each in headers)))
+    names = [match[1].lower() for match in matches if match]
+    if len(names) < LEAST_HEADERS:
+        return False
+    has_address = any("@" in each for each in headers[:LEAST_HEADERS])
+    is_dated = len(names) > LEAST_HEADERS and names[1] in SENT_WORDS
+    return first > place or (names[0] in FROM_WORDS and (has_address or is_dated))
 
 
 def _beginnings(kinds: list[Kind]) -> Iterator[int]:

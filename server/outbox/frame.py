@@ -64,11 +64,16 @@ pre, code { font-family: Consolas, monospace; background: #f3f4f6 }
 table { mso-table-lspace: 0; mso-table-rspace: 0 }
 </style><![endif]-->
 """
-# Only where nothing has a colour of its own: dark letters of somebody's choice would stand on a dark ground.
+# Only where nothing has a colour of its own: dark letters of somebody's choice would stand on a dark ground. A message
+# with colours stands on white paper instead.
 _DARK = """\
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <style>:root { color-scheme: light dark; supported-color-schemes: light dark }</style>
+"""
+_LIGHT = '<meta name="color-scheme" content="light">\n'
+_PAPER = """
+.svc-body { background-color: #ffffff; color: #1f2328; padding: 8px }
 """
 _TAIL = "</body>\n</html>\n"
 _COLOR = re.compile(r"""<[a-z][^<>]*?\s(?:bgcolor="|color="|style="[^"]*?(?:color|background)[\w-]*:)""")
@@ -87,15 +92,14 @@ def document(
     html: what was written, in body_in_frame(), in its template if it has one. text: the same as text, which decides
     the direction. A template brings its own fonts and colours."""
     direction = text_direction(text)
-    side = "right" if direction == "rtl" else "left"
-    look = (_LOOK if has_template else _LOOK + _LETTER).replace("SIDE", side)
+    is_coloured = has_template or bool(_COLOR.search(clean_html(html, allow_remote_images=True)))
+    look = _LOOK if has_template else _LOOK + _LETTER + (_PAPER if is_coloured else "")
+    look = look.replace("SIDE", "right" if direction == "rtl" else "left")
     content = clean_html(html, allow_remote_images=True, image_url=image_url, look=look)
-    styles = "" if has_template else _WORD
-    if not has_template and not _COLOR.search(clean_html(html, allow_remote_images=True)):
-        styles += _DARK
+    styles = ("" if has_template else _WORD) + (_LIGHT if is_coloured else _DARK)
     head = _HEAD.format(
         language=escape(language.replace("_", "-")), direction=direction, title=escape(title), styles=styles,
-        padding="0" if has_template else "8px",
+        padding="0" if is_coloured else "8px",
     )  # fmt: skip
     return f"{head}{content}\n{_TAIL}"
 

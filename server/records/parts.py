@@ -258,9 +258,10 @@ class Writing(Reading, Protocol):
         variables: dict[str, str],
         also_notify: tuple[int, ...] = (),
         about: tuple[str, int] = ("", 0),
+        urls: dict[str, str] | None = None,
     ) -> None:
         """Write an activity entry on a record, and notify its owner, those who watch it and the workers `also_notify`.
-        about: context and id of a second record that the entry names."""
+        about: context and id of a second record that the entry names. urls: placeholder to address."""
 
     def tell(self, worker_id: int, point: str, message: str, context: str, id: int, variables: dict[str, str]) -> None:
         """Notify one worker about a record that they may read, of what they did not do themselves. message: a text with

@@ -31,16 +31,22 @@ class AnswerDraft:
 
 
 def own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
-    """What the caller is writing on a ticket, the newest of several; None for nothing. ticket_id: 0 for a new ticket.
-    kind: of KINDS, "" for any."""
+    """What the caller is writing on a ticket, the newest of several; None for nothing. See list_own."""
+    return next(iter(list_own(ctx, ticket_id, kind)), None)
 
-    def read(tx: Transaction) -> AnswerDraft | None:
+
+def list_own(ctx: Context, ticket_id: int, kind: str = "") -> list[AnswerDraft]:
+    """The drafts that the caller is writing on a ticket, the newest first. ticket_id: 0 for new tickets. kind: of
+    KINDS, "" for any."""
+
+    def read(tx: Transaction) -> list[AnswerDraft]:
         drafts = ctx.service.registry.type("draft")
         rows_found = tx.find(drafts.table, ticket_id=ticket_id, worker_id=ctx.actor.worker_id, is_queued=0)
         found = [drafts.record(row) for row in rows_found]
         kinds = (KINDS[kind],) if kind in KINDS else (COMPOSE,) if not ticket_id else (REPLY, FORWARD)
         fitting = [each for each in found if each["type"] in kinds]
-        return _draft(max(fitting, key=lambda each: (each["updated"], each["id"]))) if fitting else None
+        fitting.sort(key=lambda each: (each["updated"], each["id"]), reverse=True)
+        return [_draft(each) for each in fitting]
 
     return ctx.service.store.read(read)
 

@@ -17,7 +17,7 @@ Form = list[tuple[str, Any]]
 _numbers = itertools.count(1)
 
 
-FILE_BYTES = 100_000  # kept at most of a file in a mail
+FILE_BYTES = 8 * 1024 * 1024  # kept at most of a file in a mail
 
 
 class Post:

@@ -70,7 +70,7 @@ def test_what_was_changed_is_hidden_and_back(signed_in: Visitor, nora: Api, tick
     [address] = re.findall(r'href="([^"]*log=0[^"]*)"', page)
     page = signed_in.get(address.replace("&amp;", "&")).text
     assert 'class="event"' not in page and "in=status" in address
-    [address] = re.findall(r'href="([^"]*)" data-reload>Show what was changed', page)
+    [address] = re.findall(r'href="([^"]*)" data-reload>Show activity', page)
     assert 'class="event"' in signed_in.get(address.replace("&amp;", "&")).text
 
 
@@ -138,7 +138,7 @@ def test_what_was_sent_is_taken_back_from_the_next_page(page: Page, nora: Api, t
     page.goto("/inbox")
     expect(page.locator("#toasts")).to_contain_text("Sending in")
     page.keyboard.press("z")
-    expect(page.locator("#toasts")).to_contain_text("Not sent. It is a draft again.")
+    expect(page.locator("#toasts")).to_contain_text("Sending cancelled. Your draft is back.")
     expect(page.locator("#content")).to_have_value("Too early")
     page.goto("/inbox")
     expect(page.locator("#toasts .toast form")).to_have_count(0)
@@ -291,7 +291,7 @@ def test_all_that_match_are_changed_and_put_back(signed_in: Visitor, nora: Api) 
     assert "All 4 that match" in text_of(signed_in.get(f"/search/ticket?limit=2&q={quote(query)}").text)
     assert signed_in.send("/-/bulk", form, page="/inbox").status_code == 303
     page = signed_in.get("/inbox").text
-    assert nora.found("ticket", query) == [] and "4 records: done." in text_of(page)
+    assert nora.found("ticket", query) == [] and "4 tickets closed." in text_of(page)
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', page.split('<div class="toast">')[1]))
     fields["before"] = fields["before"].replace("&quot;", '"')
     assert signed_in.post("/-/bulk/undo", fields).status_code == 303

@@ -100,7 +100,7 @@ def test_record_types_of_administrators_appear_by_themselves(signed_in: Visitor,
     try:
         for visitor in (signed_in, milo):
             page = visitor.get("/records").text
-            assert '<a href="/search/machine">Machines &lt;b&gt;</a>' in page, "on the page of all types"
+            assert '<a dir="auto" href="/search/machine">Machines &lt;b&gt;</a>' in page, "on the page of all types"
             assert page.partition("<main")[0].count('href="/search/machine"') == 1, "and in the rail"
         id = nora.create("machine", name="Lathe").ok()["id"]
         assert "Lathe" in signed_in.get("/search/machine").text

@@ -120,7 +120,7 @@ def test_jobs_are_sorted_and_dropped_several_at_once(signed_in: Visitor, desk: D
     assert listed == [ids[2], ids[0], ids[1]]
     form = {"list": BASE, "do": "drop", "back": BASE, "ids[]": [*map(str, ids[:2]), str(running)], "_sure": "1"}
     assert place(signed_in.send("/-/bulk", form, page=BASE)) == BASE
-    assert f"2 records: done. Refused: {running}: " in text_of(signed_in.get(BASE).text)
+    assert f"2 jobs dropped. Refused: {running}: " in text_of(signed_in.get(BASE).text)
     assert [row(desk, id) is None for id in (*ids, running)] == [True, True, False, False]
     for sort in ("began_at", "-ms", "attempt", "kind", "-due_at"):
         assert signed_in.get(RUNS, params={"sort": sort}).status_code == 200

@@ -221,7 +221,7 @@ def test_one_is_run_on_several_tickets_and_undone(signed_in: Visitor, nora: Api)
     assert [state(nora, each) for each in tickets] == [("open", 50)] * 3
     signed_in.send("/inbox/macro", {"ids[]": ids, "macro": str(id)}, page=place(chosen))
     told = text_of(signed_in.get("/inbox").text)
-    assert "3 tickets: done. The texts for 3 tickets were left out" in told
+    assert "Macro run on 3 tickets. The texts for 3 tickets were left out" in told
 
 
 def test_the_editor_tries_a_macro_on_the_newest_ticket(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:

@@ -87,3 +87,15 @@ def test_a_reply_is_readable(empty_page: Page, mail: str, scheme: str, width: in
     is_dark = page.evaluate("getComputedStyle(document.body).color") == "rgb(255, 255, 255)"
     assert is_dark == (scheme == "dark" and has_head)
     assert page.locator("p", has_text="Ada").first.inner_text() == "Ada\nBoats Ltd"
+
+
+@pytest.mark.parametrize("has_head", [True, False])
+def test_a_mail_with_colours_is_readable_in_the_dark(empty_page: Page, has_head: bool) -> None:
+    body = body_of('Hello\n\n<p style="color: #333333">Dark letters</p>', MARKDOWN, Signature(), None)
+    mail = frame.document(frame.body_in_frame(body.html or ""), title="x", language="en", text=body.text)
+    empty_page.emulate_media(color_scheme="dark")
+    empty_page.goto("about:blank")
+    empty_page.set_content(mail if has_head else without_head(mail))
+    grounds = empty_page.evaluate("getComputedStyle(document.querySelector('div')).backgroundColor")
+    letters = empty_page.evaluate("[...document.querySelectorAll('p')].map(each => getComputedStyle(each).color)")
+    assert (grounds, letters) == ("rgb(255, 255, 255)", ["rgb(31, 35, 40)", "rgb(51, 51, 51)"])

@@ -75,7 +75,9 @@ def test_a_filter_stays_beside_the_way_to_other_pages_and_files(signed_in: Visit
 def test_a_file_has_all_rows_with_the_chosen_columns(signed_in: Visitor, mails: list[int]) -> None:
     asked = {"format": "csv", "columns": "mail,state", "sort": "subject", "limit": "1"}
     answer = signed_in.get(OUTBOX, params=asked)
-    rows = [each for each in csv.DictReader(io.StringIO(answer.text)) if int(each["id"]) in mails]
+    rows = [
+        each for each in csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))) if int(each["id"]) in mails
+    ]
     assert [each["mail"] for each in rows] == ["Listed a", "Listed b", "Listed c"] and rows[0].keys() == {
         "id", "mail", "state",
     }  # fmt: skip
@@ -90,7 +92,7 @@ def test_selected_mails_are_dropped_after_a_question(signed_in: Visitor, nora: A
     assert nora.record("draft", mails[0]).status == 200
     assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=OUTBOX)) == OUTBOX
     told = text_of(signed_in.get(OUTBOX).text)
-    assert "2 records: done. Refused: 999999999:" in told and "x: There is no such entry." in told
+    assert "2 emails dropped. Refused: 999999999:" in told and "x: There is no such entry." in told
     assert [nora.record("draft", id).status for id in mails] == [404, 404, 200]
 
 
@@ -98,7 +100,7 @@ def test_selected_rows_are_known_by_texts_as_well(signed_in: Visitor, letters: l
     form = {"list": FAILED, "do": "discard", "back": FAILED, "ids[]": [*letters, "../../etc/passwd"], "_sure": "1"}
     assert place(signed_in.send("/-/bulk", form, page=FAILED)) == FAILED
     shown = text_of(signed_in.get(FAILED).text)
-    assert "2 records: done. Refused: ../../etc/passwd:" in shown and "rows-one" not in shown
+    assert "2 emails discarded. Refused: ../../etc/passwd:" in shown and "rows-one" not in shown
 
 
 def test_failed_mail_is_sorted_by_any_of_its_columns(signed_in: Visitor, letters: list[str]) -> None:
@@ -149,5 +151,5 @@ def test_maintenance_tasks_are_switched_together(signed_in: Visitor, desk: Desk)
     assert sorted(row[0] for row in desk.read(lambda tx: tx.find(OFF))) == names
     signed_in.send("/-/bulk", {**form, "do": "on", "ids[]": [*names, "nobody"]}, page=path)
     told = text_of(signed_in.get(path).text)
-    assert "2 records: done. Refused: nobody: nothing that runs from time to time is called" in told
+    assert "2 tasks switched on. Refused: nobody: nothing that runs from time to time is called" in told
     assert desk.read(lambda tx: tx.find(OFF)) == []

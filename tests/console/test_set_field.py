@@ -76,7 +76,7 @@ def test_each_record_has_it_and_gets_back_what_it_had(
     ids = [*tickets(nora, f"Set {what}", **{field: before}), *tickets(nora, f"Set {what} anew")]
     first = [nora.record("ticket", id, expand="custom_").ok().json.get(field) for id in ids]
     page = sent(signed_in, ids, field, value if name else {f"{field}{end}": text for end, text in value.items()})
-    assert "2 records: done." in text_of(page)
+    assert "Field set on 2 records." in text_of(page)
     assert [nora.record("ticket", id, expand="custom_").ok().json.get(field) for id in ids] == [after, after]
     undo(signed_in, page)
     assert [nora.record("ticket", id, expand="custom_").ok().json.get(field) for id in ids] == first and first[

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.api.post import text_of
 from tests.console.browser import Browser, sign_in, violations
 from tests.console.visitor import Visitor
 from tests.records.desk import Desk
@@ -181,7 +182,7 @@ def _take_five_unassigned(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     for _ in range(5):
         hands.press("j", "x")
     hands.press("i")
-    told(page, "5 records: done.")
+    told(page, "5 tickets assigned to you.")
     assert hands.counted == 11
     assert milos.nora.search("ticket", f"owner.id:{milos.nora.ids['milo']}").ok()["total"] == 5
     hands.press("g", "i")
@@ -227,7 +228,7 @@ def _let_one_wait(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("Mon")
     expect(page.locator("#panel .understood[for=wait-until]")).to_contain_text("9:00")
     hands.press("Enter")
-    told(page, "Ticket waits.")
+    told(page, "Snoozed until")
     assert hands.counted == 2
     ticket = milos.ticket(mask)
     assert ticket["status"] == "waiting" and ticket["reopen_at"] > ticket["created"]
@@ -244,7 +245,7 @@ def _merge_two(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     hands.say(first)
     hands.press("Enter")
     page.wait_for_url(f"**/tickets/{first}*")
-    told(page, "The tickets are one now")
+    told(page, "Merged into")
     assert hands.counted == 2
     assert milos.ticket(second)["status"] == "deleted"
     expect(page.locator("#thread article")).to_have_count(2)
@@ -265,8 +266,8 @@ def _mention_a_colleague(page: Page, hands: Hands, milos: DeskOfMilo) -> None:
     expect(page.locator("#thread")).to_contain_text("@olga can you look?")
     assert hands.counted == 3
     mail = cast("EmailMessage", milos.sent())
-    assert mail["To"] == "olga@desk.example" and "@olga can you look?" in mail.get_content()
-    quoted = "".join(f"> {line}\n" for line in mail.get_content().splitlines())
+    assert mail["To"] == "olga@desk.example" and "@olga can you look?" in text_of(mail)
+    quoted = "".join(f"> {line}\n" for line in text_of(mail).splitlines())
     before = len(milos.smtp.messages)
     milos.nora.parse(
         f"From: Olga <olga@desk.example>\nTo: {mail['From']}\nSubject: Re: {mail['Subject']}\n"
@@ -323,7 +324,7 @@ def _undo_a_mistaken_bulk_close(page: Page, hands: Hands, milos: DeskOfMilo) -> 
     hands.press("Escape", "Escape")
     hands.reach(page.locator("[data-all]"))
     hands.press("Space", "e")
-    told(page, "records: done.")
+    told(page, "tickets closed.")
     assert {state for mask, (state, _) in states().items() if mask != milos.masks[3]} == {"closed"}
     hands.count()
     hands.press("z")
@@ -337,7 +338,7 @@ def _export_the_list(page: Page, hands: Hands) -> None:
     page.wait_for_url("**/inbox?v=open")
     hands.reach(page.locator(".tools .menu summary"))
     hands.press("Enter")
-    hands.reach(page.get_by_role("link", name="Export CSV"))
+    hands.reach(page.get_by_role("link", name="Export for spreadsheets"))
     with page.expect_download() as found:
         hands.press("Enter")
     rows = found.value.path().read_text("utf-8").splitlines()

@@ -57,7 +57,7 @@ def test_what_is_done_to_a_selection_is_told_and_undone_in_place(page: Page, nor
     page.evaluate(MARK)
     page.get_by_label("Select Swapped").check()
     page.get_by_role("button", name="Switch off").last.click()
-    expect(page.locator("#toasts")).to_contain_text("1 record: done.")
+    expect(page.locator("#toasts")).to_contain_text("Timer switched off.")
     expect(page.get_by_role("row", name="Swapped")).to_contain_text("off")
     assert stays(page)
     page.get_by_role("button", name="Undo").click()
@@ -115,7 +115,7 @@ def test_a_form_that_was_done_says_where_to_look_and_keeps_its_message(signed_in
     form = {"_xsrf": signed_in.token(timers), "list": timers, "do": "off", "back": timers, "ids[]": str(id)}
     answer = signed_in.post("/-/bulk", form, headers={PART: "list"})
     assert (answer.status_code, answer.headers[LOCATION], answer.text) == (200, timers, "")
-    assert "1 record: done." in signed_in.get(timers, headers={PART: "list"}).text
+    assert "Timer switched off." in signed_in.get(timers, headers={PART: "list"}).text
     nora.remove("automation_timer", id).ok()
 
 
@@ -130,4 +130,4 @@ def test_a_question_that_comes_in_place_of_the_list_is_asked_once(page: Page, no
     assert len(sent) == 1 and stays(page)
     page.get_by_role("button", name="Delete").click()
     page.wait_for_url("**/search/task*")
-    expect(page.locator("#toasts")).to_contain_text("1 record: done.")
+    expect(page.locator("#toasts")).to_contain_text("Record deleted.")

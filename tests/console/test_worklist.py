@@ -46,7 +46,7 @@ def test_columns_sort_and_page_are_in_the_address(signed_in: Visitor, nora: Api)
         ("q=nope:1", 422, "nope"),
         ("q=(", 422, "Nothing was searched."),
         ("limit=1000000", 200, "listed"),
-        ("format=exe", 404, "use csv or jsonl"),
+        ("format=exe", 404, "use csv, raw or jsonl"),
         ("q=nope:1&format=csv", 422, "nope"),
         ("page=999999", 200, "listed"),
     ],
@@ -96,11 +96,37 @@ def test_what_is_found_is_a_file_as_who_asks_may_read_it(signed_in: Visitor, nor
     tasks(nora, "=HYPERLINK(1)", "filed plain")
     asked = {"q": "sort:id", "columns": "_label,status", "format": "csv"}
     answer = signed_in.get(TASKS, params=asked)
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    rows = list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"))))
     assert answer.headers["Content-Disposition"] == 'attachment; filename="task.csv"'
     assert [*rows[0]] == ["id", "_label", "status"] and "'=HYPERLINK(1)" in {each["_label"] for each in rows}
     lines = signed_in.get(TASKS, params=asked | {"format": "jsonl"}).text.splitlines()
     assert len(lines) == len(rows) and json.loads(lines[-1])["_label"] == "filed plain"
+
+
+@pytest.mark.parametrize(
+    ("language", "timezone", "separator", "due"),
+    [("en_US", "UTC", ",", "2031-03-04 09:30:00"), ("de_DE", "Europe/Berlin", ";", "2031-03-04 10:30:00"),
+     ("de_CH", "Asia/Tokyo", ",", "2031-03-04 18:30:00")],
+)  # fmt: skip
+def test_a_file_for_spreadsheets_has_a_byte_order_mark_and_readable_times(
+    signed_in: Visitor, nora: Api, language: str, timezone: str, separator: str, due: str
+) -> None:
+    at = 1930383000
+    task = nora.create("task", title="Müller", due=str(at)).ok()["id"]
+    nora.update("worker", nora.ids["nora"], language=language, timezone=timezone).ok()
+    asked = {"q": f"id:{task}", "columns": "_label,due"}
+    try:
+        page = signed_in.get(TASKS, params=asked).text
+        assert "format=csv" in page and "format=raw" in page and "format=jsonl" in page
+        file = signed_in.get(TASKS, params={**asked, "format": "csv"}).content
+        raw = signed_in.get(TASKS, params={**asked, "format": "raw"})
+    finally:
+        nora.update("worker", nora.ids["nora"], language="en_US", timezone="UTC").ok()
+    assert file.startswith(b"\xef\xbb\xbf")
+    lines = file.decode("utf-8-sig").splitlines()
+    assert lines == [separator.join(("id", "_label", "due")), separator.join((str(task), "Müller", due))]
+    assert raw.content.decode("utf-8").splitlines() == ["id,_label,due", f"{task},Müller,{at}"]
+    assert raw.headers["Content-Disposition"] == 'attachment; filename="task.raw.csv"'
 
 
 def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: Api) -> None:
@@ -111,7 +137,7 @@ def test_what_is_selected_is_deleted_after_a_question(signed_in: Visitor, nora: 
     assert nora.record("task", ids[0]).status == 200
     assert place(signed_in.send("/-/bulk", {**form, "_sure": "1"}, page=TASKS)) == TASKS
     told = text_of(signed_in.get(TASKS).text)
-    assert "2 records: done. Refused: 999999: there is no task 999999" in told
+    assert "2 records deleted. Refused: 999999: there is no task 999999" in told
     assert [nora.record("task", id).status for id in ids] == [404, 404, 200]
 
 

@@ -117,7 +117,8 @@ def test_a_text_from_right_to_left(desk: Post, smtp: SmtpServer) -> None:
 
 def test_colours_of_a_writer_are_left_in_the_light(desk: Post, smtp: SmtpServer) -> None:
     html = markdown(desk, smtp, '<p style="color: #222222">Dark letters</p>')
-    assert style(html, "p")["color"] == "#222222" and "color-scheme" not in html
+    assert style(html, "p")["color"] == "#222222" and '<meta name="color-scheme" content="light">' in html
+    assert (style(html, "div")["background-color"], style(html, "div")["color"]) == ("#ffffff", "#1f2328")
 
 
 TEMPLATE = """<!DOCTYPE html><html><head><style>
@@ -147,7 +148,7 @@ def test_the_style_sheet_of_a_template_is_seen(desk: Post, smtp: SmtpServer) -> 
     assert style(html, "table")["background-color"] == "#ffffff" and style(html, "table")["padding"] == "24px"
     assert style(html, "p")["color"] == "#223344" and "font-size: 12px" in html
     assert style(html, "blockquote")["border-left"]  # the look of the message, where the template says nothing
-    assert "border: 1px" not in html and "color-scheme" not in html
+    assert "border: 1px" not in html and '<meta name="color-scheme" content="light">' in html
 
 
 def test_a_template_says_what_it_loses(desk: Post) -> None:
@@ -238,7 +239,7 @@ def test_mail_bears_the_name_of_its_group(desk: Post, smtp: SmtpServer) -> None:
 def test_every_property_of_the_look_passes_the_sanitizer() -> None:
     from server.outbox import frame
 
-    for rule in re.findall(r"\{([^{}]*)\}", (frame._LOOK + frame._LETTER).replace("SIDE", "left")):
+    for rule in re.findall(r"\{([^{}]*)\}", (frame._LOOK + frame._LETTER + frame._PAPER).replace("SIDE", "left")):
         for declaration in filter(str.strip, rule.split(";")):
             assert harmless_style("table", declaration), declaration
 

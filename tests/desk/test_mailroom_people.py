@@ -299,6 +299,15 @@ def test_a_notice_is_stored_and_changes_neither_status_nor_times(desk: Desk, nam
     assert changed <= {"num_messages", "num_messages_in"} and after["num_messages"] == 2
 
 
+def test_a_receipt_finds_its_ticket_by_the_id_that_it_names_alone(desk: Desk) -> None:
+    email = someone()
+    boat, before = waiting_ticket(desk, email)
+    told = f"Original-Message-ID: {boat.mask}\nDisposition: manual-action; displayed"
+    part = f"Content-Type: message/disposition-notification\n\n{told}"
+    received = desk.receive(report("disposition-notification", part, From=email, Subject="Read: Boat"))
+    assert received.ticket_id == boat.ticket_id and desk.ticket(boat)["status_id"] == before["status_id"]
+
+
 REOPENING: dict[str, tuple[dict[str, str], str]] = {
     "a person": ({}, ""),
     "a person on a list": ({"Precedence": "list", "List_Id": "<a.example>"}, ""),

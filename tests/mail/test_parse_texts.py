@@ -282,3 +282,18 @@ def test_an_encrypted_text_and_an_encrypted_file_say_so() -> None:
 def test_mail_under_rights_management_says_so() -> None:
     found = mixed(part("text/plain", "Protected."), part("application/x-microsoft-rpmsg-message", "x", "attachment"))
     assert "rights management" in found.notes[0]
+
+
+@pytest.mark.parametrize("start", ["<!DOCTYPE html>\n<html>", "<html lang=en>", "\n <HTML>"])
+def test_html_that_calls_itself_plain_text_is_read_as_html(start: str) -> None:
+    html = f"{start}<body><p>The <b>flowmeter</b></p></body></html>"
+    for head in ("Content-Type: text/plain", "Subject: no type"):
+        found = read(head, html)
+        assert found.text == "The flowmeter" and found.html == html.rstrip("\n")
+    assert read("Subject: code", "We write <html> there.").text == "We write <html> there."
+
+
+def test_raw_bytes_of_a_subject_are_read_in_the_charset_of_the_html() -> None:
+    subject = "\u9000\u6b3e".encode("gb18030")
+    raw = b"From: ann@kite.example\nSubject: " + subject + b'\nContent-Type: text/html\n\n<meta charset="gb18030"><p>x'
+    assert parse(raw, NOW).subject == "\u9000\u6b3e"

@@ -138,3 +138,46 @@ def test_the_log_shows_what_happened_to_records_that_the_caller_may_read(desk, i
     assert len(seen) == 1 and desk.record("activity_log", seen[0], by=ids["milo"])["target_id"] == task
     assert desk.found("activity_log", "target:ticket", by=ids["nora"]) != []
     assert desk.found("activity_log", "target:ticket", by=ids["milo"]) == []
+
+
+ASSIGNED = points.POINTS["ticket.owner.assigned"].pattern
+ANA, BEN = "ctx://svc.contexts.worker:1", "ctx://svc.contexts.worker:2"
+
+
+@pytest.mark.parametrize(
+    ("point", "params", "full", "on_ticket"),
+    [
+        ("ticket.owner.assigned", body(ASSIGNED, {"actor": ANA, "worker": BEN}, actor="Ana", worker="Ben", target="T"),
+         "Ana assigned ticket T to Ben", "Ana assigned the ticket to Ben"),
+        ("ticket.owner.assigned", body(ASSIGNED, {"actor": ANA, "worker": ANA}, actor="Ana", worker="Ana", target="T"),
+         "Ana took ticket T", "Ana took the ticket"),
+        ("ticket.owner.assigned", body(ASSIGNED, {"actor": ANA, "worker": BEN}, actor="Ana", worker="Ana", target="T"),
+         "Ana assigned ticket T to Ana", "Ana assigned the ticket to Ana"),
+        ("ticket.owner.assigned", body(ASSIGNED, {"actor": ANA}, actor="Ana", worker="Ana", target="T"),
+         "Ana took ticket T", "Ana took the ticket"),
+        ("ticket.owner.unassigned",
+         body("{{actor}} took ticket {{target}} from its owner", actor="Ana", target="[#A] to Rome"),
+         "Ana unassigned ticket [#A] to Rome", "Ana unassigned the ticket"),
+        ("ticket.status.closed",
+         body("{{actor}} set ticket {{target}} to {{status}}", actor="Ana", target="T", status="closed"),
+         "Ana closed ticket T", "Ana closed the ticket"),
+        ("ticket.status.waiting",
+         body("{{actor}} set ticket {{target}} to {{status}}", actor="Ana", target="T", status="waiting"),
+         "Ana set ticket T to waiting", "Ana set the ticket to waiting"),
+        ("ticket.target.missed", body("Late: the {{goal}} of ticket {{target}}", goal="first response", target="T"),
+         "First response overdue: ticket T", "First response overdue"),
+        ("ticket.target.missed", body("My {{target}}", target="T"), "My T", "My T"),
+        ("custom.other", body("{{message}}", message="Anything"), "Anything", "Anything"),
+        ("no.such", body("{{a}}", a="x"), "x", "x"),
+        ("ticket.owner.assigned", None, "", ""),
+    ],
+)  # fmt: skip
+def test_an_entry_is_told_by_name_and_shorter_on_its_ticket(point, params, full, on_ticket):
+    assert entries.one_line(params) == full
+    assert entries.on_ticket(point, params) == on_ticket
+
+
+def test_sentences_on_a_ticket_need_no_other_placeholders():
+    for id, pattern in points.ON_TICKET.items():
+        assert set(points.PLACEHOLDER.findall(pattern)) <= {"actor", *points.POINTS[id].placeholders}, id
+    assert {*points.OWN} <= {*(each.pattern for each in points.POINTS.values()), *points.ON_TICKET.values()}

@@ -23,7 +23,7 @@ from server.people.app_tokens import TokenPair
 from server.people.token_lists import TokenSelection
 from server.records.shared.scopes import parse
 from server.settings import ADDRESS_VARIABLE, TOKEN_VARIABLE
-from server.translation import N_, _, ngettext
+from server.translation import N_, N_ngettext, _, ngettext
 from server.web import reach
 from server.web.routes import ENDPOINTS
 
@@ -56,7 +56,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """How its text begins and ends, and what it is for."""
     refresh = f" {ui.badge('muted', _('refresh'))}" if row["kind"] == "refresh" else ""
-    label = f"<br>{ui.plain(row['label'])}" if row["label"] else ""
+    label = f"<br>{ui.name(row['label'])}" if row["label"] else ""
     return f"<div>{ui.code(row['_label'])}{refresh}{label}</div>"
 
 
@@ -105,9 +105,9 @@ LIST = declare(Worklist(
     ("token", "app", "worker", "scopes", "created_at", "expires_at", "last_used_at", "do"),
     own=(
         ListColumn("token", N_("Token"), _token, "label", value=lambda row, more: row["_label"]),
-        ListColumn("label", N_("What for"), lambda visit, row, more: ui.plain(row["label"])),
-        ListColumn("app", N_("App"), lambda visit, row, more: ui.plain(row["app"])),
-        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.plain(row["worker"])),
+        ListColumn("label", N_("What for"), lambda visit, row, more: ui.name(row["label"])),
+        ListColumn("app", N_("App"), lambda visit, row, more: ui.name(row["app"])),
+        ListColumn("worker", N_("Worker"), lambda visit, row, more: ui.name(row["worker"])),
         ListColumn("scopes", N_("Scopes"), lambda visit, row, more: ui.code(" ".join(row["scopes"])),
                    value=lambda row, more: " ".join(row["scopes"])),
         ListColumn("created_at", N_("Created"), _created, "created_at"),
@@ -119,7 +119,8 @@ LIST = declare(Worklist(
     actions=(
         BulkAction("revoke", N_("Revoke"), deletes=True,
                    run=lambda visit, key: token_lists.revoke(visit.ctx, id_of(key)),
-                   confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on.")),
+                   confirm=N_("Revoke the selected tokens? Programs that use them are refused from now on."),
+                   says=N_ngettext("Token revoked.", "{count} tokens revoked.")),
     ),
     changes="proven admin", subtitle=N_("Keys to the API for scripts of yours"), none=N_("No token fits."),
     empty=N_("There are no tokens yet."), new=(NEW, N_("New token")),

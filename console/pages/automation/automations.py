@@ -157,7 +157,13 @@ LIST = declare(
         ("_label", "trigger", "last_run", "failed", "used", "updated_at"),
         own=(
             *_OWN,
-            ListColumn("last_run", N_("Last run"), _last_run, value=lambda row, more: more.of[row["id"]].last_run_at),
+            ListColumn(
+                "last_run",
+                N_("Last run"),
+                _last_run,
+                value=lambda row, more: more.of[row["id"]].last_run_at,
+                is_time=True,
+            ),
             ListColumn("failed", N_("Failed in a day"), _failed, value=lambda row, more: more.of[row["id"]].failed),
             ListColumn(
                 "used", N_("Used by"), _used, kind="number", value=lambda row, more: more.used[row["name"].lower()]

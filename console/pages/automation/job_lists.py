@@ -16,7 +16,7 @@ from console.visit import Visit
 from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server.jobs import queue
-from server.translation import N_, _, shown
+from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
 
 
@@ -86,9 +86,11 @@ JOB_LIST = declare(Worklist(
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
     actions=(
-        BulkAction("run", N_("Run now"), run=lambda visit, key: scheduled_jobs.run_now(visit.ctx, id_of(key))),
+        BulkAction("run", N_("Run now"), run=lambda visit, key: scheduled_jobs.run_now(visit.ctx, id_of(key)),
+                   says=N_ngettext("The job runs now.", "{count} jobs run now.")),
         BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: scheduled_jobs.drop(visit.ctx, id_of(key)),
-                   confirm=N_("Drop the selected jobs? What they were to do is not done. This cannot be undone.")),
+                   confirm=N_("Drop the selected jobs? What they were to do is not done. This cannot be undone."),
+                   says=N_ngettext("Job dropped.", "{count} jobs dropped.")),
     ),
     heading=N_("Scheduler"), subtitle=N_("What is done later, or again until it works"),
     empty=N_("No job waits: everything is done."), none=N_("No job is like that."), tabs=tuple(TABS),
@@ -131,7 +133,7 @@ RUN_LIST = declare(Worklist(
             ui.badge("err", _("failed")) if row["error"] else ui.badge("ok", _("done"))),
             value=lambda row, more: "failed" if row["error"] else "done"),
         ListColumn("began_at", N_("Begun"), _begun, "began_at"),
-        ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at"),
+        ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at", is_time=True),
         ListColumn("ms", N_("Duration"), lambda visit, row, more: ui.plain(f"{row['ms']} ms"), "ms", "number"),
         ListColumn("attempt", N_("Attempt"), lambda visit, row, more: ui.plain(str(row["attempt"])), "attempt",
                    "number"),

@@ -19,7 +19,7 @@ from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
 from server.jobs import queue
-from server.translation import N_, _
+from server.translation import N_, N_ngettext, _
 from server.upkeep import scheduled_jobs
 
 BASE, RUNS, SCANS, TIMERS = "/admin/jobs", "/admin/jobs/runs", "/admin/jobs/scans", "/admin/jobs/timers"
@@ -169,10 +169,26 @@ TIMER_LIST = declare(
         placeholder=N_("name, or isRecurring:yes"),
         quick=((N_("Off"), "isDisabled:yes"),),
         actions=(
-            BulkAction("off", N_("Switch off"), {"is_disabled": "1"}, undo="on"),
-            BulkAction("on", N_("Switch on"), {"is_disabled": "0"}, undo="off"),
             BulkAction(
-                "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected timers? Their automations stay.")
+                "off",
+                N_("Switch off"),
+                {"is_disabled": "1"},
+                undo="on",
+                says=N_ngettext("Timer switched off.", "{count} timers switched off."),
+            ),
+            BulkAction(
+                "on",
+                N_("Switch on"),
+                {"is_disabled": "0"},
+                undo="off",
+                says=N_ngettext("Timer switched on.", "{count} timers switched on."),
+            ),
+            BulkAction(
+                "delete",
+                N_("Delete"),
+                deletes=True,
+                confirm=N_("Delete the selected timers? Their automations stay."),
+                says=N_ngettext("Timer deleted.", "{count} timers deleted."),
             ),
         ),
         subtitle=N_("Automations that run at a time"),

@@ -16,8 +16,8 @@ from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES
 from server.desk import records
 from server.desk.data_exports import log_export
-from server.errors import BadQuery, NotFound
-from server.translation import N_, _
+from server.errors import BadQuery
+from server.translation import N_
 
 BASE = "/automations/log"
 LEVELS = [
@@ -76,22 +76,17 @@ def show_latest(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/export", "admin")
 def export(visit: Visit) -> PageResponse:
-    """The entries that a search finds as a file: `format` csv or jsonl. Raises NotFound for another one, BadQuery."""
+    """The entries that a search finds as a file; `format` is one of exports.FORMATS. Raises NotFound, BadQuery."""
     format = visit.query.text("format", "csv")
     if format not in exports.FORMATS:
-        raise NotFound(
-            _(
-                "There is no export as '{format}', but as {FORMATS}.",
-                format=format[:20],
-                FORMATS=" and ".join(exports.FORMATS),
-            )
-        )
+        raise exports.no_such_format(format)
     if visit.request.method != "HEAD":
         log_export(visit.ctx, "the automation log")
     found = automation_log.entries(visit.ctx, _asked(visit), MAX_EXPORTED, 0, visit.query.id("run", 0))[0]
     names = ("id", "created_at", "level", "automation_name", "automation_node", "message", "run_id")
     rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]
-    return exports.file(format, "automation-log", names, [{name: row[name] for name in names} for row in rows])
+    lines = [{name: row[name] for name in names} for row in rows]
+    return exports.file(visit, format, "automation-log", names, lines, ["created_at"])
 
 
 def _asked(visit: Visit) -> str:

@@ -12,7 +12,7 @@ from console.visit import Visit
 from console.worklist import PAGE_SIZES, BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server.jobs import scheduler
-from server.translation import N_, _, shown
+from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
 
 
@@ -52,17 +52,20 @@ LIST = declare(Worklist(
     own=(
         ListColumn("name", N_("Task"), _named, "name", value=lambda row, more: row["name"]),
         ListColumn("state", N_("State"), _state, value=lambda row, more: "on" if row["is_on"] else "off"),
-        ListColumn("at", N_("Last"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("at", N_("Last run"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("ms", N_("Duration"),
                    lambda visit, row, more: ui.plain(f"{row['ms']} ms") if row["at"] else "", "ms", "number"),
-        ListColumn("next_at", N_("Next"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at"),
+        ListColumn("next_at", N_("Next run"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at",
+                   is_time=True),
         ListColumn("error", N_("Error"), lambda visit, row, more: ui.plain(row["error"])),
         ListColumn("do", N_("Action"), _switch, value=lambda row, more: ""),
     ),
     actions=(
         BulkAction("off", N_("Switch off"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, False),
-                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again.")),
-        BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True)),
+                   confirm=N_("Switch off the selected tasks? What they look for waits until they are on again."),
+                   says=N_ngettext("Task switched off.", "{count} tasks switched off.")),
+        BulkAction("on", N_("Switch on"), run=lambda visit, key: scheduled_jobs.switch_scan(visit.ctx, key, True),
+                   says=N_ngettext("Task switched on.", "{count} tasks switched on.")),
     ),
     sort="name", limit=PAGE_SIZES[-1], heading=N_("Scheduler"), subtitle=N_("Tasks the service runs by itself"),
     tabs=tuple(TABS), tabs_label=N_("Scheduler"), source=RowSource(_rows),

@@ -31,7 +31,7 @@ from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import checks
-from server.translation import N_, _
+from server.translation import N_, N_ngettext, _
 from server.web.webhooks import received_of, replay
 
 URI = "webhook_listener"
@@ -167,8 +167,20 @@ LIST = declare(
         load=_Calls,
         sort="name",
         actions=(
-            BulkAction("off", N_("Switch off"), {"is_disabled": "1"}, undo="on"),
-            BulkAction("on", N_("Switch on"), {"is_disabled": "0"}, undo="off"),
+            BulkAction(
+                "off",
+                N_("Switch off"),
+                {"is_disabled": "1"},
+                undo="on",
+                says=N_ngettext("Webhook switched off.", "{count} webhooks switched off."),
+            ),
+            BulkAction(
+                "on",
+                N_("Switch on"),
+                {"is_disabled": "0"},
+                undo="off",
+                says=N_ngettext("Webhook switched on.", "{count} webhooks switched on."),
+            ),
         ),
         empty=N_("There are no webhooks yet. A webhook is an address that other programs call; an automation answers."),
         none=N_("No webhook fits."),
@@ -196,7 +208,7 @@ def create(visit: Visit) -> PageResponse:
     made = fields.create(_binding)
     if made is None:
         return _new(visit, fields)
-    visit.tell(_("{name} listens.", name=made["_label"]))
+    visit.tell(_("{name} is ready.", name=made["_label"]))
     return see(f"{BASE}/{made['id']}")
 
 

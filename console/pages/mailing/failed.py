@@ -17,7 +17,7 @@ from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server.errors import HelpdeskError, NotFound
 from server.mailroom.mailboxes import dead_letters, letters
-from server.translation import N_, _
+from server.translation import N_, N_ngettext, _
 
 
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -44,16 +44,18 @@ LIST = declare(Worklist(
     own=(
         ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
         ListColumn("why", N_("Why"), _why, "why"),
-        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at"),
+        ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["bytes"])), "bytes",
                    "number"),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
     sort="-at",
     actions=(
-        BulkAction("take", N_("Take now"), run=lambda visit, key: letters.take(visit.ctx, key)),
+        BulkAction("take", N_("Take now"), run=lambda visit, key: letters.take(visit.ctx, key),
+                   says=N_ngettext("Email processed.", "{count} emails processed.")),
         BulkAction("discard", N_("Discard"), deletes=True, run=lambda visit, key: letters.discard(visit.ctx, key),
-                   confirm=N_("Discard the selected mails? They are gone for good.")),
+                   confirm=N_("Discard the selected mails? They are gone for good."),
+                   says=N_ngettext("Email discarded.", "{count} emails discarded.")),
     ),
     heading=N_("Mail"), subtitle=N_("Failed mail"), tabs_label=N_("Mail"),
     empty=N_("There is none: all mail that was fetched became tickets."),

@@ -175,12 +175,12 @@ def _guards(settings: Settings) -> list[tuple[str, str, str]]:
               "automations", count=flood.MAX_AUTOMATIC, minutes=minutes)  # fmt: skip
     return [
         (
-            N_("Never made requesters"),
+            N_("Ignored senders"),
             ", ".join(settings.mail_exclude_patterns) or _("nobody"),
             "mail_exclude_patterns",
         ),
         (N_("Largest mail"), bytes_text(settings.max_mail_bytes), "max_mail_bytes"),
-        (N_("Largest file kept of it"), bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
+        (N_("Attachment limit"), bytes_text(settings.mail_file_bytes), "mail_file_bytes"),
         (N_("Automatic mail"), loops, ""),
     ]
 
@@ -192,6 +192,8 @@ def tabs(visit: Visit) -> list[tuple[str, str]]:
         (BASE, _("Set-up")),
         (OUTBOX, _("Outbox")),
         (FAILED, _("Failed ({count})", count=count) if count else _("Failed")),
+        ("/search/email_signature", _("Signatures")),
+        ("/search/html_template", _("Mail templates")),
     ]
 
 

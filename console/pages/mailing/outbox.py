@@ -16,7 +16,7 @@ from console.worklist import BulkAction, Worklist, declare
 from console.worklist_columns import ListColumn
 from server.errors import NotFound
 from server.outbox import mail_queue
-from server.translation import N_, _, ngettext
+from server.translation import N_, N_ngettext, _, ngettext
 
 STATES = {
     "failed": ("err", N_("given up")),
@@ -73,20 +73,23 @@ LIST = declare(Worklist(
     "outbox", OUTBOX, N_("Outbox"), ("mail", "state", "reason", "due_at", "do"),
     own=(
         ListColumn("mail", N_("Mail"), _mail, "subject", value=lambda row, more: row["subject"]),
-        ListColumn("to", N_("To"), lambda visit, row, more: ui.plain(row["to"]), "to"),
+        ListColumn("to", N_("To"), lambda visit, row, more: ui.name(row["to"]), "to"),
         ListColumn("state", N_("State"), _state),
         ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: ui.plain(str(row["fails"])), "fails",
                    "number"),
         ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: ui.plain(row["reason"])),
         ListColumn("due_at", N_("Next attempt"),
                    lambda visit, row, more: ui.when(visit, row["due_at"]) if _is_tried_again(row) else "", "due_at"),
-        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated"),
+        ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
+                   is_time=True),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
     actions=(
-        BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, id_of(key))),
+        BulkAction("send", N_("Send now"), run=lambda visit, key: mail_queue.send_again(visit.ctx, id_of(key)),
+                   says=N_ngettext("Sending now.", "{count} emails are being sent now.")),
         BulkAction("drop", N_("Drop"), deletes=True, run=lambda visit, key: mail_queue.drop(visit.ctx, id_of(key)),
-                   confirm=N_("Drop the selected mails? They are not sent. This cannot be undone.")),
+                   confirm=N_("Drop the selected mails? They are not sent. This cannot be undone."),
+                   says=N_ngettext("Email dropped.", "{count} emails dropped.")),
     ),
     heading=N_("Mail"), subtitle=N_("Mail that has not left"), empty=N_("The outbox is empty: all mail has left."),
     none=N_("No mail is like that."), tabs_label=N_("Mail"),

@@ -9,7 +9,7 @@ from console.visit import Visit
 from server.desk import records
 from server.people import merging
 from server.records.shared import paths
-from server.translation import _
+from server.translation import _, pgettext
 
 TASK = "task"
 
@@ -22,7 +22,7 @@ def read(visit: Visit) -> Sheet:
 def head(visit: Visit, found: Sheet) -> dict[str, Any]:
     """What the templates need for it."""
     page = paths.record(found.type.uri, found.id)
-    tabs = [(page, _("Overview")), (f"{page}/activity", _("Activity")), (f"{page}/raw", _("Raw data"))]
+    tabs = [(page, _("Overview")), (f"{page}/activity", pgettext("log", "Activity")), (f"{page}/raw", _("Raw data"))]
     return {"found": found, "ways": _ways(visit, found), "parts": record_parts, "tabs": tabs,
             "done": _done(visit, found)}  # fmt: skip
 

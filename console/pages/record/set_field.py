@@ -85,7 +85,8 @@ def undo(visit: Visit) -> PageResponse:
              if id_in(str(id)) and _is_texts(texts)}  # fmt: skip
     put_back = dict(list(known.items())[:MAX_SELECTED])
     done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
-    visit.tell(" ".join(_told(len(done), refused)))
+    told = [_("Undone.")] if done else []
+    visit.tell(" ".join([*told, *([_refused(refused)] if refused else [])]))
     return see(_back(visit, record_type))
 
 
@@ -173,7 +174,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _told(count: int, refused: list[str]) -> list[str]:
-    told = [ngettext("{count} record: done.", "{count} records: done.", count)] if count else []
+    told = [ngettext("Field set.", "Field set on {count} records.", count)] if count else []
     return [*told, *([_refused(refused)] if refused else [])]
 
 

@@ -39,8 +39,8 @@ def show(visit: Visit) -> PageResponse:
     others = [each for each in offered.values() if each not in own and each not in known]
     groups = (
         (N_("Types of your own"), own),
-        (N_("What you keep"), known),
-        (N_("What the helpdesk is made of"), others),
+        (N_("Your data"), known),
+        (N_("Configuration"), others),
     )
     listed = [(title, [_listed(visit, each) for each in group]) for title, group in groups if group]
     return render(visit, "record_types.html", groups=listed, sample=SAMPLE)

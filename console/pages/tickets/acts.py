@@ -5,8 +5,8 @@ of the operations."""
 
 from typing import Any
 
-from console import lists
-from console.desk import answer_form
+from console import lists, ui
+from console.desk import answer_form, inbox
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
 from console.pages.tickets.show import TICKET, of_mask
@@ -23,12 +23,14 @@ from server.records.shared import paths
 from server.tickets import masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 
+MOST_NEAR = 10  # tickets to merge with, offered at once
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
 # What a person may set, and the stored columns that tell whether it still is what they saw.
 SEEN: dict[str, tuple[str, ...]] = {
     "status": ("status_id", "reopen_date"), "owner": ("owner_id",), "place": ("bucket_id",), "org": ("org_id",),
     "importance": ("importance",), "subject": ("subject",),
 }  # fmt: skip
+DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 LABELS: dict[str, Words] = {
     "status": N_("Status"), "owner": N_("Owner"), "place": N_("Group and bucket"), "org": N_("Organization"),
     "importance": N_("Importance"), "subject": N_("Subject"),
@@ -81,19 +83,31 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
-    text = _("{property} changed.", property=shown(LABELS[name]))
-    if name == "status":
-        status = visit.form.text("value", "")
-        texts = {"open": N_("Ticket opened."), "waiting": N_("Ticket waits."), "closed": N_("Ticket closed."),
-                 "deleted": N_("Ticket deleted.")}  # fmt: skip
-        text = shown(texts[status])
-    _tell_undoable(visit, found, text, before)
+    _tell_undoable(visit, found, _sentence(visit, found.id, name), before)
 
 
 def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, str]) -> None:
     """A message whose undo puts stored columns back. before: these columns as they were."""
     path = f"{paths.ticket(found.keys['mask'])}/restore"
     visit.tell(text, path, back=visit.form.text("back", ""), **before)
+
+
+def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
+    """What a property was changed to, in words."""
+    if name not in ("status", "owner", "place"):
+        return _("{property} changed.", property=shown(LABELS[name]))
+    ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_")
+    value, did = "", DID.get(ticket["status"], "")
+    if name == "owner":
+        value, is_own = ticket.get("owner__label") or "", ticket["owner_id"] == visit.actor.worker_id
+        did = "take" if is_own else "assign" if ticket["owner_id"] else "unassign"
+    elif name == "place":
+        value, did = f"{ticket['group__label']} / {ticket['bucket__label']}", "move"
+    elif ticket["status"] == "waiting":
+        if not ticket["reopen_date"]:
+            return _("Ticket set to waiting.")
+        value, did = ui.soon(visit, ticket["reopen_date"]), "wait"
+    return ngettext(*inbox.SAYS[did], 1, value=value)
 
 
 def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
@@ -205,7 +219,7 @@ def mark_spam(visit: Visit) -> PageResponse:
     keys = found.keys
     before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
     records.update(visit.ctx, TICKET, found.id, fields)
-    text = N_("Marked as spam and deleted.") if is_spam else N_("Not spam: the ticket is open.")
+    text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Not spam: the ticket is open.")
     _tell_undoable(visit, found, text, before)
     return back_to(visit, found)
 
@@ -221,8 +235,10 @@ def merge(visit: Visit) -> PageResponse:
     """Put another ticket together with this one; the older one stays. Raises Forbidden."""
     found, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
     other = masks.ticket_id(visit.ctx, text) or id_in(text)
+    if not other and text:
+        return _merge_form(visit, found, text, words=text)
     if not other or other == found.id:
-        return _merge_form(visit, found, text, _("Enter the mask of another ticket."))
+        return _merge_form(visit, found, text, _("Enter the number of another ticket, or words of it."))
     try:
         kept = tickets.merge(visit.ctx, [found.id, other])
     except HelpdeskError as error:
@@ -235,7 +251,7 @@ def tell_merged(visit: Visit, kept: int) -> str:
     mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
     here = paths.ticket(mask)
     undo_path = f"{here}/unmerge"
-    visit.tell(_("The tickets are one now: {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
+    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
     return here
 
 
@@ -260,17 +276,23 @@ def undo_merge(visit: Visit) -> PageResponse:
     return see(paths.ticket(found.keys["mask"]))
 
 
-def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "") -> PageResponse:
-    ids = [each["id"] for each in (found.keys["requesters"] or {}).values()][:10]
-    query = " OR ".join(f"participant.id:{id}" for id in ids)
-    asked = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", 11, 1, lists.LABEL)
-    near = records.search(visit.ctx, TICKET, asked)["results"] if ids else []
+def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
+    """The form with tickets to choose from: those with these words, else those of the same requesters."""
+    if words:
+        near = lists.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
+        wrong = "" if near else _("No ticket has these words. Enter the number of another ticket, or other words.")
+    else:
+        ids = [each["id"] for each in (found.keys["requesters"] or {}).values()][:10]
+        query = " OR ".join(f"participant.id:{id}" for id in ids)
+        asked = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lists.LABEL)
+        near = records.search(visit.ctx, TICKET, asked)["results"] if ids else []
     form = Form.of({"other": other})
     if wrong:
         form.fail("other", wrong)
     return render(
         visit, "ticket_merge.html", INVALID if wrong else 200, found=found, merge_form=form,
-        near=[each for each in near if each["id"] != found.id], back=paths.ticket(found.keys["mask"]),
+        near=[each for each in near if each["id"] != found.id], is_found=bool(words),
+        back=paths.ticket(found.keys["mask"]),
     )  # fmt: skip
 
 
@@ -280,7 +302,7 @@ def split(visit: Visit) -> PageResponse:
     of_mask(visit)
     made = tickets.split(visit.ctx, visit.form.id("message", required=True))
     mask = records.retrieve(visit.ctx, TICKET, made)["mask"]
-    visit.tell(_("The message has a ticket of its own: {mask}.", mask=mask))
+    visit.tell(_("Split into new ticket {mask}.", mask=mask))
     return see(paths.ticket(mask))
 
 

@@ -11,7 +11,7 @@ from console.desk.answer_form import AnswerForm
 from console.page_response import PageResponse, fragment, see
 from console.pages.asides import answer as as_json
 from console.pages.tickets import came_from
-from console.pages.tickets.frames import framed
+from console.pages.tickets.frames import document_of, framed
 from console.pages.tickets.show import TICKET, kept, of_mask, shown, shown_answer
 from console.rendering import render
 from console.routes import page
@@ -116,7 +116,7 @@ def take_back(visit: Visit) -> PageResponse:
         undo.restore(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
     for email in filter(None, visit.form.text(ADDED, "").split(",")):
         requester.remove(visit.ctx, found.id, email)
-    visit.tell("Not sent. It is a draft again.")
+    visit.tell(_("Sending cancelled. Your draft is back."))
     return see(f"{here}?answer={kept.kind}#answer")
 
 
@@ -132,7 +132,7 @@ def show_preview(visit: Visit) -> PageResponse:
         html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
     except HelpdeskError as error:
         html, wrong = "", "" if isinstance(error, Required) else error.message
-    return framed(html or fragment("message_body.html", html="", more="", wrong=wrong))
+    return framed(html or document_of("", wrong=wrong))
 
 
 @page("GET", "/-/addresses")
@@ -217,7 +217,7 @@ def take_back_compose(visit: Visit) -> PageResponse:
     """As take_back, of a new ticket."""
     answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
     accepted_forms.forget(visit.ctx, COMPOSE)
-    visit.tell("Not sent. It is a draft again.")
+    visit.tell(_("Sending cancelled. Your draft is back."))
     return see(COMPOSE)
 
 
@@ -240,9 +240,16 @@ def _compose(visit: Visit, written: AnswerForm) -> PageResponse:
     group = _placed(visit, {"bucket_id": bucket})["group_id"] if is_known else ""
     sample = Sample("POST", written.sample.path, [("group_id", group or "1"), *fields])
     return render(
-        visit, "compose.html", written.form.status, written=written, here=COMPOSE, sample=sample,
+        visit, "compose.html", written.form.status, drafts=_other_drafts(visit, written),
+        written=written, here=COMPOSE, sample=sample,
         answer_statuses=answer_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
     )  # fmt: skip
+
+
+def _other_drafts(visit: Visit, written: AnswerForm) -> list[AnswerDraft]:
+    """The worker's drafts of new tickets that do not stand in the form."""
+    shown = written.draft.id if written.draft is not None else 0
+    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != shown]
 
 
 def _placed(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from console.visit import Visit
 from server.context import Context
 from server.desk import records
 from server.digits import id_in
+from server.markup import quoted
 from server.people import presence
 from server.records.shared.paths import ticket as path_of
 from server.tickets import bodies, following, originals
@@ -29,22 +30,32 @@ def body(visit: Visit) -> PageResponse:
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
         html = f'<div style="white-space: pre-wrap">{escape(content)}</div>'
-        return framed(fragment("message_body.html", html=html, more="", wrong=""))
+        return framed(document_of(html))
     with_images = visit.query.flag("images")
     found = bodies.of(visit.ctx, visit.id, with_images)
     more = f"{visit.path}?images=1" if found.has_remote_images else ""
-    return framed(fragment("message_body.html", html=found.html, more=more, wrong=""), with_images)
+    return framed(document_of(found.html, more=more), with_images)
 
 
-def framed(html: str, with_images: bool = False) -> PageResponse:
-    """A document for a frame of ours, under a policy of its own. html: safe by itself."""
+def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
+    """The document of a message's HTML, for `framed`.
+
+    html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
+    return fragment(
+        "message_body.html", html=html, more=more, wrong=wrong,
+        from_words=" ".join(sorted(quoted.FROM_WORDS)), sent_words=" ".join(sorted(quoted.SENT_WORDS)),
+    )  # fmt: skip
+
+
+def framed(document: str, with_images: bool = False) -> PageResponse:
+    """A document for a frame of ours, under a policy of its own. document: safe by itself."""
     images = " https: http:" if with_images else ""
     policy = (
         f"default-src 'none'; img-src 'self' data:{images}; style-src 'unsafe-inline'; frame-ancestors 'self'; "
         f"base-uri 'none'; form-action 'none'; sandbox {SANDBOX}"
     )
     headers = {"Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer"}
-    return PageResponse(html, headers=headers)
+    return PageResponse(document, headers=headers)
 
 
 @page("GET", "/messages/{id}/source")

@@ -207,7 +207,7 @@ def _list(visit: Visit) -> str:
 
 
 def _told(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
-    told = [ngettext("{count} ticket: done.", "{count} tickets: done.", len(runs.done))] if runs.done else []
+    told = [ngettext("Macro run.", "Macro run on {count} tickets.", len(runs.done))] if runs.done else []
     texts = sum(1 for each in runs.done.values() if each.reply or each.note)
     if texts:
         told.append(ngettext(

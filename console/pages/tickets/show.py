@@ -62,6 +62,7 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
         neighbours=came_from.neighbours(visit, keys["mask"]), paths=paths, here=paths.ticket(keys["mask"]),
         back=visit.shown_path, merge=unmerge.newest(visit.ctx, found.id),
+        unanswerable="" if written is not None else _why_unanswerable(visit, found),
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
         requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
         facts=_facts(found), custom=_custom(found),
@@ -69,6 +70,16 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
         followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
         samples=_samples(visit, found, said, written), earlier=earlier, later=later, log=_log(visit),
         **_properties(visit, found), **_answering(visit, found, written),
+    )  # fmt: skip
+
+
+def _why_unanswerable(visit: Visit, found: Sheet) -> str:
+    """Why the caller cannot answer a ticket that they may read, and who can change it."""
+    if found.keys["group_id"] in visit.actor.member_of:
+        return _("Your role does not let you answer tickets. An administrator can change it.")
+    return _(
+        "You can read this ticket, but you cannot answer it: you are not a member of the group {group}. One of its "
+        "managers or an administrator can add you.", group=found.keys.get("group__label") or "",
     )  # fmt: skip
 
 

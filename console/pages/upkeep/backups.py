@@ -19,7 +19,7 @@ from console.worklist_columns import ListColumn
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings
-from server.translation import N_, _, listed, ngettext
+from server.translation import N_, N_ngettext, _, listed, ngettext
 from server.upkeep import backups, restoring, scheduled_jobs
 from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
@@ -182,9 +182,11 @@ LIST = declare(Worklist(
         ListColumn("state", N_("Verified"), _verified, "state"),
     ),
     actions=(
-        BulkAction("verify", N_("Verify"), run=lambda visit, key: backups.verify(visit.ctx, key)),
+        BulkAction("verify", N_("Verify"), run=lambda visit, key: backups.verify(visit.ctx, key),
+                   says=N_ngettext("Integrity check started.", "{count} integrity checks started.")),
         BulkAction("remove", N_("Remove"), deletes=True, run=lambda visit, key: backups.remove(visit.ctx, key),
-                   confirm=N_("Remove the selected backups for good?")),
+                   confirm=N_("Remove the selected backups for good?"),
+                   says=N_ngettext("Backup removed.", "{count} backups removed.")),
     ),
     changes="proven admin", empty=N_("There is no backup yet."), source=RowSource(_rows),
 ))  # fmt: skip

@@ -45,7 +45,7 @@ TABS = [
 WAITING = (
     ("jobs_due", N_("Jobs that are due"), "/admin/jobs?state=due"),
     ("jobs_later", N_("Jobs for later"), "/admin/jobs?state=waiting"),
-    ("jobs_failed", N_("Jobs given up"), "/admin/jobs?state=failed"),
+    ("jobs_failed", N_("Failed jobs"), "/admin/jobs?state=failed"),
     ("mail_queued", N_("Mails to send"), "/admin/mail/outbox?state=queued"),
     ("mail_failing", N_("Mails tried again"), "/admin/mail/outbox?state=failing"),
     ("mail_parked", N_("Mails without a server"), "/admin/mail/outbox?state=parked"),
@@ -175,10 +175,11 @@ def _event(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
 AUDIT_LIST = declare(Worklist(
     "activity_log", AUDIT, N_("Audit log"), ("created", "who", "_label", "event"),
     own=(
-        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created"),
-        ListColumn("who", N_("Who"), lambda visit, row, more: ui.plain(_actor(row["params"])),
+        ListColumn("created", N_("When"), lambda visit, row, more: ui.when(visit, row["created"]), "created",
+                   is_time=True),
+        ListColumn("who", N_("Who"), lambda visit, row, more: ui.name(_actor(row["params"])),
                value=lambda row, more: _actor(row["params"])),
-        ListColumn("_label", N_("What"), lambda visit, row, more: ui.plain(row["_label"])),
+        ListColumn("_label", N_("What"), lambda visit, row, more: ui.name(row["_label"])),
         ListColumn("event", N_("Event"), _event, value=lambda row, more: row["activity_point"]),
     ),
     sort="-created,-id", subtitle=N_("Who did what, and when"), none=N_("No matches."),

@@ -10,7 +10,7 @@ from typing import Any
 from server.errors import NotFound
 from server.records.parts import DictionaryContext
 from server.records.shared import paths
-from server.records.shared.points import PLACEHOLDER
+from server.records.shared.points import FORMER, OWN, PLACEHOLDER, POINTS
 from server.translation import shown as spoken
 
 MAX_MESSAGE_CHARS = 10_000  # shown; entries written by programs can be long
@@ -28,6 +28,15 @@ def plain_text(params: Any) -> str:
 def one_line(params: Any) -> str:
     """The entry as text without line ends, for labels."""
     return " ".join(plain_text(params).split())
+
+
+def on_ticket(point: str, params: Any) -> str:
+    """The entry as one line on the page of the ticket that is its target, which it need not name."""
+    found = POINTS.get(point)
+    message = _text(params.get("message")) if isinstance(params, Mapping) else ""
+    if found is None or not found.on_ticket or _current(message, params) != found.pattern:
+        return one_line(params)
+    return one_line({**params, "message": found.on_ticket})
 
 
 def variable(params: Any, name: str) -> str:
@@ -88,11 +97,36 @@ def _parts(params: Any) -> tuple[str, Mapping[str, Any], Mapping[str, Any]]:
     absent."""
     body = params if isinstance(params, Mapping) else {}
     variables, urls = body.get("variables"), body.get("urls")
-    return (
-        spoken(_text(body.get("message")))[:MAX_MESSAGE_CHARS],
-        variables if isinstance(variables, Mapping) else {},
-        urls if isinstance(urls, Mapping) else {},
-    )
+    variables = variables if isinstance(variables, Mapping) else {}
+    urls = urls if isinstance(urls, Mapping) else {}
+    message = _current(_text(body.get("message")), body)
+    if message in OWN and _is_own(variables, urls):
+        message = OWN[message]
+    if "goal" in variables:
+        variables = {**variables, "goal": _goal(_text(variables["goal"]), message)}
+    return spoken(message)[:MAX_MESSAGE_CHARS], variables, urls
+
+
+def _current(message: str, params: Mapping[str, Any]) -> str:
+    """The sentence that says now what a stored one says."""
+    if "{{status}}" in message:
+        variables = params.get("variables")
+        status = _text(variables.get("status")) if isinstance(variables, Mapping) else ""
+        stated = message.replace("{{status}}", status)
+        return FORMER.get(stated, stated) if stated.startswith("{{actor}} set ticket {{target}} to ") else message
+    return FORMER.get(message, message)
+
+
+def _is_own(variables: Mapping[str, Any], urls: Mapping[str, Any]) -> bool:
+    """Whether the actor of an entry is the worker whom it is about."""
+    names = urls if "worker" in urls else variables
+    return bool(names.get("actor")) and names.get("actor") == names.get("worker")
+
+
+def _goal(goal: str, message: str) -> str:
+    """The goal of a service target; as the first word of its sentence with a capital."""
+    words = spoken(goal)
+    return words[:1].upper() + words[1:] if message.startswith("{{goal}}") else words
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,8 @@ PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z0-9_]+)\s*\}\}")
 class ActivityPoint:
     """One kind of entry. pattern: its sentence with `{{placeholder}}`. placeholders: those that a writer must fill;
     `actor` is always filled by the service. is_administrative: whether its entries are for administrators, who did it
-    and the worker it was done to. is_reserved: whether the service alone writes them."""
+    and the worker it was done to. is_reserved: whether the service alone writes them. on_ticket: the sentence on the
+    page of the ticket that is its target, "" for the same one."""
 
     id: str
     name: str
@@ -23,6 +24,7 @@ class ActivityPoint:
     placeholders: tuple[str, ...]
     is_administrative: bool = False
     is_reserved: bool = False
+    on_ticket: str = ""
 
     def missing(self, variables: Mapping[str, Any]) -> list[str]:
         """The placeholders without a value."""
@@ -38,6 +40,48 @@ class ActivityPoint:
         }
 
 
+# Sentences of entries that are told otherwise when somebody did it for themselves: {pattern: the other}.
+OWN = {
+    "{{actor}} assigned ticket {{target}} to {{worker}}": "{{actor}} took ticket {{target}}",
+    "{{actor}} assigned the ticket to {{worker}}": "{{actor}} took the ticket",
+}
+# The sentence of an entry on the page of its ticket, by activity point.
+ON_TICKET = {
+    "connection.link": "{{actor}} linked the ticket with {{link_object}} {{link}}",
+    "connection.unlink": "{{actor}} removed the link with {{link_object}} {{link}}",
+    "ticket.answer.refused": "The reply of {{worker}} by email was not sent: {{reason}}",
+    "ticket.macro": "{{actor}} ran the macro {{macro}}",
+    "ticket.message.changed": "{{actor}} changed {{what}} of message {{message}}",
+    "ticket.message.held": "{{actor}} wrote first: the message that was to leave later is a draft again",
+    "ticket.message.relay": "A message was passed on to {{worker}} at {{worker_email}}",
+    "ticket.moved": "{{actor}} moved the ticket to {{group}}, {{bucket}}",
+    "ticket.owner.assigned": "{{actor}} assigned the ticket to {{worker}}",
+    "ticket.owner.unassigned": "{{actor}} unassigned the ticket",
+    "ticket.participant.added": "{{actor}} added {{participant}}",
+    "ticket.participant.removed": "{{actor}} removed {{participant}}",
+    "ticket.split": "{{actor}} split the ticket off ticket {{source}}",
+    "ticket.split.from": "{{actor}} split the ticket; the new one is {{target}}",
+    "ticket.status.closed": "{{actor}} closed the ticket",
+    "ticket.status.deleted": "{{actor}} deleted the ticket",
+    "ticket.status.open": "{{actor}} opened the ticket",
+    "ticket.status.waiting": "{{actor}} set the ticket to waiting",
+    "ticket.target.due": "{{goal}} due in {{minutes}} minutes",
+    "ticket.target.missed": "{{goal}} overdue",
+    "watcher.assigned": "{{actor}} made {{watcher}} a watcher",
+    "watcher.follow": "{{actor}} began to watch the ticket",
+    "watcher.unassigned": "{{actor}} removed {{watcher}} from the watchers",
+    "watcher.unfollow": "{{actor}} stopped watching the ticket",
+}
+# Sentences of entries that earlier versions wrote: {pattern, its `{{status}}` filled in: the one that says it now}.
+FORMER = {
+    "{{actor}} took ticket {{target}} from its owner": "{{actor}} unassigned ticket {{target}}",
+    "Late: the {{goal}} of ticket {{target}}": "{{goal}} overdue: ticket {{target}}",
+    "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}":
+        "{{goal}} due in {{minutes}} minutes: ticket {{target}}",
+    "{{actor}} set ticket {{target}} to closed": "{{actor}} closed ticket {{target}}",
+    "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
+    "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
+}  # fmt: skip
 # What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
 RESERVED = frozenset((
     "group.acknowledgement.error", "mailbox.check.error", "record.deleted", "ticket.answer.refused",
@@ -53,7 +97,7 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
         found[id] = ActivityPoint(
             id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative,
-            is_administrative or id in RESERVED,
+            is_administrative or id in RESERVED, ON_TICKET.get(id, ""),
         )  # fmt: skip
     return found
 
@@ -121,7 +165,7 @@ WORK = _points(
     ),
     ("ticket.moved", "Ticket moved", "{{actor}} moved ticket {{target}} to {{group}}, {{bucket}}"),
     ("ticket.owner.assigned", "Ticket assigned", "{{actor}} assigned ticket {{target}} to {{worker}}"),
-    ("ticket.owner.unassigned", "Ticket unassigned", "{{actor}} took ticket {{target}} from its owner"),
+    ("ticket.owner.unassigned", "Ticket unassigned", "{{actor}} unassigned ticket {{target}}"),
     ("ticket.participant.added", "Participant added", "{{actor}} added {{participant}} to ticket {{target}}"),
     (
         "ticket.participant.removed", "Participant removed",
@@ -130,15 +174,15 @@ WORK = _points(
     ("ticket.unmerge", "Merge undone", "{{actor}} took ticket {{target}} apart from ticket {{source}}"),
     ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
-    ("ticket.status.closed", "Ticket closed", "{{actor}} set ticket {{target}} to {{status}}"),
-    ("ticket.status.deleted", "Ticket deleted", "{{actor}} set ticket {{target}} to {{status}}"),
-    ("ticket.status.open", "Ticket opened", "{{actor}} set ticket {{target}} to {{status}}"),
-    ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to {{status}}"),
+    ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),
+    ("ticket.status.deleted", "Ticket deleted", "{{actor}} deleted ticket {{target}}"),
+    ("ticket.status.open", "Ticket opened", "{{actor}} opened ticket {{target}}"),
+    ("ticket.status.waiting", "Ticket waiting", "{{actor}} set ticket {{target}} to waiting"),
     (
         "ticket.target.due", "Service target due",
-        "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}",
+        "{{goal}} due in {{minutes}} minutes: ticket {{target}}",
     ),
-    ("ticket.target.missed", "Service target missed", "Late: the {{goal}} of ticket {{target}}"),
+    ("ticket.target.missed", "Service target missed", "{{goal}} overdue: ticket {{target}}"),
     ("timetracking.status.closed", "Time entry closed", "{{actor}} closed time entry {{target}}"),
     ("timetracking.status.open", "Time entry opened", "{{actor}} opened time entry {{target}}"),
     ("transport.delivery.error", "Mail could not be sent", "Mail could not be sent through {{actor}}: {{error}}"),

@@ -461,7 +461,8 @@ def _log_owner(change: Change, writing: Writing, target: str) -> None:
     owner_id = change.value("owner_id")
     if owner_id:
         variables = {"target": target, "worker": writing.label("worker", owner_id)}
-        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables)
+        urls = {"worker": f"ctx://{contexts.WORKER}:{owner_id}"}
+        writing.log("ticket.owner.assigned", CONTEXT, change.id, variables, urls=urls)
     else:
         writing.log("ticket.owner.unassigned", CONTEXT, change.id, {"target": target})
 

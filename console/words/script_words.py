@@ -9,15 +9,17 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from server import late_files
-from server.translation import Catalog
+from server.translation import Catalog, keyed
 
-FOLDER = Path(__file__).resolve().parent / "static"
-_CALL = re.compile(r'\bt\(\s*("(?:[^"\\]|\\.)*")\s*[,)]')
+FOLDER = Path(__file__).resolve().parent.parent / "static"
+_TEXT = r'("(?:[^"\\]|\\.)*")'
+_CALL = re.compile(rf"\b(?:t\(|p\(\s*{_TEXT}\s*,)\s*{_TEXT}\s*[,)]")
 
 
 def messages(source: str) -> list[str]:
-    """The messages of a script: what its calls `t("…")` name."""
-    return [ast.literal_eval(each) for each in _CALL.findall(source)]
+    """The messages of a script, as keys of a catalog: what its calls `t("…")` and `p("context", "…")` name."""
+    texts = ((ast.literal_eval(each or '""') for each in found) for found in _CALL.findall(source))
+    return [keyed(message, context) for context, message in texts]
 
 
 @cache

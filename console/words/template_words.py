@@ -14,7 +14,7 @@ from typing import Any
 from tornado.escape import xhtml_escape
 from tornado.template import Loader, Template
 
-from console import script_words
+from console.words import script_words
 from server import translation
 from server.dataclass import dataclass
 from server.late_pattern import late_pattern
@@ -30,6 +30,7 @@ _LETTERS = late_pattern(r"[^\W\d_]{2}")
 _TOKEN = late_pattern(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<!--.*?-->|<![a-z]+[^>]*>|</?[A-Za-z]|[<{]|[^<{]+", re.DOTALL)
 _EXPRESSION = late_pattern(r"\{\{(.*?)\}\}|\{%\s*raw\s+(.*?)%\}", re.DOTALL)
 _ATTRIBUTE = late_pattern(r'([a-z-]+)="([^"]*)"')
+_CONTEXT = late_pattern(r"\{#\s*context:\s*(.+?)\s*#\}")
 _WORD = late_pattern(r"[A-Za-z]\w*")
 _BLANKS = late_pattern(r"\s+")
 
@@ -47,9 +48,10 @@ class TemplatePiece:
 @dataclass
 class TemplateMessage:
     """What a run says: its text, its values as Python ({name: expression}), and the opening tags of its elements with
-    the closing ones."""
+    the closing ones. context: of its words, as the comment before the run names it."""
 
     text: str = ""
+    context: str = ""
     values: dict[str, str] = field(default_factory=dict)
     elements: list[tuple[str, str]] = field(default_factory=list)
 
@@ -75,9 +77,9 @@ class Spoken:
         self.direction = translation.direction(self.catalog.language)
         self._messages = self.catalog.messages
 
-    def text(self, message: str) -> str:
-        """A message without anything to fill in."""
-        return self._messages.get(message, message)
+    def text(self, message: str, context: str = "") -> str:
+        """A message without anything to fill in. context: of its words, where they have several meanings."""
+        return self.catalog.text(message, context or translation.context_of(message))
 
     def scripts(self) -> str:
         """What scripts say, as JSON."""
@@ -87,9 +89,11 @@ class Spoken:
         """A message with values, which are not escaped: whoever shows it does that."""
         return translation.filled(self._messages.get(message, message), values)
 
-    def html(self, message: str, values: Mapping[str, str], elements: Sequence[tuple[str, str]]) -> str:
+    def html(
+        self, message: str, values: Mapping[str, str], elements: Sequence[tuple[str, str]], context: str = ""
+    ) -> str:
         """A message as HTML. values: as HTML. elements: the opening and closing tags of those that are numbered."""
-        return filled_html(self._messages.get(message, message), values, elements)
+        return filled_html(self.catalog.text(message, context), values, elements)
 
     @staticmethod
     def say(value: Any) -> Any:
@@ -138,8 +142,9 @@ def translated(source: str) -> str:
 
 
 def messages(source: str) -> list[str]:
-    """The messages that a template says by itself; those in its expressions are read as Python, see expressions()."""
-    return [each.text for each in _said(source)]
+    """The messages that a template says by itself, as keys of a catalog; those in its expressions are read as Python,
+    see expressions()."""
+    return [translation.keyed(each.text, each.context) for each in _said(source)]
 
 
 def expressions(source: str) -> Iterator[str]:
@@ -158,22 +163,30 @@ def _said(source: str) -> Iterator[TemplateMessage]:
     for piece in pieces:
         if piece.kind in ("open", "other"):
             yield from (each for _, each in _spoken_attributes(piece.source) if each is not None)
+    context = ""
     for run in _runs(pieces):
         if isinstance(run, list):
-            yield from _messages_of(run)
+            yield from _messages_of(run, context)
+        context = _context(run) if isinstance(run, TemplatePiece) else ""
     for piece in pieces:
         if piece.kind == "value":
             for text in _chosen(_EXPRESSION.fullmatch(piece.source)):
                 yield TemplateMessage(text)
 
 
-def _messages_of(run: list[TemplatePiece]) -> Iterator[TemplateMessage]:
+def _context(piece: TemplatePiece) -> str:
+    """The context that a comment such as {# context: log #} gives to the run behind it."""
+    found = _CONTEXT.fullmatch(piece.source)
+    return found[1] if found else ""
+
+
+def _messages_of(run: list[TemplatePiece], context: str = "") -> Iterator[TemplateMessage]:
     core = _core(run)[1]
     if not _says(core):
         for inner in _inside(core):
             yield from _messages_of(inner)
     else:
-        yield _message(core)
+        yield _message(core, context)
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -306,8 +319,8 @@ def _inside(run: list[TemplatePiece]) -> Iterator[list[TemplatePiece]]:
                 inner = []
 
 
-def _message(core: list[TemplatePiece]) -> TemplateMessage:
-    message, open_elements = TemplateMessage(), []
+def _message(core: list[TemplatePiece], context: str = "") -> TemplateMessage:
+    message, open_elements = TemplateMessage(context=context), []
     for piece in core:
         if piece.kind == "text":
             message.text += html.unescape(piece.source)
@@ -327,18 +340,21 @@ def _message(core: list[TemplatePiece]) -> TemplateMessage:
 
 
 def _rewritten(pieces: list[TemplatePiece]) -> Iterator[str]:
+    context = ""
     for each in _runs(pieces):
-        yield _piece(each) if isinstance(each, TemplatePiece) else _run(each)
+        yield _piece(each) if isinstance(each, TemplatePiece) else _run(each, context)
+        context = _context(each) if isinstance(each, TemplatePiece) else ""
 
 
-def _run(run: list[TemplatePiece]) -> str:
+def _run(run: list[TemplatePiece], context: str = "") -> str:
     before, core, after = _core(run)
     text = "".join(map(_piece, core))
     if _says(core):
         message = _message(core)
         values = ", ".join(f"{name!r}: {value}" for name, value in message.values.items())
         elements = ", ".join(f"({start}, {end!r})" for start, end in message.elements)
-        said = f"_t.html({message.text!r}, {{{values} }}, [{elements}])"
+        behind = f", {context!r}" if context else ""
+        said = f"_t.html({message.text!r}, {{{values} }}, [{elements}]{behind})"
         # What cannot stand in a directive as it is.
         said = said.replace("%}", "%\\x7d")
         lead, tail = _blanks(text)

@@ -1,0 +1,152 @@
+// Folds what an email quotes, inside its frame: no script runs in there, so the page does it from outside.
+import { all } from "./page.js";
+import { t } from "./say.js";
+
+const header = /^([^\s:：][^:：]{0,24}?)\s?[:：]\s*(?=\S|$)/; // `From: Ana`
+const separator = /^\s*(?:-{4,}[^-]{3,60}-{4,}|_{20,})\s*$/; // -----Original Message-----
+const blank = /^[\s\u00a0\u200b]*$/;
+const inline = new Set("A ABBR B BDI BDO BIG CITE CODE EM FONT I KBD MARK Q S SAMP SMALL SPAN STRONG SUB SUP TIME TT U VAR WBR".split(" "));
+const mostHead = 400; // characters of the line above a quotation
+const mostLines = 5000; // of an email that are read
+
+// The lines of an element as people see them, each with its first node.
+function linesOf(body) {
+  const lines = [{ text: "", node: null }];
+  const end = () => lines.at(-1).text.trim() ? lines.push({ text: "", node: null }) : Object.assign(lines.at(-1), { text: "", node: null });
+  const walk = (node) => {
+    if (lines.length > mostLines) return;
+    if (node.nodeType === Node.TEXT_NODE) {
+      const line = lines.at(-1);
+      if (!blank.test(node.data)) line.node ??= node;
+      line.text += node.data;
+    } else if (node.nodeName === "BR" || node.nodeName === "HR") end();
+    else if (node.nodeType === Node.ELEMENT_NODE && node.nodeName !== "BLOCKQUOTE" && node.nodeName !== "DETAILS") {
+      const isBlock = !inline.has(node.nodeName);
+      if (isBlock) end();
+      for (const each of node.childNodes) walk(each);
+      if (isBlock) end();
+    }
+  };
+  walk(body);
+  return lines.filter(({ node }) => node).map(({ text, node }) => ({ text: text.replace(/[\s\u00a0]+/g, " ").trim(), node }));
+}
+
+// Whether a line begins the headers of an email that was put below: those of Outlook, in the languages of `words`.
+function beginsMail(lines, place, words) {
+  const names = [];
+  for (const { text } of lines.slice(place, place + 5)) {
+    const found = header.exec(text);
+    if (!found) break;
+    names.push(found[1].replace(/^\*|\*$/g, "").trim().toLowerCase());
+  }
+  if (names.length < 3 || !words.from.has(names[0])) return false;
+  const isApart = place > 0 && separator.test(lines[place - 1].text);
+  const hasAddress = lines.slice(place, place + 3).some(({ text }) => text.includes("@"));
+  return isApart || hasAddress || (names.length > 3 && words.sent.has(names[1]));
+}
+
+// The outermost element that begins with a node.
+function outermost(node, body) {
+  const isFirst = (each) => {
+    for (let before = each.previousSibling; before; before = before.previousSibling) {
+      if (before.nodeName === "HR" || before.nodeName === "IMG" || before.querySelector?.("img, hr") || !blank.test(before.textContent)) return false;
+    }
+    return true;
+  };
+  while (node.parentNode !== body && isFirst(node)) node = node.parentNode;
+  return node;
+}
+
+function beforeBlanks(node) {
+  let before = node.previousSibling;
+  while (before && before.nodeName !== "HR" && !before.querySelector?.("img, hr") && before.nodeName !== "IMG" && blank.test(before.textContent)) before = before.previousSibling;
+  return before;
+}
+
+function folder(page, label) {
+  const [folded, name] = [page.createElement("details"), page.createElement("summary")];
+  name.textContent = label;
+  folded.append(name);
+  return folded;
+}
+
+// An email with its headers, put below the reply as Outlook does, up to the end.
+function foldHistory(body, words) {
+  const lines = linesOf(body);
+  let place = lines.findIndex((_, at) => at > 0 && beginsMail(lines, at, words));
+  if (place > 1 && separator.test(lines[place - 1].text)) place -= 1;
+  if (place < 1) return;
+  let start = outermost(lines[place].node, body);
+  const before = beforeBlanks(start);
+  if (before?.nodeName === "HR") start = before;
+  const range = body.ownerDocument.createRange();
+  range.setStartBefore(start);
+  range.setEnd(body, body.childNodes.length);
+  const history = range.extractContents();
+  const folded = folder(body.ownerDocument, t("Quoted text"));
+  folded.append(history);
+  trim(body);
+  body.append(folded);
+}
+
+// The nodes above a quotation that say who wrote it: `On Monday Ida wrote:`, up to the line before.
+function attribution(quote) {
+  let node = quote;
+  let before = beforeBlanks(node);
+  for (let level = 0; !before && level < 2 && node.parentNode !== quote.ownerDocument.body; level++) {
+    node = node.parentNode;
+    before = beforeBlanks(node);
+  }
+  const nodes = [];
+  let text = "";
+  while (before && before.nodeName !== "BR" && before.nodeName !== "HR" && before.nodeName !== "DETAILS") {
+    const isBlock = before.nodeType === Node.ELEMENT_NODE && !inline.has(before.nodeName);
+    if (isBlock && (nodes.length || linesOf(before).length > 1)) break;
+    nodes.unshift(before);
+    text = before.textContent + text;
+    if (isBlock) break;
+    before = before.previousSibling;
+  }
+  const isOne = /[:：]\s*$/.test(text) && text.trim().length <= mostHead && !nodes.some((each) => each.querySelector?.("blockquote, details, img, table"));
+  return isOne ? nodes : [];
+}
+
+function foldQuotes(body) {
+  for (const quote of all("blockquote:not(blockquote blockquote, details blockquote)", body)) {
+    const folded = folder(body.ownerDocument, t("Quoted text"));
+    const head = attribution(quote);
+    quote.replaceWith(folded);
+    folded.append(...head, quote);
+  }
+}
+
+// Blank lines at the end, which programs leave and which only make the frame taller.
+function trim(box) {
+  for (let last = box.lastChild; last; last = box.lastChild) {
+    const isBlank = last.nodeName === "BR" || (last.nodeName !== "DETAILS" && blank.test(last.textContent) && !/^(IMG|HR|TABLE)$/.test(last.nodeName) && !last.querySelector?.("img, hr, table, details"));
+    if (!isBlank) break;
+    last.remove();
+  }
+  const last = box.lastElementChild;
+  if (!last || last !== box.lastChild || inline.has(last.nodeName)) return;
+  last.style.marginBottom = "0";
+  if (/^(DIV|P|CENTER)$/.test(last.nodeName)) trim(last);
+}
+
+// Files that the email itself shows are not listed below it a second time.
+function listOnce(frame) {
+  const shown = new Set(all("img[src]", frame.contentDocument).map((each) => /\/files\/(\d+)/.exec(each.getAttribute("src"))?.[1]));
+  for (const item of all("[data-file]", frame.closest("article") ?? document.createElement("p"))) item.hidden = shown.has(item.dataset.file);
+}
+
+// The mail in a frame as it is read.
+export function tidy(frame) {
+  const body = frame.contentDocument.body;
+  const words = { from: new Set(body.dataset.from?.split(" ")), sent: new Set(body.dataset.sent?.split(" ")) };
+  foldHistory(body, words);
+  foldQuotes(body);
+  const folded = body.lastElementChild;
+  trim(body);
+  if (folded?.nodeName === "DETAILS") folded.style.marginBottom = "0";
+  listOnce(frame);
+}

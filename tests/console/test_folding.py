@@ -1,0 +1,123 @@
+"""What an email quotes is folded in its frame, whichever program wrote it, and what it shows inline is listed once."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.service import Api
+
+OUTLOOK_HEAD = "<b>From:</b> Desk &lt;support@desk.example&gt;<br><b>Sent:</b> Monday<br><b>To:</b> Ana<br>"
+HEADS_WITHOUT_ADDRESSES = "<b>Von:</b> Helpdesk<br><b>Gesendet:</b> Montag<br><b>An:</b> Ana<br><b>Betreff:</b> Pumpe"
+# {program: (HTML, words above the fold)}; `Old words` are always quoted.
+QUOTING = {
+    "outlook for windows": (
+        (f"<div><p>Thank you.</p><p>&nbsp;</p><div><div style='border:none;border-top:solid #E1E1E1 1.0pt'>"
+        f"<p>{OUTLOOK_HEAD}<b>Subject:</b> Pump</p></div></div><p>Old words</p></div>"),
+        "Thank you.",
+    ),
+    "outlook in german, without addresses": (
+        f"<div><p>Danke.</p></div><hr><div>{HEADS_WITHOUT_ADDRESSES}</div><div><p>Old words</p></div>", "Danke.",
+    ),
+    "outlook on the web": (
+        (f"<div>Thank you.</div><div><br></div><hr style='width:98%'><div dir='ltr'><font face='Calibri'>"
+        f"{OUTLOOK_HEAD}<b>Subject:</b> Pump</font><div>&nbsp;</div></div><div>Old words</div>"),
+        "Thank you.",
+    ),
+    "a line of dashes": (
+        f"<p>Thank you.</p><p>-----Original Message-----<br>{OUTLOOK_HEAD}</p><p>Old words</p>", "Thank you.",
+    ),
+    "gmail": (
+        ("<div dir='ltr'>Thank you.</div><br><div><div dir='ltr'>On Mon, 23 Nov 2026 Desk "
+        "&lt;<a href='mailto:support@desk.example'>support@desk.example</a>&gt; wrote:<br></div>"
+        "<blockquote>Old words</blockquote></div>"),
+        "Thank you.",
+    ),
+    "thunderbird": (
+        ("<p>Thank you.</p><div>Am 23.11.26 um 10:00 schrieb Desk:<br></div>"
+        "<blockquote type='cite'>Old words</blockquote>"),
+        "Thank you.",
+    ),
+    "apple mail": (
+        ("Thank you.<br><div><br><blockquote type='cite'><div>On 23 Nov 2026, at 10:00, Desk wrote:</div><br>Old words"
+        "</blockquote></div><br>"),
+        "Thank you.",
+    ),
+    "text above the quotation in the same block": (
+        "<div>Thank you.<br>Desk wrote:<br></div><blockquote>Old words</blockquote>", "Thank you. Desk wrote:",
+    ),
+}  # fmt: skip
+UNFOLDED = {
+    "a contact form": "<p>New enquiry</p><b>Name:</b> Ana<br><b>Email:</b> ana@kite.example<br><b>Topic:</b> Pump",
+    "an email that is only a header block": f"<p>{OUTLOOK_HEAD}</p><p>Old words</p>",
+    "a sentence that ends with a colon": "<p>These are broken:</p><ul><li>Pump</li><li>Valve</li></ul>",
+}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def mailed(nora: Api, html: str) -> str:
+    head = "From: Ana Lund <ana@kite.example>\nTo: support@desk.example\nSubject: Pump\nMIME-Version: 1.0\n"
+    made: dict[str, Any] = nora.parse(f"{head}Content-Type: text/html; charset=utf-8\n\n{html}\n").ok().json
+    return f"/tickets/{made['mask']}"
+
+
+@pytest.mark.parametrize("program", QUOTING)
+def test_a_quotation_is_folded_with_the_line_that_says_whose_it_is(page: Page, nora: Api, program: str) -> None:
+    html, said = QUOTING[program]
+    page.goto(mailed(nora, html))
+    frame = page.locator("#thread iframe.mail")
+    mail = frame.content_frame.locator("body")
+    expect(mail.locator("summary")).to_have_count(1)
+    shown = frame.evaluate(SHOWN)
+    assert " ".join(shown.split()) == said
+    mail.locator("summary").click()
+    expect(mail.get_by_text("Old words")).to_be_visible()
+
+
+@pytest.mark.parametrize("kind", UNFOLDED)
+def test_what_only_looks_like_a_quotation_stays(page: Page, nora: Api, kind: str) -> None:
+    page.goto(mailed(nora, UNFOLDED[kind]))
+    frame = page.locator("#thread iframe.mail")
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    expect(frame.content_frame.locator("details")).to_have_count(0)
+
+
+SHOWN = """frame => {
+  const body = frame.contentDocument.body.cloneNode(true);
+  body.querySelectorAll('details').forEach(each => each.remove());
+  body.querySelectorAll('p, div, br').forEach(each => each.after(' '));
+  return body.textContent;
+}"""
+HEIGHT = "each => Math.ceil(each.contentDocument.body.getBoundingClientRect().height) + 8"
+
+
+def test_a_frame_is_no_taller_than_its_words(page: Page, nora: Api) -> None:
+    page.goto(mailed(nora, "<div><p>One line.</p><p>&nbsp;</p><p><br></p><div><br></div></div><br>"))
+    frame = page.locator("#thread iframe.mail")
+    expect(frame.content_frame.locator("br")).to_have_count(0)
+    empty = "each => each.offsetHeight - each.contentDocument.querySelector('p').getBoundingClientRect().bottom"
+    expect(frame).to_have_css("height", f"{frame.evaluate(HEIGHT)}px")
+    assert frame.evaluate(empty) <= 12
+
+
+def test_a_picture_that_the_email_shows_is_listed_once(page: Page, nora: Api) -> None:
+    parts = (
+        ("text/html", "", '<p>Look: <img src="cid:pump@kite"></p>'),
+        ("image/png", "Content-ID: <pump@kite>\nContent-Disposition: inline; filename=pump.png\n", PIXEL),
+        (
+            "image/png",
+            "Content-Disposition: attachment; filename=valve.png\n",
+            PIXEL[:-8],
+        ),
+    )
+    body = "".join(
+        f"--b\nContent-Type: {kind}\n{head}"
+        f"{'' if kind == 'text/html' else 'Content-Transfer-Encoding: base64' + chr(10)}\n{content}\n"
+        for kind, head, content in parts
+    )
+    head = "From: ana@kite.example\nTo: support@desk.example\nSubject: Pump\nMIME-Version: 1.0\n"
+    mask = nora.parse(f"{head}Content-Type: multipart/related; boundary=b\n\n{body}--b--\n").ok()["mask"]
+    page.goto(f"/tickets/{mask}")
+    files = page.locator("#thread .files li")
+    expect(files.filter(has_text="valve.png")).to_be_visible()
+    expect(files.filter(has_text="pump.png")).to_be_hidden()

@@ -1,0 +1,75 @@
+"""What is pasted into an answer: text wins over the picture of it that office programs put beside it."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.service import Api
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+CELLS = "Part\tPrice\nPump\t12"
+TABLE = "<table><tr><td>Part</td><td>Price</td></tr><tr><td>Pump</td><td>12</td></tr></table>"
+PASTE = """(text, clipboard) => {
+  const data = new DataTransfer();
+  for (const [type, value] of Object.entries(clipboard.texts)) data.setData(type, value);
+  for (const name of clipboard.files) {
+    const bytes = Uint8Array.from(atob(clipboard.picture), each => each.charCodeAt(0));
+    data.items.add(new File([bytes, name], name, { type: "image/png" }));
+  }
+  const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+  text.focus();
+  return text.dispatchEvent(event) ? data.getData("text/plain") : "";
+}"""
+WRITE = """([text, html, picture]) => {
+  const bytes = Uint8Array.from(atob(picture), each => each.charCodeAt(0));
+  const blob = (content, type) => new Blob([content], { type });
+  return navigator.clipboard.write([new ClipboardItem({
+    "text/plain": blob(text, "text/plain"), "text/html": blob(html, "text/html"),
+    "image/png": blob(bytes, "image/png"),
+  })]);
+}"""
+
+
+@pytest.fixture
+def answer(page: Page, nora: Api, request: pytest.FixtureRequest) -> Page:
+    raw = f"From: ana@kite.example\nTo: support@desk.example\nSubject: Paste\n\n{request.node.name}\n"
+    page.goto(f"/tickets/{nora.parse(raw).ok()['mask']}")
+    expect(page.locator("[data-tools]")).to_be_visible()
+    page.locator("#content").fill("")
+    return page
+
+
+def test_cells_of_a_spreadsheet_are_pasted_as_text(answer: Page) -> None:
+    """With the real clipboard."""
+    answer.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    answer.evaluate(WRITE, [CELLS, TABLE, PICTURE])
+    answer.locator("#content").focus()
+    answer.keyboard.press("Control+V")
+    expect(answer.locator("#content")).to_have_value(CELLS)
+    expect(answer.locator("[data-attached] li")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "files", "by_browser", "by_script", "attached"),
+    [
+        ({"text/plain": "A note", "text/html": "<p>A note</p>"}, ["image.png"], "A note", "", []),
+        ({"text/plain": "image\nand more"}, ["image.png"], "image\nand more", "", []),
+        ({}, ["image.png"], "", "", ["image.png"]),
+        ({"text/html": "<img src='https://kite.example/pump.png'>"}, ["image.png"], "", "", ["image.png"]),
+        ({"text/html": TABLE}, ["image.png"], "", CELLS, []),
+        ({"text/html": "<p>A note</p>"}, ["image.png"], "", "A note", []),
+        ({"text/plain": "pump.png\nvalve.png"}, ["pump.png", "valve.png"], "", "", ["pump.png", "valve.png"]),
+        ({"text/plain": "/home/ana/pump.png"}, ["pump.png"], "", "", ["pump.png"]),
+        ({"text/plain": "  "}, ["image.png"], "", "", ["image.png"]),
+    ],
+)
+def test_a_picture_is_attached_only_when_there_is_nothing_else(
+    answer: Page, texts: dict[str, str], files: list[str], by_browser: str, by_script: str, attached: list[str]
+) -> None:
+    clipboard: dict[str, Any] = {"texts": texts, "files": files, "picture": PICTURE}
+    assert answer.locator("#content").evaluate(PASTE, clipboard) == by_browser
+    expect(answer.locator("[data-attached] li")).to_have_count(len(attached))
+    for name in attached:
+        expect(answer.locator("[data-attached]")).to_contain_text(name)
+    expect(answer.locator("#content")).to_have_value(by_script)
