@@ -317,7 +317,7 @@ def test_of_too_many_the_first_are_changed(signed_in: Visitor, nora: Api, many: 
     assert "The first 100 are selected. 301 more match." in text_of(signed_in.get(place(answer)).text)
     answer = signed_in.send("/-/bulk", form | {"do": "close", "query": f"{many} status:open"}, page="/inbox")
     assert answer.status_code == 303
-    assert "400 records: done. 1 more matches." in text_of(signed_in.get("/inbox").text)
+    assert "400 tickets closed. 1 more matches." in text_of(signed_in.get("/inbox").text)
     assert nora.search("ticket", f"{many} status:open").ok()["total"] == 1
 
 
