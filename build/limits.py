@@ -459,7 +459,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "The console": (
         ("console.pages.worklists.MAX_SELECTED", "records", "records that one action of a list is done to"),
-        ("console.pages.worklists.MAX_MATCHING", "records", "records of an action on all that a list finds"),
+        ("console.worklist.MAX_MATCHING", "records", "records of an action on all that a list finds"),
+        ("console.pages.streams.MAX_FEEDS", "feeds", "feeds of one stream that windows of a browser share"),
         ("console.worklist.MAX_EXPORTED", "records", "file of what a list finds; it ends there"),
         ("console.worklist.MAX_COLUMNS", "", "columns of a list; further ones are not shown"),
         ("console.worklist.MAX_SUBTOTAL_ROWS", "", "values that a list is counted by, those with most hits"),

@@ -21,8 +21,8 @@ PIECE_BYTES = 256 * 1024  # of a file, sent at once
 @dataclass(frozen=True, slots=True)
 class PageResponse:
     """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us. pieces:
-    opens the bytes of a large file, sent in place of a page; `length` is how many there are. feed: what is followed in
-    place of a page."""
+    opens the bytes of a large file, sent in place of a page; `length` is how many there are. feed, feeds: what is
+    followed in place of a page, one or several in one response."""
 
     html: str = ""
     status: int = 200
@@ -32,6 +32,7 @@ class PageResponse:
     pieces: Callable[[], Iterator[bytes]] | None = None
     length: int = 0
     feed: Feed | None = None
+    feeds: tuple[Feed, ...] = ()
 
 
 def attachment(name: str) -> dict[str, str]:

@@ -96,7 +96,7 @@ class Console(Site):
         return Answer(
             status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
             content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
-            feed=shown.feed,
+            feed=shown.feed, feeds=shown.feeds,
         )  # fmt: skip
 
     def _shown(self, visit: Visit) -> PageResponse:

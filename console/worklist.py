@@ -25,6 +25,7 @@ from console.ui import Option, Sample
 from console.visit import Visit
 from console.worklist_columns import ListColumn
 from server import refusals, times
+from server.context import Context
 from server.dataclass import dataclass
 from server.desk import records
 from server.desk.data_exports import log_export
@@ -39,9 +40,12 @@ PAGE_SIZES = (25, 50, 100)
 MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
 MAX_EXPORTED = 10_000  # records of one file
 PART = 500  # of these, read at once
+MAX_MATCHING = 400  # of one action on all that a list finds
 MAX_COLUMNS = 30  # chosen for one list
 _PLAIN = re.compile(r"[\w.@-]+")
 
+# Puts fields of a record back: the caller, the type, the id, and {field: value}.
+Restore = Callable[[Context, str, int, Mapping[str, str]], None]
 Key = int | str  # of a row: the id of a record, or what another row is known by
 
 
@@ -101,7 +105,8 @@ class Worklist:
     list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
     is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
     records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
-    list are called. heading: over the list, where that is another than its title. limit: rows of a page at first."""
+    list are called. heading: over the list, where that is another than its title. limit: rows of a page at first.
+    restore: puts fields of a record back where more follows from them than an update knows."""
 
     uri: str
     path: str
@@ -130,6 +135,7 @@ class Worklist:
     source: RowSource | None = None
     heading: Words = ""
     limit: int = ui.PAGE_ROWS
+    restore: "Restore | None" = None
 
 
 DECLARED: dict[str, Worklist] = {}
@@ -164,6 +170,8 @@ def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
 
 class TableView(ABC):
     """A list as one visit sees it, whatever its rows are: what templates show of it."""
+
+    most_matching = MAX_MATCHING
 
     def __init__(self, visit: Visit, worklist: Worklist) -> None:
         self.visit, self.of, self.available = visit, worklist, available(visit, worklist)
@@ -462,11 +470,20 @@ def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -
 
 def restore(visit: Visit, worklist: Worklist, before: Mapping[int, Mapping[str, str]]) -> Outcome:
     """Put fields back as each record had them."""
-    return _each(visit, worklist, before, (), False)
+    return _each(visit, worklist, before, (), False, worklist.restore or _update)
+
+
+def _update(ctx: Context, uri: str, id: int, fields: Mapping[str, str]) -> None:
+    records.update(ctx, uri, id, dict(fields))
 
 
 def _each(
-    visit: Visit, worklist: Worklist, changes: Mapping[int, Mapping[str, str]], restores: Sequence[str], deletes: bool
+    visit: Visit,
+    worklist: Worklist,
+    changes: Mapping[int, Mapping[str, str]],
+    restores: Sequence[str],
+    deletes: bool,
+    update: Restore = _update,
 ) -> Outcome:
     done: dict[int, dict[str, str]] = {}
     refused: list[str] = []
@@ -476,7 +493,7 @@ def _each(
             if deletes:
                 records.delete(visit.ctx, worklist.uri, id)
             else:
-                records.update(visit.ctx, worklist.uri, id, dict(fields))
+                update(visit.ctx, worklist.uri, id, fields)
             done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
         except HelpdeskError as error:
             refused.append(f"{id}: {refusals.translated(error.message)}")

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from console import lists, ui
-from console.desk import due
+from console.desk import due, list_place
 from console.desk.answer_form import buckets
 from console.finding import saved_searches
 from console.ui import Option
@@ -24,7 +24,7 @@ from server.errors import HelpdeskError
 from server.people import presence
 from server.records.shared import paths
 from server.store.store_local import StoreLocal
-from server.tickets import targets
+from server.tickets import targets, undo
 from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
@@ -130,10 +130,11 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
     own = view_of(visit).query if is_inbox else ""
     q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
     size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
-    first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size
+    first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
+    ends = list_place.beside([str(row["mask"]) for row in rows])
     return {
-        row["id"]: f"{paths.ticket(row['mask'])}?{urlencode({'in': q, 'at': first + at, 'from': visit.shown_path})}"
-        for at, row in enumerate(rows, 1)
+        row["id"]: list_place.path(str(row["mask"]), q, place, visit.shown_path, before, after)
+        for place, (row, (before, after)) in enumerate(zip(rows, ends, strict=True), first)
     }
 
 
@@ -234,7 +235,7 @@ TICKETS = declare(Worklist(
     ),
     load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
     changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True,
-    new=("/compose", N_("New ticket")),
+    new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
 ))  # fmt: skip
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from console import confirmation, lists, resume, worklist, worklist_columns
+from console import confirmation, lists, resume, ui, worklist, worklist_columns
 from console.desk import inbox
 from console.page_response import INVALID, PageResponse, see
 from console.pages.jump import place_of
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit, own_path
-from console.worklist import BulkAction, Key, Outcome, Worklist
+from console.worklist import MAX_MATCHING, BulkAction, Key, Outcome, Worklist
 from server.context import Context
 from server.desk import changes, records
 from server.desk.records import SearchRequest
@@ -50,7 +50,6 @@ BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
 UNDO, FOLLOW, NEWS = "/-/bulk/undo", "/-/follow", "/-/news"
 MAX_UNDO_BYTES = 48 * 1024  # of what was before an action
 MAX_SELECTED = 100  # records of one action
-MAX_MATCHING = 400  # of one action on all that a list finds
 VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
 TOLD = 3  # of the records that were refused, named with the reason
 
@@ -117,15 +116,18 @@ def act(visit: Visit) -> PageResponse:
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
     action = _action(visit, found)
-    ids = _selected(visit, found)
+    ids, further = _selected(visit, found)
     if action.page and len(ids) > MAX_SELECTED:
-        raise Invalid(_("Select at most {count} records.", count=MAX_SELECTED), field="ids")
+        further, ids = further + len(ids) - MAX_SELECTED, ids[:MAX_SELECTED]
+    left = [ngettext("{count} more matches.", "{count} more match.", further)] if further else []
     if action.page:
+        if further:
+            visit.tell(" ".join((_("The first {count} are selected.", count=len(ids)), *left)))
         return see(f"{action.page}?{urlencode({'ids': ','.join(map(str, ids)), 'back': _back(visit, found)})}")
     if found.changes.startswith("proven") and not visit.who.is_stepped_up(visit.now):
         return resume.again(visit, resume.CONFIRM)
     if action.confirm and visit.form.text(confirmation.ANSWER, "") != "1":
-        return _ask(visit, found, action, ids)
+        return _ask(visit, found, action, ids, left)
     value = visit.form.text(f"value_{action.name}", "")
     if action.field and not value.strip():
         raise Invalid(_("Choose or enter what “{action}” is to set.", action=shown(action.label)), field="value")
@@ -135,7 +137,7 @@ def act(visit: Visit) -> PageResponse:
         return see(_back(visit, found))
     outcome = worklist.apply(visit, found, action, [int(id) for id in ids], value)
     done = outcome.done
-    told = _sentences(visit, action, outcome, value)
+    told = [*_sentences(visit, action, outcome, value), *left]
     if action.restores and done:
         before = json.dumps({str(id): fields for id, fields in outcome.before.items()})
         visit.tell(" ".join(told), UNDO, list=found.path, do=action.name, back=_back(visit, found), before=before)
@@ -198,7 +200,8 @@ def follow(visit: Visit) -> PageResponse:
 @page("GET", NEWS)
 def tell_news(visit: Visit) -> PageResponse:
     """What a list of tickets does not show yet: {new: how many it finds that were changed since, total: of all it
-    finds, here: {ticket: who is there}, of those with these ids}. Raises BadQuery."""
+    finds, here: {ticket: who is there}, of those with these ids; views: {list: its count} where `views` asks for them}.
+    Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
     new = lists.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
@@ -206,16 +209,19 @@ def tell_news(visit: Visit) -> PageResponse:
     listed = records.search(visit.ctx, inbox.URI, asked)["results"] if ids else []
     here = {each["id"]: inbox.here(visit, each["id"]) for each in listed}
     told = {"new": new, "total": lists.count(visit, inbox.URI, query), "here": here}
+    if visit.query.flag("views"):
+        counts = ((each.name, each.count) for each in inbox.views(visit))
+        told["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
     return PageResponse(json.dumps(told), content_type="application/json")
 
 
-def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key]) -> PageResponse:
+def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key], left: list[str]) -> PageResponse:
     """The question before what cannot be undone."""
     back = _back(visit, found)
     fields = [("list", found.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
     count = ngettext("{count} record is selected.", "{count} records are selected.", len(ids))
     return render(
-        visit, "sure.html", INVALID, question=f"{shown(action.confirm)} {count}", verb=shown(action.label),
+        visit, "sure.html", INVALID, question=" ".join((shown(action.confirm), count, *left)), verb=shown(action.label),
         fields=fields, answer=confirmation.ANSWER, target=BULK, back=back,
     )  # fmt: skip
 
@@ -239,30 +245,30 @@ def _action(visit: Visit, found: Worklist) -> BulkAction:
     return known[name]
 
 
-def _selected(visit: Visit, found: Worklist) -> list[Key]:
-    """The rows that were selected, or all that the list finds; what is no record may be known by a text."""
+def _selected(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
+    """The rows that were selected, or the first that the list finds, and the number of further ones. What is no record
+    may be known by a text."""
     if found.source is None and visit.form.flag("every"):
         return _matching(visit, found)
     sent: Sequence[Key] = visit.form.id_list("ids") if found.source is None else visit.form.text_list("ids")
     ids = list(dict.fromkeys(sent))
     if not ids:
         raise Invalid(_("Select at least one record."), field="ids")
-    if len(ids) > MAX_SELECTED:
-        raise Invalid(_("Select at most {count} records.", count=MAX_SELECTED), field="ids")
-    return ids
+    most = MAX_MATCHING if confirmation.ANSWER in visit.form else MAX_SELECTED  # after the question, all that it named
+    if len(ids) > most:
+        raise Invalid(_("Select at most {count} records.", count=most), field="ids")
+    return ids, 0
 
 
-def _matching(visit: Visit, found: Worklist) -> list[Key]:
-    """All that a list finds, at most MAX_MATCHING. Raises Invalid, BadQuery."""
-    query, ids = visit.form.text("query", ""), []
+def _matching(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
+    """The first records that a list finds, at most MAX_MATCHING, and the number of further ones. Raises BadQuery."""
+    query, ids, total = visit.form.text("query", ""), list[Key](), 0
     for number in range(1, MAX_MATCHING // MAX_SELECTED + 1):
         listed = records.search(visit.ctx, found.uri, SearchRequest(query, MAX_SELECTED, number))
-        if listed["total"] > MAX_MATCHING:
-            raise Invalid(
-                _("Narrow the list to at most {count} records, or select some.", count=MAX_MATCHING), field="ids"
-            )
+        total = max(total, listed["total"])
         ids += [each["id"] for each in listed["results"]]
-    return [*dict.fromkeys(ids)]
+    ids = [*dict.fromkeys(ids)]
+    return ids, max(total - len(ids), 0)
 
 
 def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:

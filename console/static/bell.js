@@ -1,5 +1,7 @@
 // The bell and the title tell what is unread now. Of all pages that a worker has open, one asks and tells the others: a
 // browser has few connections to a site. Without locks (plain http), pages ask while they are seen.
+import { follow as share } from "./streams.js";
+
 const PATH = "/notifications/unread";
 const bell = document.querySelector(".bell");
 const name = `bell ${document.documentElement.dataset.worker}`;
@@ -25,9 +27,7 @@ if (bell) {
     tabs.postMessage(news);
   }
   function follow() {
-    feed = new EventSource(`${PATH}?since=${bell.dataset.unread}`);
-    feed.addEventListener("message", look);
-    feed.addEventListener("end", ({ data }) => /UNAUTH|PERM/.test(data) && feed.close()); // of the login
+    feed = share(`${PATH}?since=${bell.dataset.unread}`, { message: look });
   }
   tabs.addEventListener("message", ({ data }) => put(data));
   if (navigator.locks) navigator.locks.request(name, () => new Promise(follow));

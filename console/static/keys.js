@@ -1,6 +1,7 @@
 // Keys. Single ones do nothing while somebody types or composes, and can be switched off in the account.
 // Their table is the list that `?` shows; only what they do stands here.
-import { all, isTyping } from "./page.js";
+import { all, isTyping, say } from "./page.js";
+import { t } from "./say.js";
 import { undo } from "./toasts.js";
 
 const going = all("#keys [data-go]").map(({ dataset }) => [...dataset.key.split(" ").reverse(), dataset.go]);
@@ -27,14 +28,33 @@ function step(by) {
   next.querySelector("a").focus();
 }
 
+// Where the hand was before a key led into a field: it is led back once the field is saved.
+let origin = null;
+function enter(field) {
+  origin = document.activeElement;
+  field.focus();
+  const now = document.activeElement;
+  if (now?.matches("input")) now.select(); // what is typed takes the place of what is there
+}
+addEventListener("saved", () => {
+  if (!origin) return;
+  if (origin.isConnected && origin !== document.body) origin.focus({ preventScroll: true });
+  else document.activeElement?.blur();
+  origin = null;
+});
+addEventListener("pointerdown", () => (origin = null));
+
 // What a page itself has a key for: a link or a button is pressed, a field is gone to. They are listed with the others.
 function press(key) {
   const found = document.querySelector(`[data-hotkey="${CSS.escape(key)}"]`);
   if (!found) return false;
   const more = found.matches("summary") && found.parentElement;
-  if (more) (more.open = true, more.querySelector("input:not([type=hidden]), select:not([hidden])")?.focus());
-  else if (!found.matches("input, select, textarea")) found.click();
-  else (found.closest("details") && (found.closest("details").open = true), found.focus());
+  if (more) {
+    more.open = true;
+    const field = more.querySelector("input:not([type=hidden]), select:not([hidden])");
+    if (field) enter(field);
+  } else if (!found.matches("input, select, textarea")) found.click();
+  else (found.closest("details") && (found.closest("details").open = true), enter(found));
   return true;
 }
 function list() {
@@ -52,6 +72,20 @@ function list() {
   });
   listed?.prepend(...rows);
 }
+
+// A key that means something elsewhere on a ticket says why it does nothing here; what is typed after it was meant for a
+// text, and is no key.
+const DEAF = 3000; // milliseconds after the last of these keys
+let deafUntil = 0;
+const missing = (key) => document.querySelector("[data-ticket]") && {
+  r: t("You cannot answer this ticket."), f: t("You cannot forward from this ticket."), n: t("You cannot write on this ticket."),
+  R: t("There is no macro for this ticket."),
+}[key];
+function refuse(text) {
+  say(text);
+  deafUntil = Date.now() + DEAF;
+}
+addEventListener("refused", ({ detail }) => refuse(detail));
 
 const single = {
   "?": () => (list(), document.getElementById("keys")?.showModal()),
@@ -74,10 +108,16 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isTyping(event.target) && !event.target.closest("dialog, [data-editor]")) event.target.blur();
   if (!hasKeys || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]")) return;
+  if (Date.now() < deafUntil) {
+    if (event.key === "Escape") deafUntil = 0;
+    else if (event.key.length === 1 || event.key === "Enter") (event.preventDefault(), (deafUntil = Date.now() + DEAF));
+    return;
+  }
   const isPlace = Date.now() - waitsForPlace < 1500;
   waitsForPlace = 0;
   if (isPlace && places[event.key]) return location.assign(places[event.key]);
   if (press(event.key)) return event.preventDefault();
+  if (missing(event.key)) return (event.preventDefault(), refuse(missing(event.key)));
   if (ways[event.key]) return location.assign(ways[event.key]);
   if (single[event.key]) {
     event.preventDefault();

@@ -1,6 +1,7 @@
 // Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
 // is asked for here does not keep a login alive.
 import { all } from "./page.js";
+import { follow } from "./streams.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 
@@ -60,27 +61,29 @@ for (const part of all("[data-live]")) {
     if (isNew && !timer) timer = setTimeout(look, Math.max(0, looked + PAUSE - Date.now()));
   }
 
-  function follow() {
+  function attend() {
     stream?.close();
     clearTimeout(retry);
     stream = null;
     if (!isOn()) return;
     const address = new URL(part.dataset.live, location.href);
     address.searchParams.set("since", part.dataset.last);
-    stream = new EventSource(address);
-    stream.addEventListener("open", () => {
-      wait = AGAIN;
-      if (!isNew) tell(t("Live."));
-    });
-    stream.addEventListener("message", () => {
-      isNew = true;
-      soon();
-    });
-    stream.addEventListener("error", () => {
-      if (isOn()) tell(t("Not connected; trying again."));
-      if (stream?.readyState !== EventSource.CLOSED) return; // it connects again by itself
-      retry = setTimeout(follow, wait);
-      wait = Math.min(wait * 2, LONGEST);
+    stream = follow(address.pathname + address.search, {
+      open() {
+        wait = AGAIN;
+        if (!isNew) tell(t("Live."));
+      },
+      message() {
+        isNew = true;
+        soon();
+      },
+      error(isOver) {
+        if (isOn()) tell(t("Not connected; trying again."));
+        if (!isOver) return; // it connects again by itself
+        clearTimeout(retry);
+        retry = setTimeout(attend, wait);
+        wait = Math.min(wait * 2, LONGEST);
+      },
     });
   }
   function change() {
@@ -90,14 +93,14 @@ for (const part of all("[data-live]")) {
     if (box.checked) address.searchParams.set("live", "1");
     else address.searchParams.delete("live");
     history.replaceState(null, "", address);
-    follow();
+    attend();
   }
 
   if (box) {
     box.addEventListener("change", change);
     for (const name of ["scroll", "selectionchange", "focusout"]) document.addEventListener(name, soon, { passive: true });
   }
-  document.addEventListener("visibilitychange", follow);
+  document.addEventListener("visibilitychange", attend);
   if (box?.checked) change();
-  else follow();
+  else attend();
 }

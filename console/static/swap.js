@@ -24,6 +24,8 @@ export function put(part, fresh, isSettled = false) {
   const trace = active && traces(active);
   const typed = active?.matches("input:not([type=checkbox]):not([type=radio]), textarea") ? active : null;
   const caret = typed && typed.type !== "number" && typed.type !== "email" ? [typed.selectionStart, typed.selectionEnd] : null;
+  const row = active?.closest("tbody tr");
+  const place = row ? [...row.parentElement.children].indexOf(row) : -1;
   const open = all("details[open]", part).map((each) => each.querySelector("summary")?.textContent);
   part.dispatchEvent(new CustomEvent("put", { bubbles: true, detail: fresh }));
   for (const name of fresh.getAttributeNames()) part.setAttribute(name, fresh.getAttribute(name));
@@ -33,7 +35,7 @@ export function put(part, fresh, isSettled = false) {
   }
   enhanced(part);
   if (!active) return;
-  const again = part.querySelector(trace);
+  const again = part.querySelector(trace) ?? rowLink(part, place);
   if (typed && again) {
     if (!isSettled) again.value = typed.value;
     if (caret) again.setSelectionRange(...caret);
@@ -42,9 +44,18 @@ export function put(part, fresh, isSettled = false) {
   (again ?? part).focus({ preventScroll: true });
 }
 
+// The link of the row that stands now where another one stood, which keys go on from.
+function rowLink(part, place) {
+  const rows = place < 0 ? [] : all("tbody tr", part).filter((each) => each.querySelector("a"));
+  const now = rows[Math.min(place, rows.length - 1)];
+  now?.classList.add("current");
+  return now?.querySelector("a") ?? null;
+}
+
 // Asks for a part and shows it; whether it was shown. Another page is gone to. A form is answered by where to look next:
 // only then is the page made that says what was done.
-async function bring(part, address, form = null) {
+// isStaying: what is wrong with the form is told, and the page stays as it is, with all that is chosen on it.
+async function bring(part, address, form = null, isStaying = false) {
   const mine = ++asked;
   const active = document.activeElement;
   const sent = active?.value;
@@ -59,11 +70,17 @@ async function bring(part, address, form = null) {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return false;
     all("#toasts .toast", page).forEach(present);
+    const problem = isStaying && !next && page.querySelector("[data-problem]");
+    if (problem) return failed(problem.textContent);
     if (form && !next) return shows(page); // a question, or what is wrong
     const fresh = page.getElementById(part.id);
     const arrived = new URL(answer.url);
     if (!fresh || arrived.pathname !== location.pathname) return (location.assign(answer.url), false);
     put(part, fresh, active?.value === sent);
+    for (const each of all("[data-along]")) { // parts that change with it
+      const now = page.getElementById(each.id);
+      if (now && each !== part) put(each, now);
+    }
     document.title = page.title;
     shown = arrived.pathname + arrived.search;
     document.getElementById("told").textContent = part.querySelector(".pager .muted, .empty, .wrong")?.textContent ?? "";
@@ -121,9 +138,11 @@ addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.dataset.sending) return; // a second click sends nothing
   form.dataset.sending = "yes";
-  const isDone = await bring(part, address, fields);
+  const isDone = await bring(part, address, fields, "stays" in form.dataset);
   delete form.dataset.sending;
-  if (isDone) history.replaceState(null, "", shown);
+  if (!isDone) return;
+  history.replaceState(null, "", shown);
+  dispatchEvent(new Event("saved"));
 });
 
 addEventListener("popstate", () => {

@@ -2,6 +2,7 @@
 // list that one came from beside it.
 import { all, calmly, enhance, formToken, isPlain } from "./page.js";
 import { tidy } from "./folding.js";
+import { follow } from "./streams.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 import "./writing.js";
@@ -57,16 +58,16 @@ let changes = [];
 const renew = () => import("./thread.js").then((each) => each.renew(changes.splice(0), Date.now() - acted <= QUIET), () => null);
 const renewSoon = calmly(renew, 300);
 let stream = null;
-function follow() {
+function attend() {
   stream?.close();
   if (document.hidden) return sign("left");
   sign();
-  stream = new EventSource(`${ticket.dataset.ticket}/live?since=${ticket.dataset.followed}`);
-  stream.addEventListener("message", (event) => {
-    const told = JSON.parse(event.data);
-    showPeople(told.people ?? []);
-    changes.push(...(told.changes ?? []));
-    if (changes.length) renewSoon();
+  stream = follow(`${ticket.dataset.ticket}/live?since=${ticket.dataset.followed}`, {
+    message(told) {
+      showPeople(told.people ?? []);
+      changes.push(...(told.changes ?? []));
+      if (changes.length) renewSoon();
+    },
   });
 }
 addEventListener("input", (event) => event.target.closest?.(".note-form") && dispatchEvent(new Event("writing")));
@@ -76,9 +77,9 @@ addEventListener("writing", () => {
   if (Date.now() - said > 5000) (sign(), (said = Date.now()));
 });
 if (ticket) {
-  follow();
+  attend();
   setInterval(() => document.hidden || sign(), BEAT);
-  document.addEventListener("visibilitychange", follow);
+  document.addEventListener("visibilitychange", attend);
   addEventListener("pagehide", () => sign("left"));
 }
 
@@ -125,7 +126,16 @@ if (seen) {
 
 // -- another kind of answer, and what is older: without the page -----------------------------------------------------------
 
-const first = () => document.querySelector("[data-first-field]")?.focus();
+// Words that are there already are gone on with, before the signature; above what is quoted one begins.
+function first() {
+  const text = document.querySelector("[data-first-field]");
+  if (!text) return;
+  text.focus();
+  if (!text.matches("textarea") || text.selectionEnd || text.value.startsWith("\n")) return;
+  const end = text.value.lastIndexOf("\n\n#signature");
+  const place = end < 0 ? text.value.length : end;
+  text.setSelectionRange(place, place);
+}
 async function answerBy(link) {
   const [part, address] = [document.getElementById("answer"), new URL(link.href)];
   if (link.ariaCurrent === "page") return first();
@@ -153,6 +163,22 @@ addEventListener("click", (event) => {
   if (isAnswer) answerBy(link);
   else import("./thread.js").then(({ older }) => older(link));
 }, true);
+
+// A conversation opens at its newest entry, and stays there while frames above grow, until somebody moves.
+const newest = all(".said-list > li:not(.event)").slice(1).at(-1);
+const arrival = performance.getEntriesByType("navigation")[0]?.type;
+function reveal() {
+  if (newest.getBoundingClientRect().bottom > innerHeight || scrollY) newest.scrollIntoView({ block: "start", behavior: "instant" });
+}
+if (newest && arrival === "navigate" && !location.hash && !/[?&](message|comment|draft|back)=/.test(location.search)) {
+  const moved = new AbortController();
+  const grown = new ResizeObserver(reveal);
+  grown.observe(newest.parentElement);
+  moved.signal.addEventListener("abort", () => grown.disconnect());
+  for (const name of ["wheel", "pointerdown", "keydown", "touchstart", "focusin"]) {
+    addEventListener(name, () => moved.abort(), { signal: moved.signal, passive: true });
+  }
+}
 
 // The browser goes to the place first, which takes the focus away.
 if (location.hash === "#answer") {

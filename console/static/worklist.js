@@ -1,6 +1,7 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
 import { all, enhance, isTyping } from "./page.js";
 import { t } from "./say.js";
+import { follow } from "./streams.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
 let last = null;
@@ -47,7 +48,10 @@ addEventListener("keydown", (event) => {
 addEventListener("click", (event) => {
   if (event.isTrusted || !event.target.matches?.('button[form="bulk"]') || boxes().some((box) => box.checked)) return;
   const box = document.querySelector("tr.current")?.querySelector('input[name="ids[]"]');
-  if (!box) return event.preventDefault();
+  if (!box) {
+    event.preventDefault();
+    return dispatchEvent(new CustomEvent("refused", { detail: t("Select a row first; j and k go to one.") }));
+  }
   box.checked = true;
   told();
   const typed = event.target.parentElement.matches(".pick") && event.target.previousElementSibling;
@@ -69,24 +73,25 @@ async function look() {
   asked = Date.now();
   const { newsOf, since, total } = followed.dataset;
   const ids = boxes().map((box) => box.value).join();
-  const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
+  const views = document.getElementById("views") ? "&views=1" : "";
+  const answer = await fetch(`/-/news?q=${newsOf}&since=${since}&ids=${ids}${views}`, { headers: { "X-Live": "1" } }).then((each) => each.ok ? each.json() : null, () => null);
   if (!answer) return;
   for (const each of all("[data-here]", followed)) each.textContent = answer.here[each.dataset.here] ?? "";
+  for (const each of all("[data-view]")) each.textContent = answer.views?.[each.dataset.view] ?? each.textContent;
   const line = document.querySelector("[data-news]");
   if (!line || (!answer.new && String(answer.total) === total)) return;
   line.querySelector("[data-count]").textContent = answer.new ? t("{count} new or changed.", { count: answer.new }) : t("The list has changed.");
   line.hidden = false;
 }
-function follow() {
+function attend() {
   stream?.close();
   if (!followed || document.hidden) return;
-  stream = new EventSource(`${followed.dataset.follow}?since=${followed.dataset.followed}`);
-  stream.addEventListener("message", () => {
-    timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()));
+  stream = follow(`${followed.dataset.follow}?since=${followed.dataset.followed}`, {
+    message: () => (timer ||= setTimeout(look, Math.max(500 + Math.random() * 500, asked + REST - Date.now()))),
   });
 }
-follow();
-document.addEventListener("visibilitychange", follow);
+attend();
+document.addEventListener("visibilitychange", attend);
 
 enhance(told);
 document.querySelector(".views [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });

@@ -1,6 +1,7 @@
 """What hangs on a record goes over to another one, when two become one: comments, files, links, watchers, custom values
 and what points to it. Who may is not asked here. Source: ours."""
 
+import json
 from typing import Any
 
 from server.desk.reading import RecordReader
@@ -12,7 +13,8 @@ from server.records.shared.references import redirect
 from server.records.shared.tables import ATTACHED, CUSTOM_VALUE, FIELDSET_USE, LINK
 from server.records.traits.links import note_linked
 from server.search.conditions import ALWAYS, NEVER, slots_from
-from server.store.statements import slot
+from server.store.statements import in_list, slot
+from server.store.tables import table_named
 from server.store.transaction import Transaction
 
 
@@ -134,8 +136,60 @@ def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:
     """Links and watchers. One between both records has nothing to say any more."""
     for _, _, other, id in tx.find(LINK, from_context=context, from_id=old):
         if (other, id) != (context, new):
-            tx.add(LINK, {"from_context": context, "from_id": new, "to_context": other, "to_id": id})
-            tx.add(LINK, {"from_context": other, "from_id": id, "to_context": context, "to_id": new})
-            note_linked(tx, (context, new), (other, id))
+            _link(tx, (context, new), (other, id))
         tx.delete(LINK, from_context=other, from_id=id, to_context=context, to_id=old)
     tx.delete(LINK, from_context=context, from_id=old)
+
+
+def contents(tx: Transaction, context: str, id: int) -> dict[str, list[Any]]:
+    """What hangs on a record, as JSON takes it: the ids of comments and files, and links as [context, id]."""
+    return {
+        "comments": [row[0] for row in tx.rows(_comment_ids, (context, id))],
+        "files": [row[0] for row in tx.find(ATTACHED, context=context, record_id=id)],
+        "links": [[row[2], row[3]] for row in tx.find(LINK, from_context=context, from_id=id)],
+    }
+
+
+def _comment_ids() -> Any:
+    table = table_named("comment")
+    return table.select(table.c.id).where(table.c.target__context == slot(0), table.c.target_id == slot(1))
+
+
+def give_back(writing: RecordWriter, record_type: RecordType, old: int, new: int, hung: dict[str, list[Any]]) -> None:
+    """The opposite of `move`: comments that are still on `old`, files and links go back. hung: `contents` of `new`."""
+    context, tx = record_type.context, writing.tx
+    comments: Any = writing.registry.type("comment").table.sql
+    for id in hung["comments"]:
+        writing.touch("comment", id=id)
+    tx.run(
+        lambda: comments.update({comments.target_id: slot(0)}).where(
+            in_list(comments.id, slot(1)), comments.target__context == slot(2), comments.target_id == slot(3)
+        ),
+        (new, json.dumps(hung["comments"]), context, old),
+    )
+    for file_id in hung["files"]:
+        tx.add(ATTACHED, {"attachment_id": file_id, "context": context, "record_id": new})
+    for other, id in hung["links"]:
+        _link(tx, (context, new), (other, id))
+
+
+def remove_added(
+    writing: RecordWriter, context: str, id: int, hung: dict[str, list[Any]], added: list[dict[str, list[Any]]]
+) -> None:
+    """Take files and links away that came onto a record by `move`. hung: its `contents` before; added: those of the
+    records that were moved onto it."""
+    tx = writing.tx
+    for file_id in {each for part in added for each in part["files"]} - set(hung["files"]):
+        tx.delete(ATTACHED, attachment_id=file_id, context=context, record_id=id)
+    links = {tuple(each) for part in added for each in part["links"]} - {tuple(each) for each in hung["links"]}
+    for other, other_id in links:
+        tx.delete(LINK, from_context=context, from_id=id, to_context=other, to_id=other_id)
+        tx.delete(LINK, from_context=other, from_id=other_id, to_context=context, to_id=id)
+    for other, other_id in hung["links"]:  # those between records that were merged
+        _link(tx, (context, id), (other, other_id))
+
+
+def _link(tx: Transaction, one: tuple[str, int], other: tuple[str, int]) -> None:
+    for (context, id), (to_context, to_id) in ((one, other), (other, one)):
+        tx.add(LINK, {"from_context": context, "from_id": id, "to_context": to_context, "to_id": to_id})
+    note_linked(tx, one, other)

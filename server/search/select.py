@@ -127,11 +127,14 @@ class CompiledSearch:
         return found
 
     def _order_expressions(self) -> list[Any]:
+        """The order of the query. Records that are equal in it stand by id, in the direction of the last key: with
+        `-updated` the newest of one second comes first."""
         terms = []
         for name, descending in self.order:
             for expression, is_reversed in self._filter(name).sort_keys(self.scope):
                 terms.append(peewee.Desc(expression) if descending != is_reversed else peewee.Asc(expression))
-        return [*terms, self.record_type.column("id").asc()]
+        id = self.record_type.column("id")
+        return [*terms, id.desc() if self.order and self.order[-1][1] else id.asc()]
 
 
 def _where(query: Any, condition: Condition) -> Any:

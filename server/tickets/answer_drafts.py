@@ -27,6 +27,7 @@ class AnswerDraft:
     params: dict[str, Any]
     updated: int
     worker_id: int
+    ticket_id: int
 
 
 def own(ctx: Context, ticket_id: int, kind: str = "") -> AnswerDraft | None:
@@ -135,4 +136,6 @@ def _stored(writing: RecordWriter, id: int) -> Record:
 def _draft(draft: Record) -> AnswerDraft:
     params = draft["params"] if isinstance(draft["params"], dict) else {}
     kind = next((kind for kind, type in KINDS.items() if type == draft["type"]), "reply")
-    return AnswerDraft(draft["id"], kind, rows.digest(params)[:16], params, draft["updated"], draft["worker_id"])
+    return AnswerDraft(
+        draft["id"], kind, rows.digest(params)[:16], params, draft["updated"], draft["worker_id"], draft["ticket_id"]
+    )

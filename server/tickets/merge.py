@@ -13,7 +13,7 @@ from server.records.base import Record
 from server.records.shared.references import redirect
 from server.records.shared.tables import REQUESTER
 from server.store.transaction import Transaction
-from server.tickets import requesters
+from server.tickets import requesters, unmerge
 from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
 
@@ -23,7 +23,8 @@ MAX_MERGED = 100
 def merge(ctx: Context, ticket_ids: Sequence[int]) -> int:
     """Put messages, requesters, comments, files, links and drafts of tickets onto the oldest of them; answers its id.
 
-    The others are deleted and keep pointing to it, so that their masks lead on. It is open when one of them was.
+    The others are deleted and keep pointing to it, so that their masks lead on. It is open when one of them was. For a
+    day, unmerge.py undoes it.
     Raises Invalid for fewer than two, NotFound, Forbidden; then nothing is changed."""
     ids = sorted(dict.fromkeys(ticket_ids))
     if not 2 <= len(ids) <= MAX_MERGED:
@@ -36,6 +37,7 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
     writing = RecordWriter(ctx, tx)
     tickets = [_writable(writing, id) for id in ids]
     kept, others = tickets[0], tickets[1:]
+    unmerge.store(writing, [unmerge.part_of(writing, each) for each in tickets])
     target = writing.label("ticket", kept["id"])
     for other in others:
         source = writing.label("ticket", other["id"])

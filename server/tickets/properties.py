@@ -6,6 +6,7 @@ from typing import Any
 from server.context import Context
 from server.desk.writing import RecordWriter
 from server.errors import Conflict
+from server.records.base import Record
 from server.store.transaction import Transaction
 
 
@@ -19,10 +20,15 @@ def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str
         writing = RecordWriter(ctx, tx)
         tickets = writing.registry.type("ticket")
         before = writing.retrieve("ticket", id)
-        for name, shown in seen.items():
-            if str(before[name]) != shown:
-                raise Conflict(f"{name}: somebody has changed it meanwhile", field=name, now=before[name])
+        require_seen(before, seen)
         writing.update_sent(tickets, id, fields)
         return {name: str(before[name]) for name in seen}
 
     return ctx.service.store.write(write)
+
+
+def require_seen(ticket: Record, seen: Mapping[str, str]) -> None:
+    """Raise Conflict with the details `field` and `now` when a column is no longer as it was shown."""
+    for name, shown in seen.items():
+        if str(ticket[name]) != shown:
+            raise Conflict(f"{name}: somebody has changed it meanwhile", field=name, now=ticket[name])

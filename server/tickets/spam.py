@@ -13,6 +13,7 @@ from server.context import Service
 from server.desk.writing import RecordWriter
 from server.jobs.scheduler import periodic
 from server.mail import spam as bayes
+from server.records.base import Record
 from server.store.expressions import TRUE, listed_values
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Table
@@ -79,9 +80,41 @@ def _lessons(service: Service, tx: Transaction) -> list[Lesson]:
     found = []
     for ticket_id, verdict in rows:
         ticket = by_id.get(ticket_id)
-        text = f"{ticket['subject']}\n{texts.get(ticket['initial_message_id'], '')}" if ticket else ""
+        text = _text(ticket, texts.get(ticket["initial_message_id"], "") if ticket else "")
         found.append((ticket_id, str(verdict), frozenset(bayes.words(text))))
     return found
+
+
+def words_of_ticket(service: Service, ticket_id: int) -> frozenset[str]:
+    """The words that a lesson of this ticket counts."""
+    tickets, messages = service.registry.type("ticket"), service.registry.type("message")
+
+    def read(tx: Transaction) -> str:
+        row = tx.get(tickets.table, ticket_id)
+        ticket = tickets.record(row) if row is not None else None
+        first = tx.get(messages.table, ticket["initial_message_id"]) if ticket is not None else None
+        return _text(ticket, messages.record(first)["content"] if first is not None else "")
+
+    return frozenset(bayes.words(service.store.read(read)))
+
+
+def unlearn(tx: Transaction, ticket_id: int, verdict: str, words: frozenset[str]) -> None:
+    """Take a lesson back: one that is not learned yet is dropped, the words of another are counted once less."""
+    if tx.delete(SPAM_LESSON, ticket_id=ticket_id):
+        return
+    column = "good" if verdict == GOOD else "bad"
+
+    def build() -> Any:
+        table: Any = SPAM_WORD.sql
+        number = getattr(table, column)
+        fewer = peewee.Case(None, ((number > 0, number - 1),), 0)
+        return table.update({number: fewer}).where(in_list(table.word, slot(0)))
+
+    tx.run(build, (json.dumps(sorted((TICKETS, *words))),))
+
+
+def _text(ticket: Record | None, content: str) -> str:
+    return f"{ticket['subject']}\n{content}" if ticket is not None else ""
 
 
 def _learn(lessons: list[Lesson], tx: Transaction) -> None:

@@ -50,19 +50,22 @@ class News:
 class Feed:
     """What a stream tells, from the cursor `since` on. channel: of Service.tell_after, on which there may be news.
     about: what tells it apart from others that the same caller follows. news: what is new for a caller behind a cursor;
-    on a thread, raises HelpdeskError when there can be none any more."""
+    on a thread, raises HelpdeskError when there can be none any more. name: of one of several feeds in the same
+    response; each of its events is {feed: name, id: cursor, data: payload}, its last one {feed, end: error}."""
 
     channel: str
     about: Hashable
     since: int
     news: Callable[[Context, int], News]
+    name: str = ""
 
 
 @dataclass
 class Answer:
     """An answer other than a plain 200 with a payload. pieces: opens the body's bytes in turn, for large ones;
-    `length` is how many there are. feed: goes on as a stream of events. cookies: the values of Set-Cookie headers.
-    write: what is written, and on disk, before it is sent; of an answer that is made on a thread."""
+    `length` is how many there are. feed: goes on as a stream of events; feeds: several in one stream. cookies: the
+    values of Set-Cookie headers. write: what is written, and on disk, before it is sent; of an answer that is made on a
+    thread."""
 
     payload: dict[str, Any] | None = None
     status: int = 200
@@ -72,6 +75,7 @@ class Answer:
     pieces: Callable[[], Iterator[bytes]] | None = None
     length: int = 0
     feed: Feed | None = None
+    feeds: tuple[Feed, ...] = ()
     cookies: tuple[str, ...] = ()
     write: Write | None = None
 

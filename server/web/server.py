@@ -485,8 +485,9 @@ class Exchange(HTTPMessageDelegate):
         if answer.pieces is not None and request.method != "HEAD":
             self.streaming = asyncio.ensure_future(self._stream(answer))
             return
-        if answer.feed is not None and request.method != "HEAD":
-            self._follow(answer, answer.feed)
+        feeds = answer.feeds or ((answer.feed,) if answer.feed is not None else ())
+        if feeds and request.method != "HEAD":
+            self._follow(answer, feeds)
             return
         body, kind = answer.body, answer.content_type
         if answer.payload is not None:
@@ -506,21 +507,21 @@ class Exchange(HTTPMessageDelegate):
             self.connection.answer(head_text(answer, kind, length, told) + sent)
         self._log(answer.status, len(body))
 
-    def _follow(self, answer: Answer, feed: Feed) -> None:
+    def _follow(self, answer: Answer, feeds: tuple[Feed, ...]) -> None:
         """Begin an answer that goes on as a stream."""
         assert self.site is not None
         if self.front.reads_wait:
-            self.streaming = asyncio.ensure_future(self._follow_from_thread(self.site, answer, feed))
+            self.streaming = asyncio.ensure_future(self._follow_from_thread(self.site, answer, feeds))
         else:
-            self._follow_as(lambda site=self.site: site.follower(self.request), answer, feed)  # type: ignore[misc]
+            self._follow_as(lambda site=self.site: site.follower(self.request), answer, feeds)  # type: ignore[misc]
 
-    async def _follow_from_thread(self, site: Site, answer: Answer, feed: Feed) -> None:
+    async def _follow_from_thread(self, site: Site, answer: Answer, feeds: tuple[Feed, ...]) -> None:
         pool = self.front.pool
         looking = asyncio.get_running_loop().run_in_executor(pool.threads, site.follower, self.request)
         await asyncio.wait([looking])
-        self._follow_as(looking.result, answer, feed)
+        self._follow_as(looking.result, answer, feeds)
 
-    def _follow_as(self, who: Callable[[], Follower], answer: Answer, feed: Feed) -> None:
+    def _follow_as(self, who: Callable[[], Follower], answer: Answer, feeds: tuple[Feed, ...]) -> None:
         streams = self.front.streams
         try:
             follower = who()
@@ -532,7 +533,7 @@ class Exchange(HTTPMessageDelegate):
             headers = head(answer, MEDIA_TYPE, UNKNOWN_LENGTH, self.front.closes)
             headers["X-Accel-Buffering"] = "no"  # nginx would keep events until it has more of them
             self.connection.write_headers(start_line(answer.status), headers)
-            streams.add(Stream(self.connection, feed, follower, self.request.id))
+            streams.add(*(Stream(self.connection, feed, follower, self.request.id) for feed in feeds))
         self._log(answer.status, 0)
 
     async def _stream(self, answer: Answer) -> None:

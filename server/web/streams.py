@@ -12,7 +12,7 @@ import asyncio
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -50,7 +50,7 @@ class Follower:
 
 
 class Stream:
-    """One connection that is told. cursor: behind what it was told. noted: the cursor that its client knows. is_due:
+    """One feed on a connection. cursor: behind what it was told. noted: the cursor that its client knows. is_due:
     whether there may be news. is_behind: whether there is more for it, once it has taken what it was sent. beats:
     whether it is to hear of us in any case."""
 
@@ -102,6 +102,7 @@ class Streams:
         self._open: set[Stream] = set()
         self._of_worker: Counter[int] = Counter()
         self._of_channel: Counter[str] = Counter()
+        self._of_connection: dict[HTTPConnection, set[Stream]] = {}
         self._told: set[str] = set()  # channels, since the last round
         self._fresh: deque[str] = deque()
         self._is_called = False
@@ -113,7 +114,7 @@ class Streams:
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="streams")
         service.followers.append(self._tell)
         log.followers.append(self._tell_of_log)
-        meter.gauges["streams"] = ("Streams of events that are open.", lambda: len(self._open))
+        meter.gauges["streams"] = ("Streams of events that are open.", lambda: len(self._of_connection))
 
     # -- opening and closing ----------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class Streams:
         """Raises Unavailable, TooMany."""
         if self._is_closed:
             raise stopping()
-        if len(self._open) >= self.most:
+        if len(self._of_connection) >= self.most:
             raise Unavailable(
                 f"{self.most} streams are open already; try again, or ask from time to time", retry_after=RETRY_SECONDS
             )
@@ -129,15 +130,19 @@ class Streams:
         if self._of_worker[follower.worker_id] >= most:
             raise TooMany(f"you have {most} streams open already; close one", retry_after=RETRY_SECONDS)
 
-    def add(self, stream: Stream) -> None:
-        """Tell a stream from now on; its answer has begun."""
-        if stream.connection.stream.closed():
+    def add(self, *streams: Stream) -> None:
+        """Serve the streams of one connection from now on; its response has begun."""
+        first = streams[0]
+        connection = first.connection
+        if connection.stream.closed():
             return
-        self._open.add(stream)
-        self._of_worker[stream.follower.worker_id] += 1
-        self._of_channel[stream.feed.channel] += 1
-        stream.connection.set_close_callback(lambda: self._drop(stream, "closed"))
-        stream.connection.write(f"retry: {RETRY_MS}\n".encode() + _cursor(stream.cursor))
+        self._of_connection[connection] = set(streams)
+        self._of_worker[first.follower.worker_id] += 1
+        for stream in streams:
+            self._open.add(stream)
+            self._of_channel[stream.feed.channel] += 1
+        connection.set_close_callback(lambda: self._drop_all(streams))
+        connection.write(f"retry: {RETRY_MS}\n".encode() + (HEARTBEAT if first.feed.name else _cursor(first.cursor)))
         if self._beat_timer is None:
             self._beat_timer = self._loop.call_later(BEAT_SECONDS, self._beat)
         self._plan()
@@ -160,11 +165,12 @@ class Streams:
         self._threads.shutdown(wait=False)
 
     def _end(self, stream: Stream, error: HelpdeskError) -> None:
-        """The last event of a stream says why."""
+        """The last event of a stream says why; with the last of its streams a connection ends."""
         self._drop(stream, errors.status_and_code(error)[1])
         if not stream.connection.stream.closed():
-            stream.connection.write(f"event: end\ndata: {_json(errors.body(error))}\n\n".encode())
-            stream.connection.finish()
+            stream.connection.write(_end_of(stream.feed, error))
+            if stream.connection not in self._of_connection:
+                stream.connection.finish()
 
     def _cut(self, stream: Stream) -> None:
         self._meter.streams_cut += 1
@@ -175,12 +181,20 @@ class Streams:
         if stream not in self._open:
             return
         self._open.remove(stream)
-        self._of_worker[stream.follower.worker_id] -= 1
         self._of_channel[stream.feed.channel] -= 1
-        stream.connection.set_close_callback(None)
+        others = self._of_connection[stream.connection]
+        others.remove(stream)
+        if not others:
+            del self._of_connection[stream.connection]
+            self._of_worker[stream.follower.worker_id] -= 1
+            stream.connection.set_close_callback(None)
         if self._is_logged:
             seconds = round(time.perf_counter() - stream.began, 1)
             LOG.info("stream.ended", id=stream.id, reason=reason, events=stream.events, seconds=seconds)
+
+    def _drop_all(self, streams: Sequence[Stream]) -> None:
+        for stream in streams:
+            self._drop(stream, "closed")
 
     # -- when -------------------------------------------------------------------------------------------------------
 
@@ -271,7 +285,8 @@ class Streams:
         stream.events += len(news.events)
         self._meter.events_sent += len(news.events)
         if told.body or stream.beats or news.has_more:
-            written = stream.connection.write(told.body or _heartbeat(stream))
+            body = _named(stream.feed.name, news) if stream.feed.name else told.body
+            written = stream.connection.write(body or _heartbeat(stream))
             stream.noted, stream.beats = news.cursor, False
             if news.has_more:  # no faster than the client takes it
                 written.add_done_callback(lambda _: self._go_on(stream))
@@ -321,9 +336,22 @@ def _event(cursor: int, payload: dict[str, Any]) -> bytes:
     return f"id: {cursor}\ndata: {_json(payload)}\n\n".encode()
 
 
+def _named(name: str, news: News) -> bytes:
+    """The events of one of several feeds."""
+    return b"".join(
+        f"data: {_json({'feed': name, 'id': cursor, 'data': payload})}\n\n".encode() for cursor, payload in news.events
+    )
+
+
+def _end_of(feed: Feed, error: HelpdeskError) -> bytes:
+    if feed.name:
+        return f"data: {_json({'feed': feed.name, 'end': errors.body(error)})}\n\n".encode()
+    return f"event: end\ndata: {_json(errors.body(error))}\n\n".encode()
+
+
 def _heartbeat(stream: Stream) -> bytes:
     """A sign of life; with its cursor, where nothing was told up to there: who connects again goes on behind it."""
-    return HEARTBEAT if stream.cursor == stream.noted else _cursor(stream.cursor)
+    return HEARTBEAT if stream.feed.name or stream.cursor == stream.noted else _cursor(stream.cursor)
 
 
 def _cursor(cursor: int) -> bytes:

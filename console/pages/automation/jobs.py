@@ -59,6 +59,8 @@ SCANS_DO = {
     N_("backups"): N_("Adds a job when the backup of its time is missing."),
     N_("counts of automatic mail"): N_("Removes those whose hour is over."),
     N_("databases that restores put aside"): N_("Removes those that no rule of what is kept of backups keeps."),
+    N_("old undo of merges"): N_("Removes what is older than a day."),
+    N_("old undo of tickets"): N_("Removes what is older than a day."),
     N_("old files to be imported"): N_("Deletes files that were uploaded to be imported and never were."),
     N_("deleted custom fields"): N_("Removes those deleted a week ago, with their values."),
     N_("deleted tickets"): N_("Removes those deleted long enough ago, with their messages."),

@@ -20,7 +20,7 @@ from server.digits import id_in
 from server.errors import Conflict, HelpdeskError, Invalid
 from server.people import form_drafts
 from server.records.shared import paths
-from server.tickets import masks, original_sender, properties, requester
+from server.tickets import masks, original_sender, properties, requester, undo, unmerge
 from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # tickets to merge with, offered at once
@@ -60,9 +60,9 @@ def set_property(visit: Visit) -> PageResponse:
 def restore_property(visit: Visit) -> PageResponse:
     """Put back what a property was: the undo of the form above."""
     found = of_mask(visit)
-    columns = {column for listed in SEEN.values() for column in listed}
-    fields: dict[str, Any] = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
-    records.update(visit.ctx, TICKET, found.id, fields)
+    columns = {"spam_training", *(column for listed in SEEN.values() for column in listed)}
+    fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
+    undo.restore(visit.ctx, found.id, fields)
     visit.tell("Undone.")
     return back_to(visit, found)
 
@@ -83,8 +83,13 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
-    undo = f"{paths.ticket(found.keys['mask'])}/restore"
-    visit.tell(_sentence(visit, found.id, name), undo, back=visit.form.text("back", ""), **before)
+    _tell_undoable(visit, found, _sentence(visit, found.id, name), before)
+
+
+def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, str]) -> None:
+    """A message whose undo puts stored columns back. before: these columns as they were."""
+    path = f"{paths.ticket(found.keys['mask'])}/restore"
+    visit.tell(text, path, back=visit.form.text("back", ""), **before)
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
@@ -211,11 +216,11 @@ def mark_spam(visit: Visit) -> PageResponse:
     """Learn that it is spam, and delete it; or that it is none."""
     found, is_spam = of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
+    keys = found.keys
+    before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
     records.update(visit.ctx, TICKET, found.id, fields)
-    if is_spam:
-        visit.tell(ngettext(*inbox.SAYS["spam"], 1), visit.path, **{"is": "0"})
-    else:
-        visit.tell("Not spam: the ticket is open.")
+    text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Not spam: the ticket is open.")
+    _tell_undoable(visit, found, text, before)
     return back_to(visit, found)
 
 
@@ -238,9 +243,37 @@ def merge(visit: Visit) -> PageResponse:
         kept = tickets.merge(visit.ctx, [found.id, other])
     except HelpdeskError as error:
         return _merge_form(visit, found, text, error.message)
+    return see(tell_merged(visit, kept))
+
+
+def tell_merged(visit: Visit, kept: int) -> str:
+    """A message that undoes a merge; return the path of the ticket that was kept."""
     mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
-    visit.tell(_("Merged into {mask}.", mask=mask))
-    return see(paths.ticket(mask))
+    here = paths.ticket(mask)
+    undo_path = f"{here}/unmerge"
+    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
+    return here
+
+
+@page("POST", "/tickets/{mask}/unmerge", creates=True)
+def undo_merge(visit: Visit) -> PageResponse:
+    """Take a merge apart. Raises NotFound, Conflict, Forbidden."""
+    found = of_mask(visit)
+    result = unmerge.unmerge(visit.ctx, found.id, visit.form.id("merge", required=True))
+    masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
+    told = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
+    if result.moved:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile went along.", "{count} messages that arrived meanwhile went along.",
+            result.moved,
+        ))  # fmt: skip
+    if result.stayed:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile stays here.", "{count} messages that arrived meanwhile stay here.",
+            result.stayed,
+        ))  # fmt: skip
+    visit.tell(" ".join(told))
+    return see(paths.ticket(found.keys["mask"]))
 
 
 def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:

@@ -24,7 +24,7 @@ from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
 from server.records.shared import paths
-from server.tickets import answer_drafts, preview, properties, snippets, unseen, way_out
+from server.tickets import answer_drafts, preview, requester, snippets, undo, unseen, way_out
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import N_, _, ngettext
 
@@ -33,6 +33,7 @@ MAX_ADDRESSES = 12  # offered at once
 TEXT_BYTES = 4 * 1024 * 1024
 # Of the ticket, put back when mail is taken back, unless somebody has changed them since: those of a row together.
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
+ADDED = "added"  # requesters that sending added, with commas between
 NOW = "now_"  # before the name of a column: what it became by sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
 DISCARD = "discard"
@@ -112,7 +113,9 @@ def take_back(visit: Visit) -> PageResponse:
     accepted_forms.forget(visit.ctx, f"{here}/answer")
     fields = _put_back(visit, found)
     if fields:
-        properties.change(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
+        undo.restore(visit.ctx, found.id, fields, {name: str(found.keys[name] or 0) for name in fields})
+    for email in filter(None, visit.form.text(ADDED, "").split(",")):
+        requester.remove(visit.ctx, found.id, email)
     visit.tell(_("Sending cancelled. Your draft is back."))
     return see(f"{here}?answer={kept.kind}#answer")
 
@@ -267,11 +270,18 @@ def _sent(visit: Visit, found: Sheet) -> AnswerForm:
 
 
 def changed_by_sending(visit: Visit, found: Sheet) -> dict[str, str]:
-    """What sending has changed of a ticket: columns with what they were, and under `now_` what they are. found: as the
-    ticket was before."""
-    now = records.retrieve(visit.ctx, TICKET, found.id)
+    """What sending has changed of a ticket: columns with what they were, under `now_` what they are, and the requesters
+    that it added. found: as the ticket was before."""
+    now = records.retrieve(visit.ctx, TICKET, found.id, "requesters")
     names = [name for row in BEFORE for name in row]
-    return {name: str(found.keys[name] or 0) for name in names} | {NOW + name: str(now[name] or 0) for name in names}
+    columns = {name: str(found.keys[name] or 0) for name in names}
+    added = _requesters(now).keys() - _requesters(found.keys).keys()
+    return columns | {NOW + name: str(now[name] or 0) for name in names} | {ADDED: ",".join(sorted(added))}
+
+
+def _requesters(keys: dict[str, Any]) -> dict[str, Any]:
+    """The requesters of a ticket by address."""
+    return {str(each["email"]): each for each in (keys.get("requesters") or {}).values()}
 
 
 def _put_back(visit: Visit, found: Sheet) -> dict[str, str]:

@@ -1,18 +1,21 @@
 """One answer to several tickets: each gets its own mail, and all of them can be taken back together. Source: ours."""
 
+import json
+from contextlib import suppress
 from typing import Any
 
 from console import lists
 from console.desk import answer_form, inbox
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
-from console.pages.worklists import MAX_SELECTED, back_to_list, selected_records
+from console.pages.worklists import MAX_SELECTED, MAX_UNDO_BYTES, back_to_list, selected_records
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server import refusals, tickets
 from server.errors import HelpdeskError, Invalid
-from server.tickets import answer_drafts, answered
+from server.people import accepted_forms
+from server.tickets import answer_drafts, answered, undo
 from server.translation import _, ngettext
 
 BASE = f"{inbox.PATH}/reply"
@@ -44,6 +47,7 @@ def send(visit: Visit) -> PageResponse:
     values = {"content": form.get("content"), "content_format": "markdown", "status": form.get("status"),
               "reopen_at": reopen_at}  # fmt: skip
     sent, drafts, refused = 0, [], []
+    before: dict[str, dict[str, str]] = {}
     for each in found:
         try:
             own = {"message_id": str(_answered(visit, each)), "send_at": _due(visit)}
@@ -52,21 +56,25 @@ def send(visit: Visit) -> PageResponse:
             refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
             continue
         sent += 1
+        before[str(each["id"])] = {name: str(each[name] or 0) for name in inbox.STATE}
         drafts += [str(told.delivery.draft_id)] if told.delivery.state in ("later", "queued") else []
-    _tell(visit, sent, drafts, refused)
+    _tell(visit, sent, drafts, refused, json.dumps(before))
     return see(_back(visit))
 
 
 @page("POST", f"{BASE}/take-back")
 def take_back(visit: Visit) -> PageResponse:
-    """Let those that have not left be drafts again. The tickets stay as they are."""
+    """Turn replies that have not left into drafts again, and put back the status of their tickets."""
     back = 0
+    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
     for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
-        try:
-            answer_drafts.take_back(visit.ctx, id)
+        with suppress(HelpdeskError):  # it has left, or the ticket was changed by somebody else
+            taken = answer_drafts.take_back(visit.ctx, id)
             back += 1
-        except HelpdeskError:
-            continue  # it has left
+            status = before.get(str(taken.ticket_id)) if isinstance(before, dict) else None
+            if isinstance(status, dict):
+                undo.restore(visit.ctx, taken.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
+    accepted_forms.forget(visit.ctx, BASE)
     visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
     return see(_back(visit))
 
@@ -95,10 +103,10 @@ def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse
     )  # fmt: skip
 
 
-def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str]) -> None:
+def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:
     told = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
     told += [_("Refused: {reasons}", reasons="; ".join(refused[:TOLD]))] if refused else []
     if drafts:
-        visit.tell(" ".join(told), f"{BASE}/take-back", back=_back(visit), **{"drafts[]": drafts})
+        visit.tell(" ".join(told), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
     else:
         visit.tell(" ".join(told))

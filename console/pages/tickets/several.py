@@ -8,14 +8,14 @@ from console import lists
 from console.desk import inbox
 from console.forms import Form
 from console.page_response import INVALID, PageResponse, see
+from console.pages.tickets.acts import tell_merged
 from console.pages.worklists import TOLD, back_to_list, selected_records
 from console.rendering import render
 from console.routes import page
 from console.visit import Visit
 from server import refusals, tickets
-from server.desk import comments, records
+from server.desk import comments
 from server.errors import HelpdeskError
-from server.records.shared import paths
 from server.translation import _, ngettext
 
 NOTE, MERGE = f"{inbox.PATH}/note", f"{inbox.PATH}/merge"
@@ -62,9 +62,7 @@ def merge(visit: Visit) -> PageResponse:
         kept = tickets.merge(visit.ctx, [each["id"] for each in found])
     except HelpdeskError as error:
         return _form(visit, "bulk_merge.html", MERGE, found, Form.of({}).fail("", refusals.translated(error.message)))
-    mask = records.retrieve(visit.ctx, inbox.URI, kept)["mask"]
-    visit.tell(_("Merged into {mask}.", mask=mask))
-    return see(paths.ticket(mask))
+    return see(tell_merged(visit, kept))
 
 
 def _named(visit: Visit) -> list[dict[str, Any]]:

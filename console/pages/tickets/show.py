@@ -25,7 +25,7 @@ from server.digits import id_in
 from server.errors import Forbidden, NotFound
 from server.people import presence, profile
 from server.records.shared import paths
-from server.tickets import answered, following, masks, unseen
+from server.tickets import answered, following, masks, unmerge, unseen
 from server.tickets.unseen import Mark
 from server.translation import N_, _
 
@@ -60,7 +60,8 @@ def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageRes
     return render(
         visit, "ticket.html", _status(written),
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
-        neighbours=came_from.neighbours(visit), paths=paths, here=paths.ticket(keys["mask"]), back=visit.shown_path,
+        neighbours=came_from.neighbours(visit, keys["mask"]), paths=paths, here=paths.ticket(keys["mask"]),
+        back=visit.shown_path, merge=unmerge.newest(visit.ctx, found.id),
         unanswerable="" if written is not None else _why_unanswerable(visit, found),
         may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
         requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,

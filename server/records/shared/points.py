@@ -171,6 +171,7 @@ WORK = _points(
         "ticket.participant.removed", "Participant removed",
         "{{actor}} removed {{participant}} from ticket {{target}}",
     ),
+    ("ticket.unmerge", "Merge undone", "{{actor}} took ticket {{target}} apart from ticket {{source}}"),
     ("ticket.split", "Ticket split", "{{actor}} split ticket {{target}} off ticket {{source}}"),
     ("ticket.split.from", "Ticket split from", "{{actor}} split ticket {{source}}; the new one is {{target}}"),
     ("ticket.status.closed", "Ticket closed", "{{actor}} closed ticket {{target}}"),

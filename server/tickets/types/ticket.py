@@ -49,7 +49,7 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
 from server.tickets import due_times
-from server.tickets.types.ticket_parts import participants, place, spam, status
+from server.tickets.types.ticket_parts import before, participants, place, spam, status
 from server.tickets.types.ticket_parts.expands import EXPANDS
 from server.tickets.types.ticket_parts.filters import InGroupsFilter, ResponsibilityFilter, WatcherCountFilter
 from server.tickets.types.ticket_parts.words import TICKET_TEXT, MaskFilter, TicketWords
@@ -203,7 +203,7 @@ class Ticket(RecordType):
         Column("deleted_at"),
         *due_times.COLUMNS,
     )
-    tables = (spam.SPAM_LESSON,)
+    tables = (spam.SPAM_LESSON, before.TICKET_BEFORE)
     indexes = (
         Index(("mask",), "tickets by their reference; no two have one", unique=True),
         Index(("status_id", "created"), "newest open tickets"),
@@ -357,6 +357,7 @@ class Ticket(RecordType):
         Event("ticket.message.outbound", "reply or compose sent"),
         Event("ticket.message.relay", "message relayed to a worker"),
         Event("ticket.merge", "another ticket was merged into it"),
+        Event("ticket.unmerge", "a merge was undone"),
         Event("ticket.split", "a message was split off"),
         Event("ticket.split.from", "for callers of the activity endpoint; the service itself does not write it"),
     )
@@ -392,6 +393,7 @@ class Ticket(RecordType):
         """Requesters, the sender's spam counters, and entries of what changed; on create there are none."""
         participants.write(change, writing)
         spam.count(change, writing)
+        before.store(change, writing)
         if change.is_create:
             return
         target = self.label({"mask": change.value("mask"), "subject": change.value("subject")})

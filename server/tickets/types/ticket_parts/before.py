@@ -1,0 +1,53 @@
+"""The values of a ticket before its status or its judgement as spam was changed last: what an undo puts back that
+follows from them. One row for each kind of change, for a day."""
+
+import json
+from typing import Any
+
+from server.records.base import Record
+from server.records.parts import Change, Writing
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Transaction
+
+TICKET_BEFORE = Table(
+    "ticket_before",
+    [
+        Column("ticket_id", references="ticket(id)"),
+        Column("kind", "TEXT"),
+        Column("became", "TEXT"),
+        Column("columns", "TEXT"),
+        Column("changed_at"),
+    ],
+    [Index(("changed_at",), "rows that are too old")],
+    key=("ticket_id", "kind"),
+)  # kind: a column of KINDS; became: its new value; columns: JSON, {column: value before the change}
+# {column that a person changes: columns that follow from it}.
+KINDS: dict[str, tuple[str, ...]] = {
+    "status_id": (
+        "closed", "elapsed_resolution_first", "elapsed_status_open", "last_opened_at", "deleted_at", "resolution_used",
+        "resolution_missed", "resolution_due_at", "due_at", "tell_at",
+    ),
+    "spam_training": ("spam_score",),
+}  # fmt: skip
+
+
+def store(change: Change, writing: Writing) -> None:
+    """Store what an undo of this change needs."""
+    for kind, columns in KINDS.items():
+        if not change.is_create and change.changes(kind):
+            was = {name: change.was(name) for name in (kind, *columns)}
+            writing.tx.put(TICKET_BEFORE, {
+                "ticket_id": change.id, "kind": kind, "became": str(change.value(kind)), "columns": json.dumps(was),
+                "changed_at": writing.now,
+            })  # fmt: skip
+
+
+def columns_to_restore(tx: Transaction, ticket: Record, kind: str, value: str) -> dict[str, Any]:
+    """The columns that followed from the last change of this kind, as they were before it, where putting `value` back
+    undoes just that change; else nothing."""
+    row = tx.first(TICKET_BEFORE, ticket_id=ticket["id"], kind=kind)
+    at = TICKET_BEFORE.position
+    if row is None or row[at["became"]] != str(ticket[kind]) or str(ticket[kind]) == value:
+        return {}
+    was: dict[str, Any] = json.loads(row[at["columns"]])
+    return {name: was[name] for name in KINDS[kind]} if str(was[kind]) == value else {}

@@ -1,0 +1,70 @@
+"""Undo of a change of tickets: what somebody set, and all that followed from it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.desk.writing import RecordWriter
+from server.jobs.scheduler import periodic
+from server.records.base import Record
+from server.store.statements import slot
+from server.store.transaction import Transaction
+from server.tickets import properties, spam
+from server.tickets.types.ticket_parts import before
+
+RETAINED_SECONDS = 86400
+
+
+def restore(ctx: Context, id: int, fields: Mapping[str, str], seen: Mapping[str, str] | None = None) -> None:
+    """Put stored columns of a ticket back, with the times, targets, score and counts that followed from the change.
+
+    seen: columns with the values that they must still have; raises Conflict for another one. Raises NotFound,
+    Forbidden, Invalid."""
+    words = spam.words_of_ticket(ctx.service, id) if "spam_training" in fields else frozenset()
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        ticket = writing.retrieve("ticket", id)
+        properties.require_seen(ticket, seen or {})
+        following = {
+            kind: before.columns_to_restore(tx, ticket, kind, fields[kind]) for kind in before.KINDS if kind in fields
+        }
+        writing.update_sent(writing.registry.type("ticket"), id, dict(fields))
+        columns = {name: value for each in following.values() for name, value in each.items()}
+        if columns:
+            writing.set("ticket", id, columns)
+        if following.get("spam_training") and not fields["spam_training"]:
+            _untrain(writing, ticket, words)
+
+    ctx.service.store.write(write)
+
+
+def _untrain(writing: RecordWriter, ticket: Record, words: frozenset[str]) -> None:
+    """Take a judgement back: the count of the sender, and the words."""
+    verdict = ticket["spam_training"]
+    sender = writing.record("address", ticket["first_wrote_address_id"])
+    column = "num_spam" if verdict == spam.SPAM else "num_nonspam"
+    if sender is not None and not sender["mail_transport_id"] and sender[column]:
+        writing.set("address", sender["id"], {column: sender[column] - 1})
+    spam.unlearn(writing.tx, ticket["id"], verdict, words)
+
+
+@periodic("old undo of tickets", deletes=True)
+def forget_old(service: Service, now: int) -> int | None:
+    """Remove what is too old to be undone; return when the next one will be."""
+    next_at = service.store.read(_next_old)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(lambda tx: tx.run(
+        lambda: before.TICKET_BEFORE.sql.delete().where(before.TICKET_BEFORE.sql.changed_at <= slot(0)),
+        (now - RETAINED_SECONDS,),
+    ))  # fmt: skip
+    return service.store.read(_next_old)
+
+
+def _next_old(tx: Transaction) -> int | None:
+    table: Any = before.TICKET_BEFORE.sql
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.changed_at)))
+    return None if oldest is None else int(oldest) + RETAINED_SECONDS

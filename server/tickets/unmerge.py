@@ -1,0 +1,201 @@
+"""Undo of a merge: every ticket gets back what was moved, and what arrived in between goes where it belongs.
+
+A merge stores what it moved in a row; the row is of use for a day."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import peewee
+
+from server import contexts
+from server.context import Context, Service
+from server.dataclass import dataclass
+from server.desk import hanging
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, NotFound
+from server.jobs.scheduler import periodic
+from server.mail.headers import ids_in
+from server.records.base import Record
+from server.records.shared.references import ids_pointing
+from server.records.shared.tables import REQUESTER
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index, Table, table_named
+from server.store.transaction import Transaction
+from server.tickets import requesters
+from server.tickets.types.message_parts import counters, headers
+from server.tickets.types.ticket_parts.before import KINDS
+from server.tickets.types.ticket_parts.status import OPEN
+from server.translation import N_
+
+RETAINED_SECONDS = 86400
+TICKET_MERGE = Table(
+    "ticket_merge",
+    [Column("kept_id", references="ticket(id)"), Column("parts", "TEXT"), Column("merged_at")],
+    [Index(("kept_id",), "the merges of a ticket"), Index(("merged_at",), "rows that are too old")],
+)  # parts: JSON, what each ticket had before, the one that was kept first
+STATUS = ("status_id", "reopen_date", *KINDS["status_id"])
+MOVED = ("message", "draft")
+
+
+@dataclass(frozen=True, slots=True)
+class Unmerged:
+    """kept_id, ids: the ticket that was kept, and those that it had taken over. moved, stayed: numbers of messages that
+    arrived in between, and went along or stayed."""
+
+    kept_id: int
+    ids: tuple[int, ...]
+    moved: int
+    stayed: int
+
+
+def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
+    """What a ticket has before a merge, as JSON takes it."""
+    tx, id = writing.tx, ticket["id"]
+    return {
+        "id": id, "status": {name: ticket[name] for name in STATUS}, "requesters": requesters.ids_of(tx, id),
+        "merged": ids_pointing(tx, "ticket", "merged_into", id),
+        "moved": {uri: ids_pointing(tx, uri, "ticket_id", id) for uri in MOVED},
+        "hung": hanging.contents(tx, contexts.TICKET, id),
+    }  # fmt: skip
+
+
+def store(writing: RecordWriter, parts: Sequence[dict[str, Any]]) -> int:
+    """Store what a merge moved; return the id of the merge."""
+    row = {"kept_id": parts[0]["id"], "parts": json.dumps(list(parts)), "merged_at": writing.now}
+    return writing.tx.insert(TICKET_MERGE, row)
+
+
+def newest(ctx: Context, kept_id: int) -> int:
+    """The newest merge into a ticket that can still be undone, 0 for none."""
+    rows = ctx.service.store.read(lambda tx: tx.find(TICKET_MERGE, kept_id=kept_id))
+    fresh = [row[0] for row in rows if row[TICKET_MERGE.position["merged_at"]] + RETAINED_SECONDS > ctx.now]
+    return int(max(fresh, default=0))
+
+
+def unmerge(ctx: Context, kept_id: int, merge_id: int) -> Unmerged:
+    """Take the newest merge into a ticket apart. Raises NotFound for one that is too old, Conflict where a ticket was
+    merged on or removed meanwhile, Forbidden."""
+
+    def write(tx: Transaction) -> Unmerged:
+        row = tx.get(TICKET_MERGE, merge_id)
+        if row is None or row[TICKET_MERGE.position["kept_id"]] != kept_id:
+            raise NotFound(N_("this merge cannot be undone any more"))
+        later = [each[0] for each in tx.find(TICKET_MERGE, kept_id=kept_id) if each[0] > merge_id]
+        if later:
+            raise Conflict(N_("more was merged into the ticket since; undo that merge first"))
+        writing = RecordWriter(ctx, tx)
+        kept, *others = json.loads(row[TICKET_MERGE.position["parts"]])
+        for part in (kept, *others):
+            _require_unchanged(writing, part["id"], 0 if part is kept else kept["id"])
+        tx.delete(TICKET_MERGE, id=merge_id)
+        return _take_apart(writing, kept, others)
+
+    return ctx.service.store.write(write)
+
+
+def _require_unchanged(writing: RecordWriter, id: int, merged_into: int) -> None:
+    ticket = writing.record("ticket", id)
+    if ticket is None or ticket["merged_into"] != merged_into:
+        raise Conflict(N_("one of the tickets was merged on or removed since; this merge cannot be undone"))
+    tickets = writing.registry.type("ticket")
+    writing.rules.require(writing.tx, "read", tickets, ticket)
+    writing.rules.require(writing.tx, "update", tickets, ticket)
+
+
+def _take_apart(writing: RecordWriter, kept: dict[str, Any], others: list[dict[str, Any]]) -> Unmerged:
+    kept_id, tx = kept["id"], writing.tx
+    known = {id for part in (kept, *others) for id in part["moved"]["message"]}
+    arrived = [id for id in ids_pointing(tx, "message", "ticket_id", kept_id) if id not in known]
+    moved = 0
+    for other in others:
+        own = _belonging(writing, arrived, kept, other)
+        arrived = [id for id in arrived if id not in own]
+        moved += len(own)
+        _give_back(writing, kept_id, other, own)
+    _restore_kept(writing, kept, others, has_news=bool(arrived))
+    for part in (kept, *others):
+        counters.recount(writing, part["id"])
+    return Unmerged(kept_id, tuple(each["id"] for each in others), moved, len(arrived))
+
+
+def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], other: dict[str, Any]) -> list[int]:
+    """The messages that arrived in between and belong to a ticket that was merged: they answer one of its messages, or
+    answer none, and only that ticket knows the sender."""
+    names = {
+        str(record["message_id"]).strip("<>").lower()
+        for id in other["moved"]["message"] if (record := writing.record("message", id)) is not None
+    } - {""}  # fmt: skip
+    own_senders = set(other["requesters"]) - set(kept["requesters"])
+    found: list[int] = []
+    for id in arrived:
+        record = writing.record("message", id)
+        if record is None:
+            continue
+        head = headers.head(record["headers"])
+        answered = [each.strip("<>").lower() for each in ids_in(" ".join(head.all("references")))]
+        answered = [*answered, str(record["in_reply_to"]).strip("<> ").lower()]
+        if names.intersection(answered) or (not any(answered) and record["sender_id"] in own_senders):
+            found.append(id)
+            names.add(str(record["message_id"]).strip("<>").lower())
+    return found
+
+
+def _give_back(writing: RecordWriter, kept_id: int, other: dict[str, Any], arrived: list[int]) -> None:
+    tx, id = writing.tx, other["id"]
+    for uri in MOVED:
+        _point(writing, uri, "ticket_id", [*other["moved"][uri], *(arrived if uri == "message" else ())], kept_id, id)
+    _point(writing, "ticket", "merged_into", other["merged"], kept_id, id)
+    for address_id in other["requesters"]:
+        tx.add(REQUESTER, {"ticket_id": id, "address_id": address_id})
+    hanging.give_back(writing, writing.registry.type("ticket"), kept_id, id, other["hung"])
+    writing.update("ticket", id, {"merged_into": 0, "status_id": other["status"]["status_id"]})
+    writing.set("ticket", id, other["status"])
+    source, target = writing.label("ticket", kept_id), writing.label("ticket", id)
+    writing.log("ticket.unmerge", contexts.TICKET, id, {"source": source, "target": target})
+    writing.log("ticket.unmerge", contexts.TICKET, kept_id, {"source": source, "target": target})
+
+
+def _restore_kept(writing: RecordWriter, kept: dict[str, Any], others: list[dict[str, Any]], has_news: bool) -> None:
+    """What the merge added goes; the ticket is no longer open only because another was, unless somebody wrote since."""
+    id = kept["id"]
+    added = {address for other in others for address in other["requesters"]} - set(kept["requesters"])
+    requesters.remove(writing, id, [each for each in requesters.ids_of(writing.tx, id) if each in added])
+    hanging.remove_added(writing, contexts.TICKET, id, kept["hung"], [other["hung"] for other in others])
+    ticket = writing.record("ticket", id)
+    was = kept["status"]
+    is_opened = any(other["status"]["status_id"] == OPEN for other in others) and was["status_id"] != OPEN
+    if ticket is not None and is_opened and ticket["status_id"] == OPEN and not has_news:
+        writing.update("ticket", id, {"status_id": was["status_id"], "reopen_date": was["reopen_date"]})
+        writing.set("ticket", id, was)
+
+
+def _point(writing: RecordWriter, uri: str, column: str, ids: Sequence[int], old: int, new: int) -> None:
+    """Let a column of these records hold `new` where it holds `old`."""
+    table = table_named(uri)
+    for id in ids:
+        writing.touch(uri, id=id)
+    writing.tx.run(
+        lambda: table.update({getattr(table.c, column): slot(0)}).where(
+            in_list(table.c.id, slot(1)), getattr(table.c, column) == slot(2)
+        ),
+        (new, json.dumps(list(ids)), old),
+    )
+
+
+@periodic("old undo of merges", deletes=True)
+def forget_old(service: Service, now: int) -> int | None:
+    """Remove what is too old to be undone; return when the next one will be."""
+    next_at = service.store.read(_next_old)
+    if next_at is None or next_at > now:
+        return next_at
+    service.store.write(lambda tx: tx.run(
+        lambda: TICKET_MERGE.sql.delete().where(TICKET_MERGE.sql.merged_at <= slot(0)), (now - RETAINED_SECONDS,),
+    ))  # fmt: skip
+    return service.store.read(_next_old)
+
+
+def _next_old(tx: Transaction) -> int | None:
+    table: Any = TICKET_MERGE.sql
+    oldest = tx.value(lambda: table.select(peewee.fn.MIN(table.merged_at)))
+    return None if oldest is None else int(oldest) + RETAINED_SECONDS

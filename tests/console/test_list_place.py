@@ -1,0 +1,147 @@
+"""The list that a ticket was opened from: what comes next, what stands beside it, what its lists count."""
+
+import html
+import re
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.test_ticket_trials import mailed
+from tests.console.visitor import Visitor, place
+from tests.service import Api
+
+names = pytest.mark.parametrize
+
+
+@pytest.fixture
+def five(nora: Api, request: pytest.FixtureRequest) -> list[dict[str, Any]]:
+    """Tickets with a word of their own, the oldest first."""
+    word = re.sub(r"\W", "", request.node.name)
+    made = [mailed(nora, f"{word} {number}") for number in range(5)]
+    return [{**each, "word": word} for each in made]
+
+
+def opened(visitor: Visitor, q: str, number: int) -> str:
+    """The path of a ticket as it stands in a list."""
+    page = visitor.get(f"/search/ticket?sort=created&q={quote(q)}").text
+    rows = re.findall(r'<td class="main"[^>]*><a [^>]*href="([^"]+)"', page)
+    return html.unescape(rows[number])
+
+
+def beside(page: str, rel: str) -> str:
+    """Where the link to the ticket before (prev) or after (next) leads, "" for none."""
+    links = re.findall(rf'<a href="([^"]+)"[^>]*rel="{rel}"', page)
+    return html.unescape(links[0]) if links else ""
+
+
+def mask(path: str) -> str:
+    return path.partition("?")[0].rpartition("/")[2]
+
+
+def act(visitor: Visitor, path: str, fields: dict[str, str]) -> str:
+    """Set a property on the page of a ticket; the path that this leads to."""
+    page = path.partition("?")[0]
+    text = visitor.get(path).text
+    seen = dict(re.findall(r'name="(was_[^"]+)" value="([^"]*)"', text))
+    answer = visitor.send(f"{page}/set", {**seen, **fields, "back": path}, page=page)
+    assert answer.status_code == 303
+    return place(answer)
+
+
+CLOSE = {"name": "status", "value": "closed"}
+ACTS = {
+    "close": ("status:open", CLOSE),
+    "take": ("owner.id:none", {"name": "owner", "value": "me"}),
+    "wait": ("status:open", {"name": "status", "value": "waiting", "reopen_at": "+2 days"}),
+    "touch": ("sort:-updated", {"name": "importance", "value": "60"}),
+}
+
+
+@names("kind", list(ACTS))
+def test_the_next_ticket_is_the_one_that_came_next(
+    signed_in: Visitor, nora: Api, five: list[dict[str, Any]], kind: str
+) -> None:
+    q, fields = ACTS[kind]
+    path = opened(signed_in, f"subject:{five[0]['word']}* {q}", 0)
+    shown = [mask(path)]
+    for _ in five[1:]:
+        path = beside(signed_in.get(act(signed_in, path, fields)).text, "next")
+        shown.append(mask(path))
+    assert shown == [each["mask"] for each in five], "each once, and none skipped"
+    assert beside(signed_in.get(act(signed_in, path, fields)).text, "next") == ""
+    assert mask(beside(signed_in.get(path).text, "prev")) == five[3]["mask"]
+
+
+def test_what_a_colleague_closed_is_passed_over(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
+    path = opened(signed_in, f"subject:{five[0]['word']}* status:open", 1)
+    nora.update("ticket", five[2]["id"], status="closed").ok()
+    page = signed_in.get(path).text
+    assert mask(beside(page, "next")) == five[3]["mask"] and "2 of 4" in page
+    assert mask(beside(page, "prev")) == five[0]["mask"]
+    page = signed_in.get(act(signed_in, path, CLOSE)).text
+    assert mask(beside(page, "next")) == five[3]["mask"]
+    path = beside(page, "next")
+    assert mask(beside(signed_in.get(path).text, "prev")) == five[1]["mask"], "back to what was just done"
+
+
+def test_new_tickets_do_not_change_what_comes_next(signed_in: Visitor, nora: Api, five: list[dict[str, Any]]) -> None:
+    path = opened(signed_in, f"subject:{five[0]['word']}* sort:-created", 1)
+    mailed(nora, f"{five[0]['word']} newer")
+    expected = signed_in.get(path).text
+    assert mask(beside(expected, "next")) in path and "after=" + mask(beside(expected, "next")) in path
+
+
+def test_a_ticket_that_one_may_not_read_stands_beside_none(
+    visitor: Visitor, nora: Api, five: list[dict[str, Any]]
+) -> None:
+    hidden = mailed(nora, "Salaries", group_id=nora.ids["private"])
+    assert visitor.sign_in("milo@desk.example").status_code == 303
+    path = f"/tickets/{five[0]['mask']}?in=subject:nothing&at=1&before={hidden['mask']}&after={hidden['mask']}"
+    assert hidden["mask"] not in visitor.get(path).text.partition('class="beside"')[2].partition("</nav>")[0]
+
+
+def test_of_one_second_the_newest_comes_first(nora: Api, five: list[dict[str, Any]]) -> None:
+    for each in five:
+        nora.update("ticket", each["id"], created=1_700_000_000).ok()
+    ids = [each["id"] for each in five]
+    for sort, expected in (("-created", ids[::-1]), ("created", ids), ("created,-updated", None)):
+        found = nora.found("ticket", f"subject:{five[0]['word']}* sort:{sort}")
+        assert expected is None or found == expected, sort
+
+
+# -- in a browser -----------------------------------------------------------------------------------------------------
+
+
+def test_a_long_ticket_opens_at_its_newest_entry(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    ticket = five[0]
+    for number in range(8):
+        nora.create("message", ticket_id=ticket["id"], sender="ana@kite.example", headers="From: ana@kite.example",
+                    content=f"Number {number}.\n" * 20).ok()  # fmt: skip
+    page.goto(ticket["page"])
+    newest = page.locator(".said-list > li").last
+    expect(newest).to_be_in_viewport(ratio=0.3)
+    page.goto(f"{ticket['page']}?answer=reply#answer")
+    expect(page.locator("#content")).to_be_focused()
+
+
+def test_an_act_on_a_list_renews_what_the_lists_count(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    page.goto("/inbox?v=unassigned")
+    count = page.locator("[data-view=unassigned]")
+    before = int(count.inner_text())
+    page.get_by_role("row").filter(has_text=f"{five[0]['word']} 0").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Assign to me").click()
+    expect(count).to_have_text(str(before - 1))
+    nora.update("ticket", five[1]["id"], owner_id=nora.ids["milo"]).ok()  # by somebody else: news of the list
+    expect(count).to_have_text(str(before - 2))
+
+
+def test_an_act_that_is_refused_keeps_what_is_selected(page: Page, nora: Api, five: list[dict[str, Any]]) -> None:
+    page.goto("/inbox?v=unassigned")
+    row = page.get_by_role("row").filter(has_text=f"{five[0]['word']} 0")
+    row.get_by_role("checkbox").check()
+    page.locator("#bulk [name=list]").evaluate("each => (each.value = '/search/nothing')")
+    page.get_by_role("button", name="Assign to me").click()
+    expect(page.locator("#toasts")).to_contain_text("nothing")
+    expect(row.get_by_role("checkbox")).to_be_checked()

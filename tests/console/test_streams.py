@@ -1,0 +1,108 @@
+"""One stream for all windows of a browser: every window hears its own news, whoever holds the stream."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.console.browser import Browser
+from tests.console.test_tickets import ticket
+from tests.console.visitor import Visitor
+from tests.service import Api
+
+__all__ = ["ticket"]
+WINDOWS = 8  # more than a browser has connections to a site
+EVENTS = {"Accept": "text/event-stream"}
+
+
+def told(visitor: Visitor, *addresses: str) -> Iterator[dict[str, Any]]:
+    """The events of one stream of these feeds."""
+    query = urlencode([("feed[]", each) for each in addresses])
+    answer = visitor.session.get(f"{visitor.url}/-/stream?{query}", headers=EVENTS, stream=True, timeout=60)
+    assert answer.status_code == 200 and answer.headers["Content-Type"] == "text/event-stream"
+    try:
+        for line in answer.iter_lines(chunk_size=1):
+            if line.startswith(b"data: "):
+                yield json.loads(line.removeprefix(b"data: "))
+    finally:
+        answer.close()
+
+
+def test_feeds_of_several_pages_share_a_stream(signed_in: Visitor, nora: Api, ticket: dict[str, Any]) -> None:
+    cursor = signed_in.get("/-/follow/ticket").json()["cursor"]
+    addresses = (f" {ticket['page']}/live?since={cursor}", f" /-/follow/ticket?since={cursor}", " /nothing/here")
+    events = told(signed_in, *addresses)
+    first = next(events)
+    assert (first["feed"], first["end"]["__error"]) == ("2", "ERROR_NOT_FOUND"), "one that cannot be ends alone"
+    nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
+    news = {each["feed"]: each for each in (next(events), next(events))}
+    assert news["0"]["data"]["changes"] == ["ticket updated"] and news["1"]["data"]["count"] == 1
+    events.close()
+    nora.update("ticket", ticket["id"], subject="Pump, fixed").ok()
+    last = f"{news['0']['id']} {ticket['page']}/live?since={cursor}"
+    [again] = [next(told(signed_in, last))]
+    assert again["id"] > news["0"]["id"], "it goes on behind what was told"
+
+
+@pytest.mark.parametrize("path", ["/tickets/{mask}/live", "/automations/log/live?since=0", "/-/stream", "/inbox"])
+def test_a_shared_stream_tells_no_more_than_a_page(visitor: Visitor, nora: Api, path: str) -> None:
+    hidden = nora.create("ticket", subject="Salaries", group_id=nora.ids["private"]).ok().json
+    visitor.sign_in("milo@desk.example")
+    events = told(visitor, f" {path.format(**hidden)}", " /-/follow/ticket")
+    first = next(each for each in events if each["feed"] == "0")
+    assert "end" in first and "Salaries" not in json.dumps(first)
+    events.close()
+
+
+def test_a_stream_is_for_who_is_signed_in(visitor: Visitor, signed_in: Visitor) -> None:
+    assert visitor.get("/-/stream?feed[]=+/inbox", headers=EVENTS).status_code == 204
+    assert signed_in.get("/-/stream?feed[]=+/inbox").status_code == 404
+
+
+def windows(page: Page, path: str, number: int) -> list[Page]:
+    """Further windows of the same browser, all of them seen."""
+    found = [page, *(page.context.new_page() for _ in range(number - 1))]
+    for each in found:
+        each.goto(path)
+    return found
+
+
+def test_many_windows_hear_of_news_whoever_leads(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    opened = windows(page, ticket["page"], WINDOWS)
+    nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
+    for each in opened:
+        expect(each.locator("h1")).to_have_text("Pump, leaking")
+    for number in range(2):  # the window that leads goes, and the next one leads
+        opened.pop(0).close()
+        nora.update("ticket", ticket["id"], subject=f"Pump {number}").ok()
+        for each in opened:
+            expect(each.locator("h1")).to_have_text(f"Pump {number}")
+
+
+def test_windows_share_one_stream(page: Page, nora: Api, ticket: dict[str, Any]) -> None:
+    asked: list[str] = []
+    page.context.on(
+        "request", lambda request: asked.append(request.url) if request.resource_type == "eventsource" else None
+    )
+    one, other = windows(page, ticket["page"], 2)
+    other.goto("/inbox?v=open")
+    count = other.locator("[data-view=open]")
+    before = int(count.inner_text())
+    nora.update("ticket", ticket["id"], subject="Pump, fixed", status="closed").ok()
+    expect(one.locator("h1")).to_have_text("Pump, fixed")
+    expect(count).to_have_text(str(before - 1))
+    assert asked and all("/-/stream?" in each for each in asked)
+    assert "live" in asked[-1] and "follow" in asked[-1] and "unread" in asked[-1]
+
+
+def test_without_locks_a_window_has_streams_of_its_own(
+    chromium: Browser, nora_in_a_browser: Visitor, nora: Api, ticket: dict[str, Any]
+) -> None:
+    with chromium.page(nora_in_a_browser.url, cookies=nora_in_a_browser.cookies) as page:
+        page.add_init_script("Object.defineProperty(navigator, 'locks', { value: undefined })")
+        page.goto(ticket["page"])
+        nora.update("ticket", ticket["id"], subject="Pump, leaking").ok()
+        expect(page.locator("h1")).to_have_text("Pump, leaking")
