@@ -342,7 +342,7 @@ def _export_the_list(page: Page, hands: Hands) -> None:
     with page.expect_download() as found:
         hands.press("Enter")
     rows = found.value.path().read_text("utf-8").splitlines()
-    assert rows[0].startswith("id,") and len(rows) > TICKETS / 3
+    assert rows[0].removeprefix("\ufeff").startswith("id,") and len(rows) > TICKETS / 3
 
 
 def test_the_tickets_of_a_list_are_gone_through_one_after_another(page: Page, milos: DeskOfMilo) -> None:

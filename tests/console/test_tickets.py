@@ -295,13 +295,14 @@ def test_a_ticket_reminds_of_itself(signed_in: Visitor, nora: Api, ticket: dict[
     [
         ("Mon, 1 Jan 2001 10:00:00 -05:00", "The sender's date: Mon, Jan 1, 2001, 3:00 PM UTC"),
         ("Thu, 1 Jan 2099 10:00:00 +0000", "The sender's date: Thu, Jan 1, 2099, 10:00 AM UTC"),
-        (email.utils.formatdate(), ""),
+        ("", ""),
         ("Thu, 1 Jan 1970 00:00:00 +0000", ""),
     ],
 )
 def test_the_date_of_a_wrong_clock_stands_beside_the_arrival(
     signed_in: Visitor, nora: Api, date: str, shown: str
 ) -> None:
+    date = date or email.utils.formatdate()  # a right clock
     made = nora.parse(f"From: ana@kite.example\nTo: support@desk.example\nSubject: Clock\nDate: {date}\n\nTick.\n").ok()
     page = text_of(signed_in.get(f"/tickets/{made['mask']}").text)
     assert shown in page if shown else "sender's date" not in page
