@@ -12,7 +12,7 @@ from pathlib import Path
 
 import apsw
 
-from server.errors import Conflict, Full, HelpdeskError, Unavailable
+from server.errors import Conflict, Damaged, Full, HelpdeskError, Unavailable
 from server.store.lock import try_lock
 
 STEP_PAGES = 256  # copied at once; in between other threads have their turn
@@ -30,7 +30,8 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
     is not there.
 
     at_rest: nobody uses the source, and nothing beside it is looked at. Raises Conflict when there is a target already
-    or another copy to it is being made, Full for lack of room, Unavailable when it cannot be made for other reasons."""
+    or another copy to it is being made, Full for lack of room, Damaged when the source cannot be read, Unavailable when
+    the copy cannot be made for other reasons."""
     if target.exists():
         raise Conflict(f"{target} is there already, and nothing is written over; choose another name or remove it")
     part = target.with_name(target.name + PART)
@@ -46,6 +47,9 @@ def copy_database(source: Path, target: Path, progress: Progress | None = None, 
                 for name in (part, part.with_name(part.name + "-journal")):
                     name.unlink(missing_ok=True)
         sync(target.parent)
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        advice = "choose another backup" if at_rest else "restore a backup"
+        raise Damaged(f"{source} is damaged: {error}; {advice}") from error
     except (apsw.Error, OSError) as error:
         raise _failed(target, error) from error
 

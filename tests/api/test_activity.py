@@ -168,7 +168,7 @@ CAUSES = [
 ELSEWHERE = {
     "ticket.macro", "ticket.message.relay", "ticket.message.held", "ticket.answer.refused",
     "ticket.target.due", "ticket.target.missed",
-    "ticket.split.from", "record.merge",
+    "ticket.split.from", "ticket.unmerge", "record.merge",
     "group.acknowledgement.error",
     "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",

@@ -65,7 +65,7 @@ def test_everything_works_without_scripts(chromium: Browser, server: Server, nor
         page.select_option("#automation", "shop.echo")
         page.get_by_role("button", name="Create webhook").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("From a browser without scripts")
-        expect(page.locator("#toasts")).to_contain_text("listens")
+        expect(page.locator("#toasts")).to_contain_text("is ready")
         page.get_by_role("button", name="Call it for real").click()
         page.get_by_role("button", name="Call for real").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Delivery")

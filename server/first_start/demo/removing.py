@@ -42,6 +42,7 @@ def _rest(writing: RecordWriter) -> None:
         writing.update("worker", id, {"is_disabled": 1})  # with which tokens go that somebody made for them
     _delete(writing, "worker", ids.get("worker", ()))
     _delete(writing, "group", ids.get("group", ()))
+    writing.is_confirmed = True  # the contacts and organizations of the demo use its addresses, and go after them
     _delete(writing, "address", [id for id in ids.get("address", ()) if not _is_used(writing.tx, id)])
     _delete(writing, "contact", [id for id in ids.get("contact", ()) if not _has(writing, "contact", id, "address")])
     _delete(writing, "org", [id for id in ids.get("org", ()) if not _has(writing, "org", id, "address", "contact")])
