@@ -70,7 +70,7 @@ ROWS = [
         "/rest/oauth/tokens/create.json", worker_id=api.ids["milo"])),
     ("a record that may not be read", 403, "ERROR_PERMISSIONS", lambda api: api.as_("olga").record(
         "ticket", made(api, "ticket", group_id=api.ids["private"]))),
-    ("nobody may", 403, "ERROR_PERMISSIONS", lambda api: api.remove("address", made(api, "address"))),
+    ("nobody may", 403, "ERROR_PERMISSIONS", lambda api: api.remove("toolbar", 1)),
     ("an unknown controller", 404, "ERROR_NOT_FOUND", lambda api: api.get("/rest/nosuch/list.json")),
     ("an unknown path below a known one", 404, "ERROR_NOT_FOUND", lambda api: api.get("/rest/workers/nosuch.json")),
     ("an unknown record type", 404, "ERROR_NOT_FOUND", lambda api: api.record("nosuch", 1)),

@@ -175,7 +175,7 @@ def test_forms_of_attachments(ids: dict[str, int], api: Api) -> None:
     assert (one["id"], one["name"], one["_type"]) == (ids["file"], "pump.txt", "attachment")
     (opened,) = api.record("ticket", ids["ticket"], "attachments:on").ok()["attachments"]
     assert len(opened["on"]) == 2
-    brief = {"id": ids["file"], "file_name": "pump.txt", "file_size": 4, "file_type": "text/plain"}
+    brief = {"id": ids["file"], "file_name": "pump.txt", "file_size": 4, "file_type": "text/plain", "dropped": ""}
     assert api.record("message", ids["message"], "attachments").ok()["attachments"] == {str(ids["file"]): brief}
 
 

@@ -35,7 +35,7 @@ def ids(answer: Reply) -> list[int]:
         ("sort:created sort:-created", lambda t: (-t.created, t.id)),
         ("_sort:-created", lambda t: (-t.created, t.id)),
         ("sort:messages.count,-id", lambda t: (len(t.messages), -t.id)),
-        ("sort:-spam.score", lambda t: (-t.spam, t.id)),
+        ("sort:-spam.score", lambda t: (-t.spam, -t.id)),
         ("sort:tier", lambda t: (t.tier, t.id)),
         ("sort:-dueDate,id", lambda t: (-t.due, t.id)),
         ("sort:paid,-id", lambda t: (-1 if t.paid is None else t.paid, -t.id)),

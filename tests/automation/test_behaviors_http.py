@@ -78,7 +78,7 @@ def nora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
             bot("bot_off", "Old bot", behavior("of_old_bot"), is_disabled=True),
         ],
     }  # fmt: skip
-    made = client.post("/rest/packages/import.json", package_json=json.dumps(package)).ok()["records_created"]
+    made = client.post("/rest/packages/import.json", package_json=json.dumps(package), grants=1).ok()["records_created"]
     client.ids["status"] = made["svc.contexts.behavior"]["beh_status"]["id"]
     client.ids["bot"] = made["svc.contexts.bot"]["bot_shop"]["id"]
     yield client
