@@ -42,12 +42,17 @@ MORE = (
     "/automations/log?q=message:nothing", "/automations/webhooks/{quiet}", "/admin/packages/export?type=automation",
     "/admin/fields?type=ticket", "/admin/people/rosters?group={group0}", "/no/such/page",
 )  # fmt: skip
+STREAMS = ("/-/stream",)  # only followed: tests/console/test_streams.py
 GONE = "A" * 43  # a code that was used long ago
 
 
 def addresses(lively: Lively) -> dict[str, str]:
     """{address: access} of the table's pages to be looked at, each once, and further looks of them."""
-    found = {_address(each, lively): each.access for each in routes.PAGES if each.method == "GET"}
+    found = {
+        _address(each, lively): each.access
+        for each in routes.PAGES
+        if each.method == "GET" and pattern(each) not in STREAMS
+    }
     return found | {more.format(**lively.ids): "admin" for more in MORE}
 
 

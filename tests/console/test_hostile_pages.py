@@ -16,6 +16,7 @@ from playwright.sync_api import Dialog, Response, expect
 from console import routes
 from server.web.call import SANDBOX
 from tests.console.browser import Browser
+from tests.console.table import STREAMS
 from tests.console.visitor import Visitor
 from tests.security import payloads
 from tests.security.world import CANARY, NOTHING, PROMPTS, World, package_of
@@ -84,6 +85,7 @@ def test_pages_keep_texts_apart_from_what_they_are_made_of(world: World, looked:
     assert {path: found for path, found in acted.items() if found} == {}
     wrong = {path: page.status_code for path, page in looked.items() if page.status_code not in (200, 303)}
     assert wrong.pop("/oauth/authorize") == 400
+    assert [wrong.pop(each) for each in STREAMS] == [404] * len(STREAMS), "a stream is no page"
     assert {path: status for path, status in wrong.items() if NOTHING not in path} == {}
     assert set(wrong.values()) == {404}
     assert sum(payloads.shown(page.text) for page in looked.values()) > 35

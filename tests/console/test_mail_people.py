@@ -33,7 +33,7 @@ def test_a_customer_is_shown_by_name(signed_in: Visitor, nora: Api) -> None:
     email = customer()
     _id, path = received(nora, f'"Kite, Ann" <{email}>')
     page = signed_in.get(path).text
-    assert f'<strong>Ann Kite</strong> <span class="muted">{email}</span>' in page
+    assert f'<strong dir="auto">Ann Kite</strong> <bdi class="muted" dir="auto">{email}</bdi>' in page
     assert "handed in mail" not in text_of(page) and "unproven sender" not in text_of(page)
 
 

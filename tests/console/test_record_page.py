@@ -17,7 +17,7 @@ def test_custom_fields_stand_under_the_name_of_their_fieldset(signed_in: Visitor
     field = nora.create("custom_field", name="Account", uri="billing_account", **values).ok()["id"]
     task = nora.create("task", title="Grouped", fieldsets=[fieldset], **{f"custom_{field}": "K-77"}).ok()["id"]
     page = signed_in.get(f"/records/task/{task}").text
-    assert re.search(r"<h2>Billing &amp; more</h2>\s*<dl[^>]*><dt>Account</dt><dd>K-77</dd></dl>", page)
+    assert re.search(r"<h2>Billing &amp; more</h2>\s*<dl[^>]*><dt>Account</dt><dd><bdi[^>]*>K-77</bdi></dd></dl>", page)
 
 
 def test_organizations_contacts_and_addresses_have_their_tickets(signed_in: Visitor, nora: Api) -> None:

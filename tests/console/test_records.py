@@ -255,10 +255,14 @@ def test_pictures_inside_of_messages_are_seen(
     assert answer.content == PICTURE and answer.headers["Content-Type"] == "image/png"
     with chromium.page(nora.url, cookies=signed_in.cookies) as page:
         page.goto(f"/tickets/{mailed['mask']}")
-        picture = page.get_by_role("img", name="pump.png")
+        picture = page.frame_locator("#thread iframe.mail").locator("img")
         expect(picture).to_have_js_property("complete", True)
         assert picture.evaluate("each => each.naturalWidth") == 10
         assert violations(page) == []
+    with chromium.page(nora.url, cookies=signed_in.cookies, java_script_enabled=False) as page:
+        page.goto(f"/tickets/{mailed['mask']}")
+        listed = page.locator("#thread .files").get_by_role("link", name="pump.png", exact=True).last
+        expect(listed).to_have_attribute("href", re.compile(rf"^{urlsplit(source).path}(/|$)"))
 
 
 @names(("name", "kind", "shown_as"), [

@@ -15,6 +15,8 @@ def test_a_group_can_choose_an_address_on_the_default_transport(path: str, signe
     sales, foreign = (f"sales{len(path)}@localhost", f"sales{len(path)}@kite.example")
     for email in (sales, foreign):
         nora.create("address", email=email).ok()
+    default = {"email": "support@localhost", "transport": "0", "is_default": "1"}
+    signed_in.send("/admin/mail/senders", default, page="/admin/mail")
     made = nora.create("mail_transport", name="Nowhere", extension_id=NULL, params={}).ok()["id"]
     try:
         assert sales not in text_of(signed_in.get(path).text)
