@@ -1,6 +1,6 @@
 // The bell and the title tell what is unread now. Of all pages that a worker has open, one asks and tells the others: a
 // browser has few connections to a site. Without locks (plain http), pages ask while they are seen.
-import { follow as share } from "./streams.js";
+import { follow as share } from "./page.js";
 
 const PATH = "/notifications/unread";
 const bell = document.querySelector(".bell");

@@ -1,6 +1,5 @@
 // What scripts add to pages that work without them. Every part finds its own marks in the page and touches nothing else.
 import "./bell.js";
-import "./checking.js";
 import "./combobox.js";
 import "./copy.js";
 import "./dialogs.js";
@@ -10,5 +9,4 @@ import "./keys.js";
 import "./rail.js";
 import "./swap.js";
 import "./toasts.js";
-import "./uploading.js";
 import "./waiting.js";

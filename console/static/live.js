@@ -1,7 +1,6 @@
 // Parts of pages that stay as they would be if the page was loaded again: a stream says when there is something new. What
 // is asked for here does not keep a login alive.
-import { all } from "./page.js";
-import { follow } from "./streams.js";
+import { all, follow } from "./page.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 

@@ -49,6 +49,19 @@ export function formToken() {
   return document.querySelector("input[name=_xsrf]")?.value ?? "";
 }
 
+// Follows the feed of a page once streams.js is there, which nothing waits for that is seen first. Ends with close().
+export function follow(address, handlers) {
+  let stream = null;
+  let isClosed = false;
+  import("./streams.js").then((each) => isClosed || (stream = each.follow(address, handlers)), () => isClosed || handlers.error?.(true));
+  return {
+    close() {
+      isClosed = true;
+      stream?.close();
+    },
+  };
+}
+
 // A question to a page that answers JSON, as our own form would ask it; null when there is no answer.
 export async function ask(path, fields) {
   try {

