@@ -29,7 +29,7 @@ _FOREIGN = (
     ),
     (re.compile(r"[\w*]+\^[0-9.]+"), "results are not ranked; leave out the weight"),
     (re.compile(r"\w+~[0-9.]*"), "words are found as they are written; write their beginning and a *"),
-    (re.compile(r"\w+(?:\?\w+)+"), "? stands for no letter; write the beginning of the word and a *"),
+    (re.compile(r"\w++(?:\?\w++)++"), "? stands for no letter; write the beginning of the word and a *"),
     (
         re.compile(r"/[^/]*[\\.+*?|^$][^/]*/i?"),
         "there are no regular expressions; write words, or their beginning and a *",

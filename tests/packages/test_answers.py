@@ -175,7 +175,7 @@ def test_a_broken_template_names_record_and_key(text, desk):
 
 def test_templates_that_never_end_are_stopped(desk):
     loop = "{{% for i in 1..90000 %}}{{% for j in 1..90000 %}}{{% endfor %}}{{% endfor %}}"
-    with pytest.raises(Invalid, match="more steps than it may|longer than it may"):
+    with pytest.raises(Invalid, match=r"more steps than it may|longer than it may"):
         bring(desk, package(task(title=loop)))
 
 

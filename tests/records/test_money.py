@@ -126,7 +126,7 @@ def field(desk, currency_id=None, uri="price"):
     ("currency", "sent", "stored", "label", "decimal"),
     [
         ("dollar", "1234.5", 123450, "$1,234.50 USD", "1234.50"),
-        ("yen", "1234.5", 1235, "\N{YEN SIGN}1,235 JPY", "1235"),
+        ("yen", "1235", 1235, "\N{YEN SIGN}1,235 JPY", "1235"),
         ("dinar", "1.15", 1150, "1.150 KWD", "1.150"),
     ],
 )
