@@ -5,7 +5,7 @@ reported for that reason, and all leave once one got through."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any
 
 import peewee
 
@@ -104,7 +104,8 @@ def probe_held(service: Service, now: int) -> int | None:
     """Let one draft of each transport try again whose wait is over. Returns the time of the next such attempt.
 
     Releases mail whose sender has another transport by now."""
-    store, outgoing = service.store, cast(Any, OUTGOING.sql)
+    store = service.store
+    outgoing: Any = OUTGOING.sql
 
     def read(tx: Transaction) -> tuple[list[TransportHold], set[tuple[int, int]]]:
         held = tx.rows(

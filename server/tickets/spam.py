@@ -102,8 +102,10 @@ def unlearn(tx: Transaction, ticket_id: int, verdict: str, words: frozenset[str]
     """Take a lesson back: one that is not learned yet is dropped, the words of another are counted once less."""
     if tx.delete(SPAM_LESSON, ticket_id=ticket_id):
         return
-    column = "good" if verdict == GOOD else "bad"
+    _count_once_less(tx, "good" if verdict == GOOD else "bad", words)
 
+
+def _count_once_less(tx: Transaction, column: str, words: frozenset[str]) -> None:
     def build() -> Any:
         table: Any = SPAM_WORD.sql
         number = getattr(table, column)
