@@ -30,7 +30,7 @@ _NORDIC = _after("zåäö") | {"æ": "z" + chr(_FIRST + 2), "ø": "z" + chr(_FIR
 _DANISH = _after("zæøå") | {"ä": "z" + chr(_FIRST + 1), "ö": "z" + chr(_FIRST + 2)}
 _CROATIAN = _after("cčć", "dđ", "sš", "zž")
 TAILORED = {
-    "cs": _after("cč", "rř", "sš", "zž"), "da": _DANISH, "es": _after("nñ"), "et": _after("sšzž", "wõäöü"),
+    "cs": _after("cč", "rř", "sš", "zž"), "da": _DANISH, "es": _after("nñ"), "et": _after("sš", "zž", "wõäöü"),
     "fi": _NORDIC, "hr": _CROATIAN, "hu": _after("oö", "uü") | _after("oő", "uű"), "is": _after("dð", "zþæöå"),
     "lt": _after("cč", "sš", "zž"), "lv": _after("cč", "gģ", "kķ", "lļ", "nņ", "rŗ", "sš", "zž"), "nb": _DANISH,
     "nn": _DANISH, "no": _DANISH,
