@@ -367,6 +367,7 @@ def test_history_can_be_closed_and_belong_to_a_group(desk: Desk, tmp_path: Path)
     assert (ticket["created"], ticket["updated"]) == (AT, AT + 86400)
 
 
+@pytest.mark.sqlite("a command in the process of the test uses the file of its folder")
 def test_the_command_takes_status_and_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "box").write_bytes(conversation())
     arguments = ["mail", "import", str(tmp_path / "box"), "--data", str(tmp_path / "data")]
