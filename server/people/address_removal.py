@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server.desk.service_settings import DEFAULT_SENDER
 from server.errors import Conflict, TooLarge
 from server.records.base import Record, Writing
 from server.records.shared.references import redirect
@@ -29,11 +30,8 @@ def check(writing: Writing, address: Record) -> None:
     id, email = address["id"], address["email"]
     if address["worker_id"]:
         raise Conflict(f"{email} belongs to worker {address['worker_id']}; take it from them first")
-    senders = [
-        uri for uri, column in (("group", "reply_address_id"), ("bucket", "reply_address_id"))
-        if writing.find(uri, **{column: id}) is not None
-    ]  # fmt: skip
-    if address["mail_transport_id"] or senders or writing.setting("default_sender_id") == id:
+    is_sender = any(writing.find(uri, reply_address_id=id) is not None for uri in ("group", "bucket"))
+    if address["mail_transport_id"] or is_sender or writing.setting(DEFAULT_SENDER) == id:
         raise Conflict(f"{email} is an address that the helpdesk sends from; choose another sender first")
     counts = _counts(writing, id)
     too_many = next((name for name, count in counts.items() if count > MAX_USERS), "")
