@@ -2,6 +2,7 @@
 the newest records first. Progress survives a kill. Meanwhile searches say that words of older records may be missed."""
 
 import time
+from functools import partial
 
 from server.access.service_actor import own_context
 from server.context import Service
@@ -18,35 +19,37 @@ from server.store.transaction import Transaction
 
 PORTION = 100  # records of one write at most
 PORTION_SECONDS = 0.02  # after which others may write
-TURN_PORTIONS = 50  # of one scan, so that other scans get their turn
+TURN_PORTIONS = 50  # per scan, so that other scans get their turn
 FILLING: StoreLocal[dict[str, float]] = StoreLocal()  # {index that is being filled: how far, 0 to 1}
 
 
 @at_start("words of older records")
 def look(service: Service, now: int) -> None:
     """Note which indexes are being filled, and how far."""
-    found = service.store.read(lambda tx: tx.find(fulltext.TEXT_FILL))
-    FILLING.set(service.store, {name: 1 - next_id / top_id for name, next_id, top_id, _ in found})
+    _read_progress(service.store)
 
 
 @periodic("words of older records", everywhere=True)
 def fill(service: Service, now: int) -> int | None:
-    """Do some portions of one index; answers when there are more: now."""
-    look(service, now)
-    names = list(FILLING.get(service.store) or ())
+    """Fill one index after the other, a limited number of portions per scan. Returns `now` while some are left."""
+    names = list(_read_progress(service.store))
     if not names or not processes.leads(service):  # the others only need to know
         return None
     types = {each.text.name: each for each in service.registry if each.text is not None}
     for _ in range(TURN_PORTIONS):
-        if not service.store.write(lambda tx: _portion(service, tx, types.get(names[0]), names[0], now)):
-            break
-    look(service, now)
-    return now if FILLING.get(service.store) else None
+        name = names[0]
+        if not service.store.write(partial(_portion, service, types.get(name), name, now)):
+            del names[0]
+            if not names:
+                break
+    return now if _read_progress(service.store) else None
 
 
 def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str]:
     """What a search of a type by words has to tell, [] when its indexes are complete."""
     filling = FILLING.get(store)
+    if filling is None:  # a search that comes before the scheduler has begun
+        filling = _read_progress(store)
     if not filling:
         return []
     used = {each.name for filter in record_type.filters for each in getattr(filter, "indexes", ())}
@@ -58,7 +61,14 @@ def notes(store: Store, registry: Registry, record_type: RecordType) -> list[str
     ]
 
 
-def _portion(service: Service, tx: Transaction, record_type: RecordType | None, name: str, now: int) -> bool:
+def _read_progress(store: Store) -> dict[str, float]:
+    rows = store.read(lambda tx: tx.find(fulltext.TEXT_FILL))
+    progress = {name: 1 - next_id / top_id for name, next_id, top_id, _ in rows}
+    FILLING.set(store, progress)
+    return progress
+
+
+def _portion(service: Service, record_type: RecordType | None, name: str, now: int, tx: Transaction) -> bool:
     """Whether there is more to do."""
     row = tx.first(fulltext.TEXT_FILL, name=name)
     if row is None:

@@ -136,11 +136,11 @@ def test_tickets_are_merged_by_words(signed_in: Visitor, nora: Api, ticket: dict
 def test_a_new_worker_is_in_the_groups_of_the_invitation_and_can_answer(signed_in: Visitor, nora: Api) -> None:
     path = "/admin/people/new"
     assert "Groups" in signed_in.get(path).text
-    form = {"first_name": "Ines", "email": "ines@desk.example", "timezone": "UTC", "language": "en_US", "invite": ""}
+    form = {"first_name": "Inka", "email": "inka@desk.example", "timezone": "UTC", "language": "en_US", "invite": ""}
     answer = signed_in.send(path, {**form, "groups": [str(nora.ids["support"])]}, page=path)
     assert answer.status_code == 303, text_of(answer.text)
-    [ines] = nora.found("worker", "firstName:Ines")
-    assert list(nora.record("worker", ines, "groups").ok()["groups"]) == [str(nora.ids["support"])]
+    [inka] = nora.found("worker", "firstName:Inka")
+    assert list(nora.record("worker", inka, "groups").ok()["groups"]) == [str(nora.ids["support"])]
     answer = signed_in.send(path, {**form, "first_name": "Jon", "email": "jon@desk.example"}, page=path)
     assert "They belong to no group yet" in text_of(signed_in.get(place(answer)).text)
     answer = signed_in.send(path, {**form, "email": "kim@desk.example", "groups": ["999999"]}, page=path)
