@@ -79,7 +79,7 @@ def drop_draft(visit: Visit) -> PageResponse:
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
 def check_script(visit: Visit) -> PageResponse:
     """What is wrong with a script, and what it names that this service does not have."""
-    found = names.flagged_in(visit.ctx, visit.form.text("text", ""))
+    found = names.flagged_in(visit.ctx, visit.form.text("text", ""), visit.form.text("trigger", ""))
     return _mistakes([(each.line, each.message) for each in found])
 
 

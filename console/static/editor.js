@@ -51,7 +51,8 @@ for (const box of all("[data-editor]")) {
   }
   const look = calmly(async () => {
     const value = text.value;
-    const found = await ask(text.dataset.check, { text: value });
+    const trigger = text.form?.elements.extension_id?.value ?? ""; // of an automation: what starts its script
+    const found = await ask(text.dataset.check, { text: value, trigger });
     if (!found || text.value !== value) return;
     told.replaceChildren(...found.mistakes.map(([line, reason]) => {
       const item = document.createElement("li");

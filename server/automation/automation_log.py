@@ -204,14 +204,13 @@ def note(
     writing: RecordWriter, level: int, message: str, name: str = "", node: str = "", version: int = 0, run_id: int = 0
 ) -> int:
     """Write an entry. level: 1 alert, 3 error, 4 warning, 7 debug. name, node, version: the automation, the place in it
-    and which of its versions ran, "" and 0 for none. run_id: what the first entry of the run answered, 0 for that one.
+    and which of its versions ran, "" and 0 for none. run_id: the id of the first entry of the run, 0 for that one.
 
-    Answers the run's id."""
-    id = writing.create(URI, {
+    Returns the id of the entry."""
+    return writing.create(URI, {
         "automation_name": name, "automation_node": node, "automation_version": version, "created_at": writing.now,
         "level": level, "message": message, "run_id": run_id,
     })  # fmt: skip
-    return run_id or id
 
 
 @periodic("old automation log entries", deletes=True)

@@ -7,13 +7,14 @@ from typing import Any
 from server import template
 from server.automation import commands, inputs, policy
 from server.automation.command import COMMANDS
+from server.automation.flow import LISTS
 from server.automation.program import CONTROL, Block, CommandNode, compiled
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, KataSyntax, nearest, reason
 from server.kata import Document, Tree, parse
 from server.kata.annotations import KNOWN
 from server.kata.parser import annotations, plain
-from server.records.shared.triggers import MACRO
+from server.records.shared.triggers import MACRO, WEBHOOK
 
 POLICY_PARTS = ("commands", "callers", "settings")
 POLICY_SETTINGS = ("time_limit_ms",)
@@ -21,6 +22,7 @@ NO_CALLER = (
     f"a warning: this caller has no effect yet, since nothing asks for it; `callers` says who may run a macro, below "
     f"{MACRO}"
 )
+NO_WAIT = "a webhook cannot wait: its caller needs the answer now; write `return`, and let a timer do what takes longer"
 NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with. Source: ours
 MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
 
@@ -52,6 +54,19 @@ def check(script: str) -> list[Mistake]:
             yield from _node(node, lines)
 
     return placed(found())
+
+
+def check_trigger(script: str, trigger: str) -> list[Mistake]:
+    """What a script must not do where this starts it, [] for nothing and for a script that cannot be read."""
+    if trigger != WEBHOOK or "await" not in script:
+        return []
+    try:
+        program = compiled(script, commands.load())
+    except KataSyntax:
+        return []
+    return placed(
+        _at(each.path, NO_WAIT, program.document.lines) for each in nodes(program.start) if each.type == "await"
+    )
 
 
 def check_policy(text: str) -> list[Mistake]:
@@ -186,6 +201,10 @@ def _node(node: CommandNode, lines: dict[str, int]) -> Iterator[Mistake]:
         yield _at(node.path, f"'{node.type}' cannot be saved; write log.error, the highest level that can", lines)
     if node.type == "repeat" and "as" not in node.parts:
         yield _at(node.path, "repeat needs `as:`, the name of each element", lines)
+    if node.type == "repeat" and "each" in node.parts:
+        key, value = node.parts["each"]
+        if isinstance(value, str) and value.strip() and "{" not in value and not annotations(key):
+            yield _at(f"{node.path}:each", f"a text is no list; {LISTS}", lines)
     if node.type == "while" and "if" not in node.parts:
         yield _at(node.path, "while needs `if:`", lines)
     if node.type == "outcome":

@@ -41,6 +41,7 @@ class RunResult:
     message: str = ""
     trace: list[TraceStep] = field(default_factory=list)
     at_step: dict[str, Any] | None = None  # the dictionary after the command that was asked for, if it was reached
+    failed_templates: frozenset[str] = frozenset()  # the types of the commands in which one failed
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -85,6 +86,7 @@ class Run:
         self._node: CommandNode | None = None
         self._inner: Run | None = None  # of an automation that this one has called
         self._is_stopped = False
+        self._failed_templates: set[str] = set()
 
     # -- the whole --------------------------------------------------------------------------------------------------
 
@@ -162,7 +164,8 @@ class Run:
 
     def _result(self, state: str, message: str = "", returned: Any = None) -> RunResult:
         steps, at_step = (self._trace.steps, self._trace.at_step) if self._trace is not None else ([], None)
-        return RunResult(state, returned, self.values, self.log, message, steps, at_step)
+        failed = frozenset(self._failed_templates)
+        return RunResult(state, returned, self.values, self.log, message, steps, at_step, failed)
 
     def _take_inputs(self, program: Program) -> None:
         given = self.values.get("inputs")
@@ -339,6 +342,8 @@ class Run:
         for entry in inner.log:
             self.note(entry.level, entry.node, entry.message, is_own=False)
         self.at_end += inner.at_end
+        if found.failed_templates:
+            self._failed_templates.add("function")
         return found
 
     def _given(self, path: str) -> Environment:
@@ -351,6 +356,7 @@ class Run:
 
     def template_failed(self, error: TemplateFailed, path: str, here: str, key: str) -> None:
         """Note what a template failed with. path: of its command. here: of the text, or of what holds it by `key`."""
+        self._failed_templates.add(self._node.type if self._node is not None else "inputs")
         self.note(3, path, self._program.located(error, here, key) if self._program else error.message)
 
     def _charge(self, annotation: str, text: str) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from server.automation.engine import Run
 
 MAX_NODES = 1_000_000  # commands that one run may take
+KINDS = {bool: "yes or no", int: "a number", float: "a number"}  # values of one part, by their types; others are texts
+LISTS = "write each@csv, each@list or each@json for a text that lists things, each@key for a list of the dictionary"
 LEVELS = {"log": 7, "log.warn": 4, "log.error": 3, "log.alert": 1}
 
 
@@ -112,6 +114,11 @@ def _repeat(run: "Run", node: CommandNode) -> None:
     part, names = node.parts.get("each"), _names(run, node)
     listed = run.evaluated(*part, node.path) if part is not None else None
     block = node.blocks.get("do")
+    if not isinstance(listed, (list, dict)) and not _is_blank(listed):
+        raise ScriptError(
+            f"{node.path}: `each:` of repeat is {KINDS.get(type(listed), 'a text')} ('{printed(listed)[:40]}'), not a "
+            f"list; {LISTS} (line {node.line})"
+        )
     count = len(listed) if isinstance(listed, (list, dict)) else 0
     if not count or block is None or not block.nodes:
         return
@@ -122,6 +129,11 @@ def _repeat(run: "Run", node: CommandNode) -> None:
     frame = Frame(block, kind="repeat", memory={"names": names, "left": left[::-1]})
     _next(run, frame)
     run.frames.append(frame)
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether a value stands for no list at all: missing, of a template that failed, or an empty text."""
+    return value is None or value is False or (isinstance(value, str) and not value.strip())
 
 
 def _names(run: "Run", node: CommandNode) -> list[str]:

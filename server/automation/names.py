@@ -4,7 +4,7 @@ is saved with them anyway, since a package or another administrator may make the
 from collections.abc import Iterator
 
 from server.automation import commands
-from server.automation.checker import Mistake, check, nodes, placed
+from server.automation.checker import Mistake, check, check_trigger, nodes, placed
 from server.automation.command import COMMANDS
 from server.automation.program import CommandNode, compiled
 from server.context import Context
@@ -81,7 +81,9 @@ def _at(path: str, message: str, lines: dict[str, int]) -> Mistake:
     return Mistake(lines.get(path, 0) + 1, path, message)
 
 
-def flagged_in(ctx: Context, script: str) -> list[Mistake]:
-    """As flagged, with the custom fields that there are. Raises AdminOnly: it tells which those are."""
+def flagged_in(ctx: Context, script: str, trigger: str = "") -> list[Mistake]:
+    """As flagged, with the custom fields that there are, and with what is wrong where `trigger` starts the script, ""
+    for any. Raises AdminOnly: it names those fields."""
     ctx.require_admin("check scripts")
-    return flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
+    found = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
+    return placed([*found, *check_trigger(script, trigger)])

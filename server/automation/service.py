@@ -57,14 +57,14 @@ class ServiceHost:
             self._functions = functions_for(lambda: self)
         return self._functions
 
-    def log(self, tx: Transaction, name: str, entries: list[LogEntry], version: int = 0) -> int:
-        """Write the entries of one run into the automation log, as a part of a write; the id of the run there, 0 when
-        it wrote none. name: the automation's, "" for none. version: of the automation, 0 for one that is not kept."""
-        writing, run_id = RecordWriter(self.ctx, tx), 0
+    def log(self, tx: Transaction, name: str, entries: list[LogEntry], version: int = 0) -> list[int]:
+        """Write the entries of one run into the automation log, as a part of a write; their ids, of which the first is
+        that of the run. name: the automation's, "" for none. version: of the automation, 0 for one that is not kept."""
+        writing, ids = RecordWriter(self.ctx, tx), list[int]()
         for entry in entries:
-            of = version if entry.is_own else 0
-            run_id = automation_log.note(writing, entry.level, entry.message, name, entry.node, of, run_id)
-        return run_id
+            of, run_id = version if entry.is_own else 0, ids[0] if ids else 0
+            ids.append(automation_log.note(writing, entry.level, entry.message, name, entry.node, of, run_id))
+        return ids
 
 
 def find(ctx: Context, tx: Transaction, name: str) -> Script | None:

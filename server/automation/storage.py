@@ -6,6 +6,7 @@ from typing import Any
 import peewee
 
 from server.context import Context, Service
+from server.dataclass import dataclass
 from server.errors import Invalid, TooLarge
 from server.jobs.scheduler import periodic
 from server.store.statements import slot
@@ -25,10 +26,22 @@ STORED = Table(
 CAN_EXPIRE = peewee.SQL('"expires_at" > 0')  # as text, so that the partial index is found to fit
 
 
-def put(ctx: Context, key: str, value: Any, expires_at: int) -> None:
-    """Keep a value under a key, in place of the one that is there. expires_at: Unix seconds, 0 for never.
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """What stands under a key after a write. is_new: whether that write stored it. expires_at: Unix seconds, 0 for
+    never."""
 
-    Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid when there are MAX_VALUES already. Source: ours."""
+    value: Any
+    expires_at: int
+    is_new: bool
+
+
+def put(ctx: Context, key: str, value: Any, expires_at: int, *, if_absent: bool = False) -> StoredValue:
+    """Store a value under a key, in place of the one that is there. expires_at: Unix seconds, 0 for never.
+
+    if_absent: leave a value that is there and has not expired; of several writers at once, one stores its own.
+
+    Raises TooLarge for a value above MAX_VALUE_CHARS, Invalid when there are MAX_VALUES already."""
     text = json.dumps(value)  # in ASCII: texts may hold bytes as lone surrogates
     if len(text) > MAX_VALUE_CHARS:
         raise TooLarge(
@@ -36,20 +49,32 @@ def put(ctx: Context, key: str, value: Any, expires_at: int) -> None:
             limit=MAX_VALUE_CHARS,
         )
 
-    def write(tx: Transaction) -> None:
-        if tx.first(STORED, key=key) is None and _count(tx) >= MAX_VALUES:
+    def write(tx: Transaction) -> StoredValue:
+        present = tx.first(STORED, key=key)
+        if if_absent and present is not None and not _is_over(present, ctx.now):
+            return StoredValue(_value(present), int(present[STORED.position["expires_at"]]), False)
+        if present is None and _count(tx) >= MAX_VALUES:
             raise Invalid(f"{MAX_VALUES:,} values are kept already; delete some, or let them expire", field="key")
         tx.put(STORED, {"key": key, "value": text, "expires_at": expires_at, "updated_at": ctx.now})
+        return StoredValue(value, expires_at, True)
 
-    ctx.service.store.write(write)
+    return ctx.service.store.write(write)
+
+
+def _is_over(row: tuple[Any, ...], now: int) -> bool:
+    return 0 < int(row[STORED.position["expires_at"]]) <= now
+
+
+def _value(row: tuple[Any, ...]) -> Any:
+    return json.loads(row[STORED.position["value"]])
 
 
 def get(ctx: Context, key: str) -> tuple[bool, Any]:
     """Whether there is a value under a key that has not expired, and the value. Source: ours."""
     row = ctx.service.store.read(lambda tx: tx.first(STORED, key=key))
-    if row is None or 0 < row[STORED.position["expires_at"]] <= ctx.now:
+    if row is None or _is_over(row, ctx.now):
         return False, None
-    return True, json.loads(row[STORED.position["value"]])
+    return True, _value(row)
 
 
 def delete(ctx: Context, key: str) -> None:

@@ -20,6 +20,7 @@ from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import Conflict, HelpdeskError, Malformed, TooLarge, UnsupportedMedia
+from server.store.transaction import Transaction
 from server.store.writer import Write
 from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
@@ -141,10 +142,19 @@ def _refused(status: int, message: str, headers: dict[str, str] | None = None) -
 
 
 def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Answer:
-    return Answer(
+    answer = Answer(
         status=response.status, headers=as_sent(response.headers, place), body=response.body,
         content_type=response.content_type, cookies=response.cookies, write=write,
     )  # fmt: skip
+    if response.is_failure and write is not None:
+
+        def written(tx: Transaction) -> Any:
+            written = write(tx)
+            answer.body = response.body  # which names an entry of the log that is written now
+            return written
+
+        answer.write = written
+    return answer
 
 
 def _is_of_console(request: Request) -> bool:

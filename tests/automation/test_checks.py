@@ -61,6 +61,7 @@ BAD_SCRIPTS = [
     ("start:\n  storage.get:\n    output: o\n    inputs:\n      key: k\n      deflaut: x", 6, "'default'?"),
     ("start:\n  storage.get:\n    output: o\n    input:\n      key: k", 4, "belong in storage.get; did you"),
     ("start:\n  repeat:\n    each@csv: a\n    do:\n      log: x", 2, "repeat needs `as:`"),
+    ("start:\n  repeat:\n    each: a,b\n    as: i\n    do:\n      log: x", 3, "a text is no list; write each@csv"),
     ("start:\n  while:\n    do:\n      log: x", 2, "while needs `if:`"),
     ("inputs:\n  txt/a:\nstart:", 2, "'txt' is not a kind of input; did you mean 'text'?"),
     ("inputs:\n  text:\nstart:", 2, "an input needs a name"),

@@ -539,7 +539,7 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
     id, form = editing.id, _taken_up(visit, draft_key(editing.id), editing.form)
     script = form.get("script")
     editing.asked = editing.asked or _asked(script)
-    found = names.flagged_in(visit.ctx, script) if script.strip() else []
+    found = names.flagged_in(visit.ctx, script, form.get("extension_id")) if script.strip() else []
     mistakes = [(each.line, each.message) for each in found]
     policy = form.get("policy_kata")
     told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]

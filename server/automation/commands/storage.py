@@ -14,16 +14,22 @@ KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
     "storage.set", "Keep a value under a key.", KEY,
     Input("value", "any", "Text, number, list or map.", required=True),
     Input("expires", "text", "When it goes: a time, such as `+2 hours`; never when blank."),
+    Input(
+        "if_absent", "flag", "Whether to store it only where nothing is stored. The output then has `is_stored` too, "
+        "which is true for one of several runs at once, and `value`, what stands there now.", default=False,
+    ),
 )  # fmt: skip
 def set_(call: CommandCall) -> Any:
-    """{key, expires}: Unix seconds, 0 for never. Source: ours."""
+    """{key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}. Source: ours."""
     value = call.inputs["value"]
     if value is None or isinstance(value, bool):
         raise CommandFailed("storage.set: the input 'value' takes a text, a number, a list or a map")
     ctx = service_of(call, ("value",))
     key, expires_at = call.inputs["key"], instant(call, ctx, "expires", 0)
-    changed(call, ctx, lambda ctx: storage.put(ctx, key, plain(value), expires_at))
-    return {"key": key, "expires": expires_at}
+    if_absent = bool(call.inputs["if_absent"])
+    stored = changed(call, ctx, lambda ctx: storage.put(ctx, key, plain(value), expires_at, if_absent=if_absent))
+    more = {"is_stored": stored.is_new, "value": stored.value} if if_absent else {}
+    return {"key": key, "expires": stored.expires_at, **more}
 
 
 @command(

@@ -3,12 +3,12 @@
 from typing import Any
 
 from server.automation import versions
-from server.errors import KataSyntax
+from server.errors import Invalid, KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
 from server.kata.parser import parse, plain
 from server.records.base import Access, Change, DictionaryContext, Key, Record, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
-from server.records.shared.triggers import TRIGGERS
+from server.records.shared.triggers import TRIGGERS, WEBHOOK
 from server.store.tables import Column, Index
 
 NAME_CHARS = 16  # of a name that nobody chose, behind "automation."
@@ -31,6 +31,16 @@ def declared_inputs(script: str) -> dict[str, dict[str, str]]:
         if name:
             found[name] = {"key": name, "type": kind}
     return found
+
+
+def _require_trigger(script: str, trigger: str) -> None:
+    """Refuse a script that its trigger cannot run. Raises Invalid."""
+    if trigger != WEBHOOK or "await" not in script:
+        return
+    from server.automation import checker  # which loads every command
+
+    for each in checker.check_trigger(script, trigger)[:1]:
+        raise Invalid(f"script: line {each.line}: {each.message}", field="script", line=each.line)
 
 
 def _inputs(record: Record, shown: DictionaryContext) -> dict[str, Any]:
@@ -90,6 +100,8 @@ class Automation(RecordType):
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.is_create and not change.new.get("name"):
             change.new["name"] = f"automation.{random_text(NAME_CHARS)}"
+        if change.changes("script") or change.changes("extension_id"):
+            _require_trigger(change.value("script"), change.value("extension_id"))
         versions.count(change)
 
     def after_write(self, change: Change, writing: Writing) -> None:

@@ -131,11 +131,6 @@ def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
     return tx.insert(DELIVERY, values)
 
 
-def note_run(tx: Transaction, id: int, run_id: int) -> None:
-    """The run of a delivery has written into the automation log."""
-    tx.update(DELIVERY, id, {"run_id": run_id})
-
-
 def row_of(tx: Transaction, id: int) -> dict[str, Any]:
     """The stored values of a delivery. Raises NotFound."""
     row = tx.get(DELIVERY, id)

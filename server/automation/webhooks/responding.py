@@ -16,7 +16,7 @@ from server.automation.engine import RunResult
 from server.automation.host import LogEntry
 from server.automation.service import ServiceHost, perform, run_counted
 from server.automation.webhooks.answer_headers import headers_of
-from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDelivery, keep, note_run
+from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDelivery, keep
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script
 from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.tokens import listener_of
@@ -27,14 +27,15 @@ from server.desk.metrics.builtin import WEBHOOK_INVOCATIONS
 from server.errors import HelpdeskError
 from server.kata.annotations import as_bytes
 from server.records.base import Record
+from server.records.shared.triggers import WEBHOOK as TRIGGER
 from server.store.transaction import Transaction
 from server.store.writer import Write
 from server.template.shared.texts import bytes_of, text_of_bytes
 from server.template.values import printed, whole
 
-TRIGGER = "svc.trigger.webhook.respond"
 FILES = ("svc:automation_resource:", "svc:resource:")  # a body that begins so is the file that it names
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
+ERROR = 3  # the level of errors in the automation log; alerts are below it
 _NO_BODY = frozenset((204, 205, 304))
 SWITCHED_OFF = "the webhook is switched off"
 FoundListener = tuple[Record, int]
@@ -73,13 +74,15 @@ class WebhookSimulation:
 
 @dataclass
 class WebhookResponse:
-    """What the caller gets."""
+    """What the caller gets. is_failure: the automation or its answer failed; the body names the entry of the log as
+    soon as that is written."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     content_type: str = ""
     cookies: tuple[str, ...] = ()
+    is_failure: bool = False
 
 
 def listener(ctx: Context, token: str) -> FoundListener | None:
@@ -116,20 +119,31 @@ def _delivered(
     received = replace(received, headers=for_script(received.headers, id))
     delivery, host = WebhookDelivery.of(id, received, ctx.now, former_id), ServiceHost(ctx)
     response, log, version = _answered(ctx, host, listener, delivery)
+    if response.is_failure and log:
+        response.content_type = TEXT
     values, secrets = delivery.values(), withheld(ctx.service.store)  # here, since the writer has no time for it
     is_withheld = delivery.holds_back(values)
 
     def write(tx: Transaction) -> int:
+        entries = host.log(tx, delivery.automation, log, version) if log else []
+        if response.is_failure and entries:
+            response.body = _reason_of_failure(log, entries)
+            values.update(answer=response.body, answer_size=len(response.body))
+        values["run_id"] = entries[0] if entries else 0
         kept = keep(tx, delivery, values)
         ctx.service.tell_after(tx, CHANNEL)
-        run_id = host.log(tx, delivery.automation, log, version) if log else 0
-        if kept and run_id:
-            note_run(tx, kept, run_id)
         if kept and is_withheld:
             tx.at_commit(lambda: secrets.remember(kept, received.headers, received.query, received.body))
         return kept
 
     return response, write
+
+
+def _reason_of_failure(log: list[LogEntry], ids: list[int]) -> bytes:
+    """The body of a 500: where the automation log has the reason, which is not for the caller."""
+    wrong = [id for entry, id in zip(log, ids, strict=True) if entry.level <= ERROR]
+    id = wrong[-1] if wrong else ids[-1]
+    return f"The automation could not answer. The reason is entry {id} of the automation log.\n".encode()
 
 
 def webhook_candidates(ctx: Context, listener: Record, received: WebhookRequest) -> list[BindingCandidate]:
@@ -166,7 +180,7 @@ def _answered(
         handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), None)
     except HelpdeskError as error:
         message = f"the binding of webhook {listener['id']} fails: {error.message}"
-        return _refused(delivery, 500, message), [LogEntry(3, "", message)], 0
+        return _refused(delivery, 500, message), [LogEntry(ERROR, "", message)], 0
     if handler is None:
         return _refused(delivery, 404), [], 0
     began = time.perf_counter()
@@ -174,13 +188,15 @@ def _answered(
     delivery.ms = round((time.perf_counter() - began) * 1000)
     response = _response(host.ctx, found, listener["id"], delivery.received.place)
     delivery.answer(handler.automation.name, found, response.status, response.headers, response.body)
+    if response.is_failure and not delivery.message:
+        delivery.message = found.log[-1].message
     return response, found.log, handler.automation.version
 
 
 def _refused(delivery: WebhookDelivery, status: int, message: str = "") -> WebhookResponse:
     """An answer that no automation gave."""
     delivery.status, delivery.message = status, message
-    return WebhookResponse(status)
+    return WebhookResponse(status, is_failure=status == 500)
 
 
 def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
@@ -203,28 +219,35 @@ def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
 def _response(ctx: Context, found: RunResult, listener_id: int, place: WebhookLocation) -> WebhookResponse:
     """What a run makes of the answer; what it cannot use is told in the run's log."""
     if found.state in ("failure", "error"):
-        return WebhookResponse(500)
+        return _failure()
     returned = found.returned if found.state in ("return", "await") else None
     answer = returned if isinstance(returned, Mapping) else {}
+    if found.failed_templates & {"return", "await"} or (found.failed_templates and answer.get("body") is False):
+        found.log.append(LogEntry(ERROR, "", "the answer was not sent, since a template in it failed; 500 was sent"))
+        return _failure()
     status = whole(answer.get("status_code"), 0) if answer.get("status_code") not in (None, "") else 200
     if not 200 <= status <= 599:
         found.log.append(
             LogEntry(3, "", f"status_code {printed(answer.get('status_code'))[:50]} is none; 500 was sent")
         )
-        return WebhookResponse(500)
+        return _failure()
     headers = headers_of(answer.get("headers"), listener_id, place)
     found.log += [LogEntry(4, "", message) for message in headers.left_out]
     try:
         body, usual = _body(ctx, answer)
     except HelpdeskError as error:
-        found.log.append(LogEntry(3, "", f"body: {error.message}"))
-        return WebhookResponse(500)
+        found.log.append(LogEntry(ERROR, "", f"body: {error.message}"))
+        return _failure()
     kind = headers.kind or (usual if returned is not None else "")
     if status in _NO_BODY:
         if body:
             found.log.append(LogEntry(4, "", f"the body was left out: an answer with the status {status} has none"))
         body, kind = b"", ""
     return WebhookResponse(status, headers.named, body, kind, tuple(headers.cookies))
+
+
+def _failure() -> WebhookResponse:
+    return WebhookResponse(500, is_failure=True)
 
 
 def _body(ctx: Context, answer: Mapping[str, Any]) -> tuple[bytes, str]:

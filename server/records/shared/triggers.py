@@ -9,6 +9,7 @@ from server.dataclass import dataclass
 
 PREFIX = "svc.trigger."
 MACRO = f"{PREFIX}ticket.macro"
+WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "every one", "one after the other until one returns", "the first one"
 NAMED = "the one that is named"
 RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")

@@ -1,4 +1,4 @@
-"""Texts changed and found by patterns: replace, format, regexp."""
+"""Texts changed and found by patterns: replace, format, regexp, regexp_replace."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from server.errors import TemplateFailed
 from server.template import patterns
 from server.template.registry import filter
-from server.template.run import Rendering
+from server.template.run import Arrow, Rendering
 from server.template.shared.lists import entries
 from server.template.shared.texts import TextBuffer, read, read_slowly
 from server.template.values import number_or, printed, whole
@@ -16,6 +16,7 @@ from server.template.values import number_or, printed, whole
 MAX_PLACES = 400  # digits behind the point
 CHARS_A_STEP = 256  # compared at once
 _DIRECTIVE = re.compile(r"%(?:([0-9]{1,9})\$)?((?:[-+ 0]|'.)*)([0-9]{1,9})?(?:\.([0-9]{0,9}))?([a-zA-Z%])?", re.DOTALL)
+_GROUP = re.compile(r"\$(?:\$|([0-9]{1,2})|\{([A-Za-z0-9_]{1,50})\})", re.ASCII)
 _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
 
 
@@ -68,6 +69,53 @@ def regexp(run: Rendering, value: Any, pattern: Any, group: Any = 0) -> str:
     if found is None or not 0 <= number <= len(found.groups()):
         return ""
     return found.group(number) or ""
+
+
+@filter("regexp_replace", takes_arrow=True)
+def regexp_replace(run: Rendering, value: Any, pattern: Any, replacement: Any, limit: Any = None) -> str:
+    """The text with each match of a pattern replaced. $1 or ${name} in the replacement is a group, $0 the whole match,
+    $$ a dollar sign; or `m => ...`, of the list of groups. limit: the first matches only, so many.
+    Raises TemplateFailed for a pattern that cannot be used and a group that it does not have."""
+    text, found = read_slowly(run, value), patterns.compiled(printed(pattern))
+    most = None if limit is None else max(0, whole(limit))
+    write = _groups_written(run, found, replacement)
+    out, place = TextBuffer(run), 0
+    for count, match in enumerate(patterns.matches(run.budget, found, text) if most != 0 else ()):
+        out.add(text[place : match.start()])
+        for part in write(match):
+            out.add(part)
+        place = match.end()
+        if most is not None and count + 1 >= most:
+            break
+    out.add(text[place:])
+    return out.text()
+
+
+def _groups_written(run: Rendering, pattern: Any, replacement: Any) -> Callable[[Any], list[str]]:
+    """The parts of what stands in the place of a match. Raises TemplateFailed."""
+    if isinstance(replacement, Arrow):
+
+        def call(match: Any) -> list[str]:
+            run.budget.made(pattern.groups + 1)
+            return [printed(replacement([match.group(number) or "" for number in range(pattern.groups + 1)]))]
+
+        return call
+    parts, place = list[str | int](), 0
+    source = read(run, replacement)
+    for each in _GROUP.finditer(source):
+        run.budget.step()
+        parts += [source[place : each.start()], "$" if each[0] == "$$" else _group(pattern, each[1] or each[2])]
+        place = each.end()
+    parts.append(source[place:])
+    return lambda match: [part if isinstance(part, str) else match.group(part) or "" for part in parts]
+
+
+def _group(pattern: Any, name: str) -> int:
+    """The number of a group by its number or name. Raises TemplateFailed."""
+    number = int(name) if name.isdigit() else pattern.groupindex.get(name)
+    if number is None or number > pattern.groups:
+        raise TemplateFailed(f"the pattern has no group '{name[:50]}'; write $$ for a dollar sign")
+    return int(number)
 
 
 # -- format -----------------------------------------------------------------------------------------------------------

@@ -626,8 +626,7 @@ LOOPS = [
               log: x
           log: end
         """,
-        state="exit",
-        log=[(7, "start:log", "end")],
+        state="failure",
     ),
     Case(
         "loops in loops",
@@ -734,6 +733,38 @@ LOOPS = [
         start:
           repeat:
             each: [1,2]
+            as: v
+            do:
+              log: {{v}}
+          log: end
+        """,
+        state="failure",
+        message="start:repeat: `each:` of repeat is a text ('[1,2]'), not a list; write each@csv, each@list or "
+        "each@json for a text that lists things, each@key for a list of the dictionary (line 2)",
+    ),
+    Case(
+        "repeat over a number fails",
+        """
+        start:
+          repeat:
+            each@int: 5
+            as: v
+            do:
+              log: {{v}}
+        """,
+        state="failure",
+    ),
+    Case(
+        "repeat over nothing runs no loop",
+        """
+        start:
+          repeat/blank:
+            each: {{none}}
+            as: v
+            do:
+              log: {{v}}
+          repeat/missing:
+            each@key: none
             as: v
             do:
               log: {{v}}
