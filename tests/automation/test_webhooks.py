@@ -400,8 +400,11 @@ def test_other_ends(nora: Api, script: str, status: int, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("script", [
-    "start:\n  error: broken", "start:\n  function/x:\n    uri: none.such",
-    "start:\n  return:\n    status_code@int: 99", "start:\n  return:\n    status_code@int: 700", "start:\n  return:\n    body: {{ 1 / 0 }}",
+    "start:\n  error: broken",
+    "start:\n  function/x:\n    uri: none.such",
+    "start:\n  return:\n    status_code@int: 99",
+    "start:\n  return:\n    status_code@int: 700",
+    "start:\n  return:\n    body: {{ 1 / 0 }}",
 ])  # fmt: skip
 def test_an_answer_that_fails_names_the_entry_of_the_log(nora: Api, script: str) -> None:
     hook = Hook(nora, script)
