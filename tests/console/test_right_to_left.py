@@ -56,7 +56,9 @@ def test_an_html_email_has_the_direction_of_its_words(page: Page, nora: Api) -> 
     assert mail.evaluate("each => getComputedStyle(each.contentDocument.body).direction") == "rtl"
 
 
-@pytest.mark.parametrize("path", ["/inbox?v=unassigned", "/search/ticket", "/search/org?q=kite", "/search/contact?q=kite"])
+@pytest.mark.parametrize(
+    "path", ["/inbox?v=unassigned", "/search/ticket", "/search/org?q=kite", "/search/contact?q=kite"]
+)
 def test_each_name_in_a_list_has_a_direction_of_its_own(
     signed_in: Visitor, nora: Api, ticket: dict[str, Any], path: str
 ) -> None:
