@@ -414,6 +414,15 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "one of them; a longer one is left out, and the log tells",
         ),
         ("automation.webhooks.location.MAX_COOKIE_CHARS", "characters", "cookie that a webhook sets"),
+        ("automation.webhooks.uploads.MAX_FILES", "", "files that are stored of a request to a webhook"),
+        (
+            "automation.webhooks.uploads.KEPT_SECONDS", "seconds",
+            "time after which a file of such a request that hangs on nothing is removed",
+        ),
+        (
+            "automation.webhooks.uploads.MAX_STORED_BYTES", "bytes",
+            "such files that hang on nothing, together; further ones are not stored",
+        ),
         ("automation.webhooks.deliveries.MAX_KEPT", "", "deliveries kept of all webhooks; the oldest go first"),
         ("automation.webhooks.deliveries.MAX_KEPT_BYTES", "bytes", "their requests and answers, together"),
         (

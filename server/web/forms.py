@@ -69,14 +69,29 @@ def decode_form(raw: bytes) -> Tree:
     """
     if not raw:
         return {}
+    form = FormBuilder()
+    for name, value in _pairs(raw):
+        form.add(_path_of_bytes(name), _unquoted(value))
+    return form.tree()
+
+
+def form_pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The names and values of such a body, in their order, as bytes. Raises TooLarge.
+
+    >>> list(form_pairs(b"a%5B%5D=1&B=x+y&=z"))
+    [(b'a[]', b'1'), (b'B', b'x y')]
+    """
+    for name, value in _pairs(raw):
+        yield _unquoted(name), _unquoted(value)
+
+
+def _pairs(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     if raw.count(b"&") >= MAX_FIELDS:
         raise TooLarge(f"the form has more than {MAX_FIELDS} fields", limit=MAX_FIELDS)
-    form = FormBuilder()
     for pair in raw.split(b"&"):
         name, _, value = pair.partition(b"=")
         if name:
-            form.add(_path_of_bytes(name), _unquoted(value))
-    return form.tree()
+            yield name, value
 
 
 def merge(query: Tree, body: Tree) -> Tree:

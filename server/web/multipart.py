@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote_to_bytes
 
+from server.dataclass import dataclass
 from server.errors import Malformed, TooLarge
 from server.web.forms import FormBuilder, Tree, Upload, path_of
 
 MAX_PARTS = 100
 MAX_PART_HEAD_BYTES = 10_240
+OCTETS = "application/octet-stream"  # the type of a file whose part has none
 
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 _TYPE = re.compile(r"[ \t]*+([^;]*+)")
@@ -31,15 +33,37 @@ def decode_multipart(raw: bytes, content_type: str) -> Tree:
     Raises Malformed for a broken body, TooLarge above MAX_PARTS or MAX_PART_HEAD_BYTES.
     """
     form = FormBuilder()
-    for count, (start, end) in enumerate(_parts(raw, _boundary(content_type)), start=1):
-        if count > MAX_PARTS:
-            raise TooLarge(f"the form has more than {MAX_PARTS} parts", limit=MAX_PARTS)
-        _add(form, raw, start, end)
+    for part in form_parts(raw, content_type):
+        if not part.is_file:
+            form.add(path_of(part.name), part.content)
+        elif part.filename or part.content:  # without both, a file field in which nothing was chosen
+            form.add(path_of(part.name), Upload(part.filename, part.content_type or OCTETS, part.content))
     return form.tree()
 
 
+@dataclass(frozen=True, slots=True)
+class FormPart:
+    """One part of a body. filename: as the client says; is_file: whether it gave one, which may be blank. content_type:
+    "" for none."""
+
+    name: str
+    content: bytes
+    is_file: bool
+    filename: str
+    content_type: str
+
+
+def form_parts(raw: bytes, content_type: str, is_lenient: bool = False) -> Iterator[FormPart]:
+    """The parts of a body, in their order. is_lenient: whether heads may hold bytes that are not UTF-8, for which
+    U+FFFD stands. Raises as decode_multipart()."""
+    for count, (start, end) in enumerate(_parts(raw, _boundary(content_type)), start=1):
+        if count > MAX_PARTS:
+            raise TooLarge(f"the form has more than {MAX_PARTS} parts", limit=MAX_PARTS)
+        yield _part(raw, start, end, "replace" if is_lenient else "strict")
+
+
 def _boundary(content_type: str) -> bytes:
-    kind, parameters = _header_value(content_type)
+    kind, parameters = header_value(content_type)
     boundary = parameters.get("boundary", "").encode("utf-8", "replace")
     if kind != "multipart/form-data" or not _BOUNDARY.fullmatch(boundary):
         raise Malformed("the Content-Type must be multipart/form-data with a boundary of 1 to 70 characters")
@@ -71,30 +95,27 @@ def _parts(raw: bytes, boundary: bytes) -> Iterator[tuple[int, int]]:
     raise Malformed("the multipart body has no last boundary; it may have been cut off")
 
 
-def _add(form: FormBuilder, raw: bytes, start: int, end: int) -> None:
+def _part(raw: bytes, start: int, end: int, errors: str) -> FormPart:
     head_end = raw.find(b"\r\n\r\n", start, min(end, start + MAX_PART_HEAD_BYTES) + 4)
     if head_end == -1 or head_end > end - 4:
         if end - start > MAX_PART_HEAD_BYTES:
             raise TooLarge(f"the head of a part is longer than {MAX_PART_HEAD_BYTES} bytes", limit=MAX_PART_HEAD_BYTES)
         raise Malformed("a part of the multipart body has no head, or no empty line behind it")
-    headers = _headers(raw[start:head_end])
-    kind, parameters = _header_value(headers.get("content-disposition", ""))
-    name = _extended(parameters, "name")
+    headers = _headers(raw[start:head_end], errors)
+    kind, parameters = header_value(headers.get("content-disposition", ""))
+    name = _extended(parameters, "name", errors)
     if kind != "form-data" or not name:
         raise Malformed("a part of the multipart body has no Content-Disposition: form-data with a name")
     if headers.get("content-transfer-encoding", "binary").lower() not in ("binary", "8bit", "7bit"):
         raise Malformed(f"the part '{name}' is encoded; send its bytes as they are", field=name)
-    filename = _extended(parameters, "filename")
+    filename = _extended(parameters, "filename", errors)
     content = raw[head_end + 4 : end]
-    if filename is None:
-        form.add(path_of(name), content)
-    elif filename or content:  # without both, a file field in which nothing was chosen
-        form.add(path_of(name), Upload(filename, headers.get("content-type", "application/octet-stream"), content))
+    return FormPart(name, content, filename is not None, filename or "", headers.get("content-type", ""))
 
 
-def _headers(head: bytes) -> dict[str, str]:
+def _headers(head: bytes, errors: str) -> dict[str, str]:
     try:
-        lines = head.decode("utf-8").split("\r\n")
+        lines = head.decode("utf-8", errors).split("\r\n")
     except UnicodeDecodeError as error:
         raise Malformed("the head of a part is not valid UTF-8") from error
     headers: dict[str, str] = {}
@@ -109,7 +130,7 @@ def _headers(head: bytes) -> dict[str, str]:
     return headers
 
 
-def _header_value(text: str) -> tuple[str, dict[str, str]]:
+def header_value(text: str) -> tuple[str, dict[str, str]]:
     """`form-data; name="a"` -> ("form-data", {"name": "a"}). Raises Malformed for anything else or a name twice."""
     kind = _TYPE.match(text)
     at = kind.end() if kind else 0
@@ -131,15 +152,18 @@ def _header_value(text: str) -> tuple[str, dict[str, str]]:
     return (kind[1].strip().lower() if kind else ""), parameters
 
 
-def _extended(parameters: dict[str, str], name: str) -> str | None:
+def _extended(parameters: dict[str, str], name: str, errors: str) -> str | None:
     """The parameter, or its form with charset and percent signs (RFC 5987), which some clients send for non-ASCII."""
     extended = parameters.get(f"{name}*")
     if extended is None:
         return parameters.get(name)
     charset, _, rest = extended.partition("'")
     try:
+        content = unquote_to_bytes(rest.partition("'")[2])
+        if charset.lower() == "iso-8859-1" and errors != "strict":
+            return content.decode("latin-1")  # the other one that RFC 5987, 3.2.1 knows
         if charset.lower() != "utf-8":
             raise ValueError(charset)
-        return unquote_to_bytes(rest.partition("'")[2]).decode("utf-8")
+        return content.decode("utf-8", errors)
     except ValueError as error:
         raise Malformed(f"the {name}* of a part is not UTF-8 with percent signs") from error

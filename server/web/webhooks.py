@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from server import clock, log
+from server import clock
 from server.access.service_actor import own_context
 from server.automation.webhooks import deliveries, responding, tokens
 from server.automation.webhooks.answer_headers import as_sent
@@ -19,15 +19,14 @@ from server.automation.webhooks.responding import FoundListener, WebhookRequest,
 from server.automation.webhooks.secret_requests import withheld
 from server.context import Context, Service
 from server.dataclass import dataclass
-from server.errors import Conflict, HelpdeskError, Malformed, TooLarge, UnsupportedMedia
+from server.errors import Conflict, Malformed, TooLarge, UnsupportedMedia
 from server.store.transaction import Transaction
 from server.store.writer import Write
-from server.template.shared.texts import text_of_bytes
 from server.web.call import Answer
 from server.web.hosts import host_name
 from server.web.packed import HEADER, OFFER, READ, packing_of, unpacked
-from server.web.params import Tree, Upload, decode_form, decode_multipart, decode_query, merge
-from server.web.site import Pool, Request, Site, media_type
+from server.web.site import Pool, Request, Site
+from server.web.webhook_forms import read_form
 
 PREFIX = "/webhooks/"
 # Any method that a client may have (RFC 9110, 9), such as PROPFIND or PURGE, but those that are about connections and
@@ -35,12 +34,9 @@ PREFIX = "/webhooks/"
 METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}\Z")
 NO_METHODS = frozenset(("CONNECT", "TRACE", "TRACK"))
 TEXT = "text/plain; charset=utf-8"
-FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,40}\Z")
 # What a browser runs, or styles a page with. A page of the console that was made to ask for it is under attack.
 RUN = frozenset("audioworklet object paintworklet script serviceworker sharedworker style worker".split())
-_NO_NAME = re.compile(r"[^a-z0-9_]")
-LOG = log.get("webhook")
 
 
 class WebhookSite(Site):
@@ -175,8 +171,9 @@ def received_of(
 ) -> WebhookRequest:
     """A request as automations see it. path: percent-encoded, behind the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
-    params = script_names(merge(_tree(decode_query, query), _tree(_form, kind, body)))
-    return WebhookRequest(method, unquote(path), query, headers, params, body, client, replay_of, place)
+    form = read_form(query, kind, body)
+    return WebhookRequest(method, unquote(path), query, headers, form.params, body, client, replay_of, place,
+                          form.form, form.files, form.notes)  # fmt: skip
 
 
 def replay(ctx: Context, delivery_id: int) -> int:
@@ -195,36 +192,3 @@ def replay(ctx: Context, delivery_id: int) -> int:
     received = received_of(old["method"], "", query, headers, body, old["client"], old["id"])
     tokens.log_call(ctx, listener["id"])
     return responding.deliver(ctx, listener, received.at_path(old["path"]))[1]
-
-
-def script_names(tree: Tree) -> dict[str, Any]:
-    """Parameters as a script names them: lower case, dashes as underscores, without other characters."""
-    return {_NO_NAME.sub("", name.lower().replace("-", "_")): _plain(value) for name, value in tree.items()}
-
-
-def _tree(decode: Any, *arguments: Any) -> Tree:
-    """What can be read; a form that is broken has no parameters, since its bytes are in request_body anyway."""
-    try:
-        found: Tree = decode(*arguments)
-        return found
-    except HelpdeskError as error:
-        LOG.info("form.unread", reason=error.message)
-        return {}
-
-
-def _form(kind: str, body: bytes) -> Tree:
-    name = media_type(kind)
-    if name == FORM:
-        return decode_form(body)
-    return decode_multipart(body, kind) if name == MULTIPART else {}
-
-
-def _plain(value: Any) -> Any:
-    """Texts, lists and maps; files are left out."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items() if not isinstance(each, Upload)}
-    if isinstance(value, list):
-        return [_plain(each) for each in value if not isinstance(each, Upload)]
-    if isinstance(value, Upload):
-        return ""
-    return text_of_bytes(bytes(value)) if isinstance(value, bytes) else value

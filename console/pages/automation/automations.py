@@ -24,6 +24,7 @@ from server.automation.macros import listing as macros
 from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
 from server.automation.webhooks import deliveries
+from server.automation.webhooks.uploads import described
 from server.automation.words import words
 from server.dataclass import dataclass
 from server.desk import records
@@ -526,7 +527,8 @@ def _of_delivery(visit: Visit, id: int) -> str:
     values = {
         "request_method": received.method, "request_path": request["path"],
         "request_headers": {name.lower().replace("-", "_"): value for name, value in headers},
-        "request_params": received.params, "request_body": request["body"],
+        "request_params": received.params, "request_form": received.form,
+        "request_files": described(received.files), "request_body": request["body"],
         "request_client_ip": found["client_ip"], "inputs": {},
     }  # fmt: skip
     return json.dumps(values, ensure_ascii=False, indent=1)

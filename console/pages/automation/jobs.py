@@ -80,6 +80,7 @@ SCANS_DO = {
     N_("old drafts of forms"): N_("Removes them."),
     N_("old files to be imported"): N_("Removes them."),
     N_("old webhook deliveries"): N_("Removes what no rule keeps."),
+    N_("files of webhooks that hang on nothing"): N_("Removes those that no automation attached within a day."),
     N_("old webhook tokens"): N_("Ends addresses that were replaced."),
     N_("records due to open"): N_("Opens tickets and tasks whose wait is over."),
     N_("answers of workers"): N_("Forgets answers by mail that came too long ago to come again."),

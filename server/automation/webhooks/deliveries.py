@@ -56,11 +56,13 @@ DELIVERY = Table(
         Column("size"), Column("client", "TEXT"), Column("replay_of"), Column("automation", "TEXT"),
         Column("state", "TEXT"), Column("message", "TEXT"), Column("status"), Column("answer_headers", "TEXT"),
         Column("answer", "BLOB"), Column("answer_size"), Column("trace", "TEXT"), Column("ms"), Column("run_id"),
+        Column("notes", "TEXT"),
     ],
     [Index(("listener_id", "at", "status", "size", "answer_size"), "those of a webhook, and which of them to keep, "
            "without a look at the bodies"),
      Index(("at", "listener_id"), "calls by the hour, and all deliveries by time")],
 )  # fmt: skip
+# notes: a sentence a line, of what could not be read of the request
 
 _LISTENER: Any = table_named("webhook_listener")
 
@@ -110,6 +112,7 @@ class WebhookDelivery:
             "automation": self.automation, "state": self.state, "message": self.message, "status": self.status,
             "answer_headers": json.dumps(answer_headers), "answer": self.kept_answer,
             "answer_size": len(self.body), "trace": json.dumps(self.trace), "ms": self.ms,
+            "notes": "\n".join(received.notes),
         }  # fmt: skip
 
     def holds_back(self, values: dict[str, Any]) -> bool:
@@ -206,6 +209,7 @@ def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
             "method": values["method"], "path": values["path"], "query": hidden_query(values["query"]),
             "headers": [list(each) for each in headers],
             "body": _text(redacted(values["body"] or b"", _type_of(headers))), "size": values["size"],
+            "notes": (values["notes"] or "").splitlines(),
         },
         "response": {
             "status": values["status"], "headers": answer_headers,

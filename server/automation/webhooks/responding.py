@@ -20,6 +20,7 @@ from server.automation.webhooks.deliveries import CHANNEL, MAX_STEPS, WebhookDel
 from server.automation.webhooks.location import NOWHERE, WebhookLocation, for_script
 from server.automation.webhooks.secret_requests import withheld
 from server.automation.webhooks.tokens import listener_of
+from server.automation.webhooks.uploads import KEYS, WebhookFile, described, store_files
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk import metrics
@@ -45,7 +46,8 @@ FoundListener = tuple[Record, int]
 class WebhookRequest:
     """A request as it came. path: behind the token, without a slash before it. headers: [(name, value)] as sent.
     params: of query string and form, the form's winning. replay_of: the delivery that is run again. place: where it was
-    called."""
+    called. form: the same texts under their names as sent; a list where a name was sent several times. notes: what
+    could not be read of the request."""
 
     method: str
     path: str
@@ -56,6 +58,9 @@ class WebhookRequest:
     client: str
     replay_of: int = 0
     place: WebhookLocation = NOWHERE
+    form: dict[str, Any] = field(default_factory=dict)
+    files: tuple[WebhookFile, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def at_path(self, path: str) -> "WebhookRequest":
         """The same request at another path."""
@@ -183,6 +188,10 @@ def _answered(
         return _refused(delivery, 500, message), [LogEntry(ERROR, "", message)], 0
     if handler is None:
         return _refused(delivery, 404), [], 0
+    if delivery.received.files and KEYS in handler.automation.script + listener["automations_kata"]:
+        values[KEYS] = store_files(host.ctx, delivery.received.files)
+        if KEYS in listener["automations_kata"]:  # the inputs that the binding gives may hold them
+            handler = next(bindings.handlers(listener["automations_kata"], TRIGGER, values, host), handler)
     began = time.perf_counter()
     found = run_counted(ctx, host, handler.automation, {**values, "inputs": handler.inputs}, traced=MAX_STEPS)
     delivery.ms = round((time.perf_counter() - began) * 1000)
@@ -209,6 +218,8 @@ def _values(listener: Record, received: WebhookRequest) -> dict[str, Any]:
         "request_path": received.path,
         "request_headers": headers,
         "request_params": received.params,
+        "request_form": received.form,
+        "request_files": described(received.files),
         "request_body": text_of_bytes(received.body),
         "request_client_ip": received.client,
         "webhook__context": contexts.WEBHOOK_LISTENER,

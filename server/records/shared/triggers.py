@@ -142,8 +142,8 @@ OTHERS: dict[str, Trigger] = {
     "ui.widget": Trigger("A widget is shown.", is_screen=True),
     "webhook.respond": Trigger(
         "A request arrived at the address of a webhook.",
-        ("request_method", "request_path", "request_headers", "request_params", "request_body", "request_client_ip",
-         "webhook_", "inputs"),
+        ("request_method", "request_path", "request_headers", "request_params", "request_form", "request_files",
+         "request_body", "request_client_ip", "webhook_", "inputs"),
         {
             "status_code": "200 when blank", "headers": "a map",
             "body": "a text; a map or list is sent as JSON; `svc:resource:<id>` and `svc:automation_resource:<token>` "
