@@ -43,6 +43,9 @@ FORM = RecordForm(URI, (
             N_("Such as one that runs in a browser or on a phone. It has no secret then, and must use a code "
                "challenge.")),
     Control("is_pkce_required", N_("Logins must use a code challenge (PKCE)"), ""),
+    Control("service_worker_id", N_("Service worker"),
+            N_("With its client ID and secret, the app then gets tokens that act as this worker, and no one is asked. "
+               "Leave it empty for apps that only act for workers who signed in.")),
     Control("scopes", N_("Scopes"), kind="code", attributes={"required": True}, is_drawn=True),
     Control("try_method", kind="choice", is_own=True, is_drawn=True),
     Control("try_path", is_own=True, is_drawn=True),

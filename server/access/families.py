@@ -45,6 +45,11 @@ def new() -> str:
     return secrets.token_urlsafe(16)
 
 
+def of_service_worker(app_id: int) -> str:
+    """The family of the tokens that an app gets by client credentials."""
+    return f"service {app_id}"
+
+
 def begin(
     tx: Transaction, family: str, app_id: int, worker_id: int, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int,
     access_token: str, refresh_token: str,

@@ -65,6 +65,7 @@ TOLD = {
     "invalid_client": "The client is not known, or its secret is wrong.",
     "invalid_grant": "The code or token is not known, has expired, was used or belongs to another client.",
     "invalid_scope": "Name scopes that the app defines and the worker allowed.",
+    "unauthorized_client": "The app may not use this grant: client_credentials needs a service worker who can sign in.",
 }
 
 

@@ -15,6 +15,7 @@ from oauthlib.common import Request
 from oauthlib.oauth2 import (
     AuthorizationCodeGrant,
     BearerToken,
+    ClientCredentialsGrant,
     IntrospectEndpoint,
     InvalidGrantError,
     InvalidRequestError,
@@ -38,7 +39,8 @@ from server.records.shared.scopes import BUILT_IN, Scope, parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
 
-GRANT_TYPES = ("authorization_code", "refresh_token")
+GRANT_TYPES = ("authorization_code", "client_credentials", "refresh_token")
+OFFERED = "authorization_code, client_credentials and refresh_token"
 CHALLENGE_METHODS = ("S256",)
 MAX_CLIENT_ID_CHARS = 255
 
@@ -49,7 +51,9 @@ _scopes = lru_cache(maxsize=256)(parse)  # YAML takes milliseconds, and the exch
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An OAuth app as the protocol sees it. secrets: hashes of those that are good, the present one first."""
+    """An OAuth app as the protocol sees it.
+
+    secrets: hashes of the valid ones, the current one first. service_worker_id: 0 without client credentials."""
 
     id: int
     client_id: str
@@ -60,6 +64,7 @@ class App:
     secrets: tuple[str, ...]
     is_public: bool
     is_pkce_required: bool
+    service_worker_id: int
 
 
 def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App | None:
@@ -77,7 +82,7 @@ def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App |
     return App(
         values["id"], client_id, values["name"], values["url"], callbacks.registered(values["callback_url"]),
         _scopes(values["scopes"]), app_secrets.good(values, now), is_public,
-        is_public or bool(values["is_pkce_required"]),
+        is_public or bool(values["is_pkce_required"]), values["service_worker_id"],
     )  # fmt: skip
 
 
@@ -96,7 +101,12 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
         )  # fmt: skip
         # The types that oauthlib is described with elsewhere are narrower than what it takes.
         AuthorizationEndpoint.__init__(self, "code", bearer, {"code": code})  # type: ignore[arg-type]
-        grants = {"authorization_code": code, "refresh_token": refresh, "": NoGrant(validator)}
+        grants = {
+            "authorization_code": code,
+            "client_credentials": ClientCredentialsGrant(validator),
+            "refresh_token": refresh,
+            "": NoGrant(validator),
+        }
         TokenEndpoint.__init__(self, "", bearer, grants)  # type: ignore[arg-type]
         RevocationEndpoint.__init__(self, validator)
         IntrospectEndpoint.__init__(self, validator)
@@ -118,8 +128,8 @@ class NoGrant(RefreshTokenGrant):
     def validate_token_request(self, request: Request) -> None:
         """Raises InvalidRequestError when none was named, UnsupportedGrantTypeError otherwise."""
         if not request.grant_type:
-            raise InvalidRequestError("Name a grant_type: authorization_code or refresh_token.")
-        raise UnsupportedGrantTypeError("Offered are authorization_code and refresh_token.")
+            raise InvalidRequestError(f"Name a grant_type: {OFFERED}.")
+        raise UnsupportedGrantTypeError(f"The service supports {OFFERED}.")
 
 
 class Validator(RequestValidator):
@@ -235,7 +245,11 @@ class Validator(RequestValidator):
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        return grant_type in GRANT_TYPES
+        """Client credentials are for apps with a service worker who may sign in (RFC 6749, 4.4)."""
+        if grant_type != "client_credentials":
+            return grant_type in GRANT_TYPES
+        request.user = self._present.service_worker_id
+        return not client.is_public and actor.worker(self.tx, request.user) is not None
 
     # -- the exchange of a code
 
@@ -333,6 +347,11 @@ class Validator(RequestValidator):
             )  # fmt: skip
         elif self.renewal is not None and self.renewal.after is None:
             families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now)
+        elif request.grant_type == "client_credentials":
+            tokens.issue(
+                self.tx, self._present.id, int(str(request.user)), scopes, self.now + self.lifetimes.access, self.now,
+                "client credentials", family=families.of_service_worker(self._present.id), text=token["access_token"],
+            )  # fmt: skip
 
     # -- tokens that are there
 

@@ -114,6 +114,8 @@ def _app(writing: RecordWriter, uri: str, app: Record) -> Iterable[str]:
     is_wide = any(EVERYTHING in each.pattern for scope in parsed.values() for each in scope.endpoints)
     what = "everything that they may do" if is_wide else ", ".join(each.label for each in parsed.values()) or "nothing"
     yield f"lets the app {app['name']} ask workers for {what}"
+    if app["service_worker_id"]:
+        yield f"lets the app {app['name']} act as {writing.label('worker', app['service_worker_id'])} at any time"
 
 
 def _group(writing: RecordWriter, uri: str, group: Record) -> Iterable[str]:

@@ -67,13 +67,14 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("prompt", False, "consent: ask even a worker who has let the app in before."),
     ),
     _described(
-        "POST", TOKEN, "Exchange a code or a refresh token for an access token and a new refresh token.",
-        ("grant_type", True, "authorization_code or refresh_token."),
+        "POST", TOKEN, "Exchange a code, a refresh token or the credentials of an app for tokens.",
+        ("grant_type", True, "authorization_code, refresh_token or client_credentials."),
         ("code", False, "What the callback got; once, within a minute."),
         ("redirect_uri", False, "As at the login, when it was sent there."),
         ("code_verifier", False, "What the code_challenge was made of."),
         ("refresh_token", False, "The last one; each works once."),
-        ("scope", False, "With a refresh token: fewer scopes than the worker allowed."),
+        ("scope", False, "With a refresh token: fewer scopes than the worker allowed. With client_credentials: scopes of the "
+         "app."),
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),

@@ -88,6 +88,7 @@ FITTING: dict[tuple[str, str], Any] = {
     ("message", "worker"): ("Milo Test", None),
     ("notification", "target__context"): ("org", None),
     ("notification", "target_id"): lambda api: {"target__context": "org", "target_id": made(api, "org")},
+    ("oauth_app", "service_worker_id"): lambda api: {"is_public": 0, "service_worker_id": api.ids["milo"]},
     ("oauth_app", "scopes"): ('"api": {label: All, endpoints: ["*"]}', '"api": {label: All, endpoints: ["*"]}'),
     ("resource", "automation_kata"): ("automation/a:", "automation/a:"),
     ("role", "privs"): (["contexts.svc.contexts.task.update"], None),

@@ -30,7 +30,7 @@ def test_a_code_is_exchanged_for_a_pair(apps: Apps) -> None:
 WRONG = [
     ({"grant_type": None}, 400, "invalid_request"),
     ({"grant_type": ""}, 400, "invalid_request"),
-    ({"grant_type": "client_credentials"}, 400, "unsupported_grant_type"),
+    ({"grant_type": "client_credentials"}, 400, "unauthorized_client"),
     ({"grant_type": "password", "username": "nora", "password": "x"}, 400, "unsupported_grant_type"),
     ({"grant_type": "implicit"}, 400, "unsupported_grant_type"),
     ({"grant_type": "openid"}, 400, "unsupported_grant_type"),

@@ -448,7 +448,7 @@ def test_metadata_lead_to_endpoints_that_are_there(api: Api) -> None:
     told = reply.json()
     assert reply.headers["Content-Type"].lower() == "application/json; charset=utf-8"
     assert told["issuer"] == api.url and told["authorization_response_iss_parameter_supported"] is True
-    assert told["grant_types_supported"] == ["authorization_code", "refresh_token"]
+    assert told["grant_types_supported"] == ["authorization_code", "client_credentials", "refresh_token"]
     assert (told["response_types_supported"], told["code_challenge_methods_supported"]) == (["code"], ["S256"])
     assert told["token_endpoint_auth_methods_supported"] == ["client_secret_basic", "client_secret_post", "none"]
     assert told["scopes_supported"] == ["api"]

@@ -4,8 +4,9 @@ from contextlib import suppress
 from typing import Any
 
 from server import contexts
+from server.access import families
 from server.errors import Invalid
-from server.fields import Bit, Name, Text, Timestamp, UpdatedAt, Url
+from server.fields import Bit, Id, Name, Text, Timestamp, UpdatedAt, Url
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import callbacks, scopes
 from server.records.shared.secrets import digest, random_text
@@ -68,6 +69,15 @@ class OAuthApp(RecordType):
             exact=True,
             filter=None,
         ),
+        "service_worker_id": Id(
+            "Worker the app acts as with the grant client_credentials; 0 for none. A public app cannot have one.",
+            "worker",
+            zero_ok=True,
+            origin="ours",
+            filter=None,
+            nested="service_worker",
+            nested_note="Worker the app acts as by itself.",
+        ),
         "updated_at": UpdatedAt(),
         "url": Url("Home page of the app.", filter_note="Home page of the app; null for none."),
     }
@@ -94,12 +104,23 @@ class OAuthApp(RecordType):
             scopes.parse(new["scopes"])
         if not new.get("client_id"):
             new["client_id"] = change.was("client_id") or random_text(ID_CHARS)
+        if new.get("is_public"):
+            new.setdefault("service_worker_id", 0)
+        if change.value("is_public") and change.value("service_worker_id"):
+            raise Invalid(
+                "service_worker_id: a public app cannot prove who it is, so it acts only for workers who signed in",
+                field="service_worker_id",
+            )
         self._secret(change)
         # Before a change too: a later hour is not to bring back what has ended.
         until = change.value("overlap_until")
         is_over = "previous_secret_hash" not in new and 0 < change.was("overlap_until") <= writing.now
         if is_over or 0 < until <= writing.now:
             new["previous_secret_hash"] = ""
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        if not change.is_create and change.changes("service_worker_id"):
+            families.end(writing.tx, families.of_service_worker(change.id), writing.now)
 
     def _secret(self, change: Change) -> None:
         """Public apps have no secret; the others get one when they need it, or when it is asked for."""
