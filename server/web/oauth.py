@@ -73,8 +73,7 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         ("redirect_uri", False, "As at the login, when it was sent there."),
         ("code_verifier", False, "What the code_challenge was made of."),
         ("refresh_token", False, "The last one; each works once."),
-        ("scope", False, "With a refresh token: fewer scopes than the worker allowed. With client_credentials: scopes of the "
-         "app."),
+        ("scope", False, "Scopes of the app; with a refresh token, fewer than the worker allowed."),
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),
