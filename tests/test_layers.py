@@ -51,7 +51,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "__main__",
     )
 )
-MAX_FILES, MAX_LINES = 40, 5_000  # of a folder, without those below it
+MAX_FILES, MAX_LINES = 40, 8_000  # in a folder, without its subfolders
 # The types that comments, files, entries, custom fields, events and actors are made of; `message` is a key of answers.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",
