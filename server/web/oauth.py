@@ -17,7 +17,7 @@ from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.records.shared.scopes import BUILT_IN
-from server.web import errors
+from server.web import cors, errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
 from server.web.rate import RateLimiter
@@ -123,6 +123,10 @@ class OAuthSite(Site):
     def answer(self, request: Request, steps: int | None) -> Answer:
         if request.path in self.metadata:
             return unless_read(request) or self._read(request)
+        preflight = cors.preflight(self.service, request)
+        if preflight is not None:
+            return preflight
+        cors.allow_origin(self.service, request)
         call = CALLS.get(request.path)
         if call is None:
             raise NotFound(f"there is nothing at {request.path[:200]}")
@@ -141,7 +145,7 @@ class OAuthSite(Site):
         return _answer(status, payload, errors.headers(error, self.service.base_url))
 
     def _read(self, request: Request) -> Answer:
-        headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}"}
+        headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}", "Access-Control-Allow-Origin": "*"}
         return Answer(headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=JSON)
 
     def _call(self, request: Request, call: Callable[[Service, OAuthRequest, int], OAuthResponse]) -> Answer:

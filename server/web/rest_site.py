@@ -21,6 +21,7 @@ from server.errors import (
 )
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
+from server.web import cors
 from server.web.call import Answer, EndpointCall
 from server.web.packed import packing_of
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
@@ -109,6 +110,9 @@ class RestSite(Site):
         return each.mode == "read" and len(request.body) < BIG_BODY_BYTES and not _BIG_ANSWER.search(request.query)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
+        preflight = cors.preflight(self.service, request)
+        if preflight is not None:
+            return preflight
         if steps is None:
             return self._run(*self._call(request, None))
         # On the event loop: one snapshot for who calls and what they read.
@@ -140,6 +144,7 @@ class RestSite(Site):
         token = bearer(request)
 
         def write() -> Answer:
+            cors.allow_origin(self.service, request)
             if not store.read(lambda tx: tokens.is_as_expected(tx, token, grant)):
                 raise NotOnWriter("what the token may has changed; it is read again first")
             each, call = self._call(request, None)
@@ -191,6 +196,7 @@ class RestSite(Site):
         return tokens.expected(self.service.store, bearer(request), clock.now())
 
     def _grant(self, request: Request, now: int) -> Grant:
+        cors.allow_origin(self.service, request)
         return self.service.store.read(lambda tx: tokens.check(tx, bearer(request), now))
 
     def _endpoint(self, request: Request, grant: Grant) -> Endpoint:

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from tornado.httputil import (
@@ -32,7 +33,7 @@ from server.errors import (
 from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
-from server.web import envelope, errors
+from server.web import cors, envelope, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
 from server.web.heads import head, head_text, start_line
@@ -482,6 +483,8 @@ class Exchange(HTTPMessageDelegate):
 
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request
+        if request.allowed_origin:
+            answer = replace(answer, headers=answer.headers | cors.headers(request))
         if answer.pieces is not None and request.method != "HEAD":
             self.streaming = asyncio.ensure_future(self._stream(answer))
             return

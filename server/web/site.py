@@ -33,11 +33,12 @@ _COUNT = itertools.count(0x1000)
 class Request:
     """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
     what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
-    there, looked up once by Site.resolve. `admitted` is what Site.admit found, for the site itself."""
+    there, looked up once by Site.resolve. `admitted` is what Site.admit found, for the site itself. `allowed_origin` is
+    the web app that may read the response; see cors.py."""
 
     __slots__ = (
         "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries", "found", "admitted",
+        "is_counted", "queries", "found", "admitted", "allowed_origin",
     )  # fmt: skip
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
@@ -55,6 +56,7 @@ class Request:
         self.queries = 0  # statements run for it
         self.found: Any = None
         self.admitted: Any = None
+        self.allowed_origin = ""
 
 
 class Pool:
