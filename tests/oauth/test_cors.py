@@ -29,7 +29,7 @@ ORIGINS = [
     ("https://server.example", False), ("https://other.example", False), ("http://spa.example", False),
     ("https://spa.example:8443", False), ("https://spa.example.evil.example", False), ("https://spa.example/", False),
     ("http://localhost.evil.example", False), ("http://localhost:5173@evil.example", False),
-    ("http://127.0.0.1", False),
+    ("http://[::1]", False),
     ("null", False), ("com.example:", False), ("*", False), ("https://SPA.example", False),
 ]  # fmt: skip
 PATHS = ["/rest/workers/me.json", "/rest/records/org/1.json", "/oauth/access_token", "/oauth/revoke"]
