@@ -21,7 +21,7 @@ from server.records.shared.usage_buffer import usage_buffer
 from server.store.transaction import Transaction
 from server.translation import _
 from server.web.call import SANDBOX, Answer
-from server.web.oauth import AUTHORIZE
+from server.web.oauth import AUTHORIZE, DEVICE_PAGE
 from server.web.site import Pool, Request, Site, announced
 from server.web.streams import Follower, wants_events
 
@@ -259,4 +259,4 @@ def _waits(visit: Visit) -> bool:
 def sites(service: Service) -> dict[str, Site]:
     """The console's sites by the beginning of their paths."""
     console = Console(service)
-    return {"/": console, AUTHORIZE: console}
+    return {"/": console, AUTHORIZE: console, DEVICE_PAGE: console}

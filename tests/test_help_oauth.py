@@ -51,7 +51,7 @@ def test_the_program_of_the_page_does_what_it_says(
     same(shows, told)
     app = json.loads(told)
     assert set(scopes.parse(api.record("oauth_app", app["id"])["scopes"])) == {"stock:read", "stock:write"}
-    api.update("oauth_app", app["id"], service_worker_id=api.ids["milo"]).ok()
+    api.update("oauth_app", app["id"], service_worker_id=api.ids["milo"], is_device_flow=1).ok()
     here |= {"CLIENT_ID": app["client_id"], "CLIENT_SECRET": app["client_secret"]}
     for name, value in here.items():
         monkeypatch.setenv(name, value)
@@ -76,7 +76,7 @@ def test_the_program_of_the_page_does_what_it_says(
             told = typed(text, tmp_path, REFRESH_TOKEN=tokens["refresh_token"], **here)
             same(shows, told)
             tokens |= json.loads(told)
-    assert ran == {"python": 7, "bash": 2}
+    assert ran == {"python": 9, "bash": 2}
 
 
 def test_every_place_of_the_provider_is_told(api: Api) -> None:

@@ -43,6 +43,8 @@ FORM = RecordForm(URI, (
             N_("Such as one that runs in a browser or on a phone. It has no secret then, and must use a code "
                "challenge.")),
     Control("is_pkce_required", N_("Logins must use a code challenge (PKCE)"), ""),
+    Control("is_device_flow", N_("Sign-in with a code on another device"),
+            N_("For command lines and devices without a browser: the program shows a code, and a worker enters it.")),
     Control("service_worker_id", N_("Service worker"),
             N_("With its client ID and secret, the app then gets tokens that act as this worker, and no one is asked. "
                "Leave it empty for apps that only act for workers who signed in.")),

@@ -6,7 +6,7 @@ from typing import Any
 
 import peewee
 
-from server.access import codes
+from server.access import codes, device_codes
 from server.access.tokens import TOKEN
 from server.dataclass import dataclass
 from server.store.statements import slot
@@ -74,6 +74,7 @@ def withdraw(tx: Transaction, worker_id: int, app_id: int, now: int) -> bool:
         (now, worker_id, app_id),
     )
     ended += tx.delete(codes.CODE, worker_id=worker_id, app_id=app_id, used_at=0)
+    device_codes.forget_of_worker(tx, worker_id, app_id=app_id)
     return bool(tx.delete(CONSENT, worker_id=worker_id, app_id=app_id)) or bool(ended)
 
 
@@ -81,6 +82,7 @@ def forget_of_worker(tx: Transaction, worker_id: int) -> None:
     """Remove all that a worker allowed, with the codes that are not yet exchanged."""
     tx.delete(CONSENT, worker_id=worker_id)
     codes.forget_of_worker(tx, worker_id)
+    device_codes.forget_of_worker(tx, worker_id)
 
 
 def forget_useless(tx: Transaction) -> int:

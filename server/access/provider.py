@@ -21,12 +21,13 @@ import hmac
 import json
 import secrets
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from oauthlib.oauth2 import AccessDeniedError, FatalClientError, OAuth2Error
 
-from server.access import actor, app_secrets, codes, consents, lockout, tokens
+from server.access import actor, app_secrets, codes, consents, device_codes, lockout, tokens
 from server.access.validator import MAX_CLIENT_ID_CHARS, App, Endpoints, basic
 from server.context import Service
 from server.dataclass import dataclass
@@ -43,8 +44,8 @@ ASKED = (
     "scope", "state",
 )  # fmt: skip
 SENT = (
-    "client_id", "client_secret", "code", "code_verifier", "grant_type", "redirect_uri", "refresh_token", "scope",
-    "token", "token_type_hint",
+    "client_id", "client_secret", "code", "code_verifier", "device_code", "grant_type", "redirect_uri", "refresh_token",
+    "scope", "token", "token_type_hint",
 )  # fmt: skip
 MAX_PARAMETER_CHARS = 4096
 SEAL_SECONDS = 1800  # a consent page that was open for longer is shown anew
@@ -62,10 +63,14 @@ FATAL = {
 }
 TOLD = {
     "access_denied": "The worker refused.",
+    "authorization_pending": "The worker has not decided yet; poll again after the interval.",
+    "expired_token": "The device code has expired; request a new one.",
     "invalid_client": "The client is not known, or its secret is wrong.",
     "invalid_grant": "The code or token is not known, has expired, was used or belongs to another client.",
     "invalid_scope": "Name scopes that the app defines and the worker allowed.",
-    "unauthorized_client": "The app may not use this grant: client_credentials needs a service worker who can sign in.",
+    "slow_down": "This poll came too soon; wait 5 seconds longer between polls.",
+    "unauthorized_client": "The app may not use this grant: client_credentials needs a service worker who can sign in, "
+    "device codes need is_device_flow.",
 }
 
 
@@ -214,6 +219,16 @@ def exchange(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     return _answered(service, sent, now, lambda endpoints: endpoints.create_token_response)
 
 
+def authorize_device(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
+    """Codes for a program without a browser (RFC 8628, 3.1). Raises as exchange."""
+    return _answered(
+        service,
+        sent,
+        now,
+        lambda endpoints: partial(endpoints.create_device_authorization_response, client=sent.client),
+    )
+
+
 def revoke(service: Service, sent: OAuthRequest, now: int) -> OAuthResponse:
     """End a token of the client; a refresh token takes all of its login along. Raises as exchange."""
     return _answered(service, sent, now, lambda endpoints: endpoints.create_revocation_response)
@@ -229,6 +244,7 @@ def forget_useless(tx: Transaction, before: int) -> None:
     gone."""
     tokens.forget_useless(tx, before)
     codes.forget_useless(tx, before)
+    device_codes.forget_useless(tx, before)
     consents.forget_useless(tx)
     app_secrets.forget_useless(tx)
 

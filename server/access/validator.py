@@ -5,6 +5,7 @@ where we are stricter: S256 only, one way to authenticate at a time, codes and t
 
 import base64
 import binascii
+import json
 import re
 import secrets
 from functools import lru_cache
@@ -22,14 +23,20 @@ from oauthlib.oauth2 import (
     RefreshTokenGrant,
     RequestValidator,
     RevocationEndpoint,
+    TemporarilyUnavailableError,
+    UnauthorizedClientError,
     UnsupportedGrantTypeError,
     UnsupportedResponseTypeError,
 )
 from oauthlib.oauth2.rfc6749.endpoints import AuthorizationEndpoint, TokenEndpoint
+from oauthlib.oauth2.rfc6749.endpoints.base import catch_errors_and_unavailability
 from oauthlib.oauth2.rfc6749.grant_types.authorization_code import code_challenge_method_s256
+from oauthlib.oauth2.rfc6749.utils import scope_to_list
+from oauthlib.oauth2.rfc8628.grant_types import DeviceCodeGrant
 
-from server.access import actor, app_secrets, codes, families, tokens
+from server.access import actor, app_secrets, codes, device_codes, families, tokens
 from server.access.codes import Code
+from server.access.device_codes import DeviceCode
 from server.access.families import Lifetimes, Renewal
 from server.access.tokens import StoredToken
 from server.context import Service
@@ -37,11 +44,14 @@ from server.dataclass import dataclass
 from server.records.shared import callbacks
 from server.records.shared.scopes import BUILT_IN, Scope, parse
 from server.records.shared.secrets import digest
-from server.store.transaction import Transaction
+from server.store.transaction import Row, Transaction
 
-GRANT_TYPES = ("authorization_code", "client_credentials", "refresh_token")
-OFFERED = "authorization_code, client_credentials and refresh_token"
+DEVICE_PAGE = "/oauth/device"  # where a worker enters the code
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
+GRANT_TYPES = ("authorization_code", "client_credentials", "refresh_token", DEVICE_GRANT)
+OFFERED = f"authorization_code, client_credentials, refresh_token and {DEVICE_GRANT}"
 CHALLENGE_METHODS = ("S256",)
+DEVICE_STATES: Any = DeviceCodeGrant  # the stubs lack the names of its states
 MAX_CLIENT_ID_CHARS = 255
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}\Z")
@@ -65,24 +75,32 @@ class App:
     is_public: bool
     is_pkce_required: bool
     service_worker_id: int
+    is_device_flow: bool
 
 
 def app_of(tx: Transaction, service: Service, client_id: str, now: int) -> App | None:
     """The app with this client id, as it is written, with the secrets that are good at an instant."""
     if not client_id or len(client_id) > MAX_CLIENT_ID_CHARS:
         return None
-    table = service.registry.type("oauth_app").table
-    row = tx.first(table, client_id=client_id)
+    row = tx.first(service.registry.type("oauth_app").table, client_id=client_id)
+    app = _app_of_row(service, row, now)
+    return app if app is not None and app.client_id == client_id else None  # the column ignores case
+
+
+def app_with_id(tx: Transaction, service: Service, id: int, now: int) -> App | None:
+    """The app with this record id."""
+    return _app_of_row(service, tx.get(service.registry.type("oauth_app").table, id), now)
+
+
+def _app_of_row(service: Service, row: Row | None, now: int) -> App | None:
     if row is None:
         return None
-    values = dict(zip(table.names, row, strict=True))
-    if values["client_id"] != client_id:  # the column does not tell capitals apart
-        return None
+    values = dict(zip(service.registry.type("oauth_app").table.names, row, strict=True))
     is_public = bool(values["is_public"])
     return App(
-        values["id"], client_id, values["name"], values["url"], callbacks.registered(values["callback_url"]),
+        values["id"], values["client_id"], values["name"], values["url"], callbacks.registered(values["callback_url"]),
         _scopes(values["scopes"]), app_secrets.good(values, now), is_public,
-        is_public or bool(values["is_pkce_required"]), values["service_worker_id"],
+        is_public or bool(values["is_pkce_required"]), values["service_worker_id"], bool(values["is_device_flow"]),
     )  # fmt: skip
 
 
@@ -95,6 +113,7 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
             validator, pre_auth=[validator.require_code_and_challenge], post_token=[validator.refuse_unasked_verifier]
         )
         refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes])
+        self.device_grant = DeviceCodeGrant(validator)
         bearer = BearerToken(
             validator, lambda request: validator.text("access"), lambda request: validator.expires_in(),
             lambda request: validator.text("refresh"),
@@ -105,11 +124,25 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
             "authorization_code": code,
             "client_credentials": ClientCredentialsGrant(validator),
             "refresh_token": refresh,
+            DEVICE_GRANT: self.device_grant,
             "": NoGrant(validator),
         }
         TokenEndpoint.__init__(self, "", bearer, grants)  # type: ignore[arg-type]
         RevocationEndpoint.__init__(self, validator)
         IntrospectEndpoint.__init__(self, validator)
+
+    @catch_errors_and_unavailability
+    def create_device_authorization_response(
+        self, uri: str, http_method: str, body: Any, headers: dict[str, str], client: str
+    ) -> tuple[dict[str, str], str, int]:
+        """Headers, body and status with a new pair of codes. client: the address of the caller."""
+        request = Request(uri, "POST", body, headers)
+        request.scopes = scope_to_list(request.scope)
+        self.device_grant.validate_client_authentication(request)
+        if not self.validator.validate_grant_type(str(request.client_id), DEVICE_GRANT, request.client, request):
+            raise UnauthorizedClientError(request=request)
+        self.device_grant.validate_scopes(request)
+        return {}, json.dumps(self.validator.new_device_code(tuple(request.scopes or ()), client)), 200
 
 
 class CodeGrant(AuthorizationCodeGrant):
@@ -143,6 +176,7 @@ class Validator(RequestValidator):
         self.now = now
         self.lifetimes = Lifetimes(settings.oauth_access_seconds, settings.oauth_refresh_days * 86400)
         self.code: Code | None = None
+        self.device_code: DeviceCode | None = None
         self.renewal: Renewal | None = None
         self.app: App | None = None  # of the login, or who has shown to be it
         self.answer: dict[str, str] | None = None  # code and state of a login that was allowed
@@ -245,7 +279,10 @@ class Validator(RequestValidator):
     def validate_grant_type(
         self, client_id: str, grant_type: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        """Client credentials are for apps with a service worker who may sign in (RFC 6749, 4.4)."""
+        """Client credentials are for apps with a service worker who may sign in (RFC 6749, 4.4), device codes for apps
+        that are set so."""
+        if grant_type == DEVICE_GRANT:
+            return bool(client.is_device_flow)
         if grant_type != "client_credentials":
             return grant_type in GRANT_TYPES
         request.user = self._present.service_worker_id
@@ -299,6 +336,46 @@ class Validator(RequestValidator):
         assert self.code is not None
         codes.use(self.tx, self.code, self.now)
 
+    # -- device codes
+
+    def new_device_code(self, scopes: tuple[str, ...], client: str) -> dict[str, Any]:
+        """The response of RFC 8628, 3.2, with codes that are stored."""
+        app = self._present
+        if device_codes.count_open(self.tx, app.id, self.now) >= device_codes.MAX_OPEN_DEVICE_CODES:
+            raise TemporarilyUnavailableError("The app has too many device codes open; try again in some minutes.")
+        device_code, user_code = device_codes.new_device_code(), device_codes.new_user_code()
+        device_codes.add(self.tx, device_code, user_code, app.id, scopes, families.new(), client, self.now)
+        page = self.service.base_url + DEVICE_PAGE
+        return {
+            "device_code": device_code,
+            "user_code": user_code,
+            "verification_uri": page,
+            "verification_uri_complete": f"{page}?user_code={user_code}",
+            "expires_in": device_codes.DEVICE_CODE_SECONDS,
+            "interval": device_codes.INTERVAL_SECONDS,
+        }
+
+    def validate_device_code(
+        self, client_id: str, device_code: str, request: Request, *args: Any, **more: Any
+    ) -> str | None:
+        """One of the states of oauthlib's DeviceCodeGrant; None for a code that is unknown or used."""
+        code = device_codes.by_device_code(self.tx, device_code)
+        if code is None or code.app_id != self._present.id or code.state == device_codes.USED:
+            return None
+        if code.expires_at <= self.now:
+            return DEVICE_STATES.DEVICE_CODE_EXPIRED
+        if code.state == device_codes.DENIED:
+            return DEVICE_STATES.DEVICE_CODE_DENIED
+        if not device_codes.poll(self.tx, code, self.now):
+            return DEVICE_STATES.DEVICE_CODE_SLOW_DOWN
+        if code.state == device_codes.PENDING:
+            return DEVICE_STATES.DEVICE_CODE_PENDING
+        scopes = [each for each in code.scopes if each in self._present.scopes]
+        if not scopes or actor.worker(self.tx, code.worker_id) is None:
+            return None
+        request.scopes, request.user, self.device_code = scopes, code.worker_id, code
+        return DEVICE_STATES.DEVICE_CODE_AUTHORIZED
+
     # -- the exchange of a refresh token
 
     def validate_refresh_token(
@@ -347,6 +424,13 @@ class Validator(RequestValidator):
             )  # fmt: skip
         elif self.renewal is not None and self.renewal.after is None:
             families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now)
+        elif self.device_code is not None:
+            code = self.device_code
+            device_codes.decide(self.tx, code, code.worker_id, device_codes.USED)
+            families.begin(
+                self.tx, code.family, code.app_id, code.worker_id, scopes, self.lifetimes, self.now,
+                token["access_token"], token["refresh_token"],
+            )  # fmt: skip
         elif request.grant_type == "client_credentials":
             tokens.issue(
                 self.tx, self._present.id, int(str(request.user)), scopes, self.now + self.lifetimes.access, self.now,

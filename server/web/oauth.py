@@ -13,7 +13,7 @@ from server import clock, log
 from server.access import provider
 from server.access.lockout import address
 from server.access.provider import OAuthRequest, OAuthResponse, Pairs
-from server.access.validator import CHALLENGE_METHODS, GRANT_TYPES
+from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE, GRANT_TYPES
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.records.shared.scopes import BUILT_IN
@@ -24,6 +24,7 @@ from server.web.rate import RateLimiter
 from server.web.site import Request, Site, content_type, unless_read
 
 AUTHORIZE, TOKEN, TOKEN_ALIAS = "/oauth/authorize", "/oauth/access_token", "/oauth/token"
+DEVICE_AUTHORIZATION = "/oauth/device_authorization"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
 BELOW = "/oauth/"  # everything here answers in the form of OAuth, errors and unknown paths too
@@ -68,7 +69,8 @@ DESCRIPTIONS: list[dict[str, Any]] = [
     ),
     _described(
         "POST", TOKEN, "Exchange a code, a refresh token or the credentials of an app for tokens.",
-        ("grant_type", True, "authorization_code, refresh_token or client_credentials."),
+        ("grant_type", True, f"authorization_code, refresh_token, client_credentials or {DEVICE_GRANT}."),
+        ("device_code", False, "With that grant: the code that the program polls with."),
         ("code", False, "What the callback got; once, within a minute."),
         ("redirect_uri", False, "As at the login, when it was sent there."),
         ("code_verifier", False, "What the code_challenge was made of."),
@@ -77,6 +79,12 @@ DESCRIPTIONS: list[dict[str, Any]] = [
         *_CLIENT,
         alias=TOKEN_ALIAS,
     ),
+    _described(
+        "POST", DEVICE_AUTHORIZATION, "Codes for a program without a browser, which a worker enters at /oauth/device.",
+        ("scope", False, "Scopes of the app, with spaces between; its default scope when omitted."), *_CLIENT,
+    ),
+    _described("GET", DEVICE_PAGE, "The page where a worker enters such a code; for browsers.",
+               ("user_code", False, "Fills in the code.")),
     _described(
         "POST", REVOKE, "End a token; a refresh token takes all tokens of its login along.",
         ("token", True, "An access or refresh token of the app."), *_CLIENT,
@@ -97,6 +105,7 @@ CALLS: dict[str, Callable[[Service, OAuthRequest, int], OAuthResponse]] = {
     TOKEN_ALIAS: provider.exchange,
     REVOKE: provider.revoke,
     INTROSPECT: provider.introspect,
+    DEVICE_AUTHORIZATION: provider.authorize_device,
 }
 
 
@@ -185,6 +194,7 @@ def metadata(service: Service) -> dict[str, dict[str, Any]]:
         "issuer": base,
         "authorization_endpoint": base + AUTHORIZE,
         "token_endpoint": base + TOKEN,
+        "device_authorization_endpoint": base + DEVICE_AUTHORIZATION,
         "revocation_endpoint": base + REVOKE,
         "introspection_endpoint": base + INTROSPECT,
         "scopes_supported": [BUILT_IN],  # which others there are is each app's own

@@ -35,7 +35,7 @@ WRONG = [
     ({"grant_type": "implicit"}, 400, "unsupported_grant_type"),
     ({"grant_type": "openid"}, 400, "unsupported_grant_type"),
     ({"grant_type": "Authorization_code"}, 400, "unsupported_grant_type"),
-    ({"grant_type": "urn:ietf:params:oauth:grant-type:device_code"}, 400, "unsupported_grant_type"),
+    ({"grant_type": "urn:ietf:params:oauth:grant-type:device_code"}, 400, "unauthorized_client"),
     ({"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}, 400, "unsupported_grant_type"),
     ({"grant_type": "refresh_token"}, 400, "invalid_request"),
     ({"client_id": None}, 401, "invalid_client"),

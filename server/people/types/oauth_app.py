@@ -50,6 +50,11 @@ class OAuthApp(RecordType):
             exact=True,
             stored=False,
         ),
+        "is_device_flow": Bit(
+            "Workers may sign in to the app with a code on another device (RFC 8628), as for command lines.",
+            origin="ours",
+            filter=None,
+        ),
         "is_pkce_required": Bit(
             "Logins must use a code challenge; public apps always must.", origin="ours", filter=None
         ),

@@ -83,6 +83,7 @@ def _login(base_url: str) -> dict[str, Any]:
                 "tokenUrl": base_url + oauth.TOKEN,
                 "refreshUrl": base_url + oauth.TOKEN,
                 "scopes": {},
-            }
+            },
+            "clientCredentials": {"tokenUrl": base_url + oauth.TOKEN, "scopes": {}},
         },
     }

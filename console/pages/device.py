@@ -1,0 +1,64 @@
+"""The page where a worker enters the code that a program shows, and decides what the program may do (RFC 8628, 3.3).
+
+The rules are in access/device_flow.py."""
+
+from urllib.parse import urlencode
+
+from console.page_response import PageResponse, see
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit
+from server.access import device_flow, provider
+from server.access.device_flow import DeviceRequest
+from server.access.validator import DEVICE_PAGE
+from server.errors import Invalid, TooMany
+from server.people import consent
+from server.translation import _
+
+
+@page("GET", DEVICE_PAGE, "anyone")
+def show(visit: Visit) -> PageResponse:
+    """The field for the code; with a code in the address it is filled in, and the worker still has to send it."""
+    if visit.session is None or visit.session.waits_for_code:
+        return see(f"/login?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
+    if visit.lacks_second_factor():
+        visit.tell("Your administrator asks for a second factor. Set it up first; then the app is let in.")
+        return see(f"/account/second-factor?{urlencode({'next': f'{visit.path}?{visit.request.query}'})}")
+    return _code_form(visit, visit.query.text("user_code", ""))
+
+
+@page("POST", DEVICE_PAGE)
+def decide(visit: Visit) -> PageResponse:
+    """The question what the program may do, then the decision."""
+    user_code = visit.form.text("user_code", "")
+    service, worker_id = visit.service, visit.actor.worker_id
+    try:
+        request = device_flow.waiting_request(service, worker_id, visit.request.client, user_code, visit.now)
+    except Invalid as error:
+        return _code_form(visit, user_code, error.message)
+    except TooMany as error:
+        return _code_form(visit, user_code, error.message, 429)
+    decision = visit.form.text("answer", "")
+    if decision not in ("allow", "deny"):
+        return _question(visit, request, user_code)
+    try:
+        seal = visit.form.text("seal", "")
+        provider.require_seal(service, request.consent, worker_id, seal, visit.now)
+        consent.decide_device(visit.ctx, request.consent, user_code, decision == "allow")
+    except Invalid as error:
+        return _question(visit, request, user_code, error.message)
+    return render(visit, "device_done.html", app_name=request.consent.app_name, is_allowed=decision == "allow")
+
+
+def _code_form(visit: Visit, user_code: str, wrong: str = "", status: int = 422) -> PageResponse:
+    return render(visit, "device.html", status if wrong else 200, user_code=user_code[:20], wrong=wrong)
+
+
+def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str = "") -> PageResponse:
+    known = consent.granted_scopes(visit.ctx, request.consent.app_id)
+    seal = provider.seal(visit.service, request.consent, visit.actor.worker_id, visit.now)
+    return render(
+        visit, "device_consent.html", 422 if wrong else 200, asked=request.consent, client=request.client, known=known,
+        seal=seal, user_code=user_code, wrong=wrong,
+        title=_("Allow {app} to act for you?", app=request.consent.app_name),
+    )  # fmt: skip

@@ -1,0 +1,78 @@
+"""The page where a worker enters the code of a program and decides what it may do (RFC 8628, 3.3).
+
+1. `waiting_request(service, worker_id, client, user_code, now)` is the request that the code belongs to, in the form of
+   any other request for consent, so that the same page shows it and `provider.seal` protects the form.
+2. `decide(...)` stores the decision. The program learns of it with its next poll."""
+
+from collections.abc import Callable
+
+from server.access import actor, consents, device_codes, lockout
+from server.access.provider import AuthorizationRequest
+from server.access.validator import App, app_with_id
+from server.context import Service
+from server.dataclass import dataclass
+from server.errors import Forbidden, Invalid
+from server.store.transaction import Transaction
+
+EXPIRED = "this code is unknown or has expired; start again in the program and enter the new code"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """A program that waits. client: the address that it called from, which the page shows."""
+
+    consent: AuthorizationRequest
+    client: str
+
+
+def waiting_request(service: Service, worker_id: int, client: str, user_code: str, now: int) -> DeviceRequest:
+    """The request that waits for a code, however the worker typed it. Raises Invalid for a wrong code, TooMany after
+    too many of them by this worker or from this address."""
+    keys = [lockout.account("user code", str(worker_id)), lockout.address(client)]
+
+    def read(tx: Transaction) -> DeviceRequest | None:
+        lockout.require_open(tx, keys, now)
+        return _request(tx, service, user_code, now)
+
+    request = service.store.read(read)
+    if request is None:
+        service.store.write(lambda tx: lockout.count(tx, keys, now))
+        raise Invalid(EXPIRED, field="user_code")
+    return request
+
+
+def decide(
+    service: Service, worker_id: int, user_code: str, is_allowed: bool, now: int,
+    along: Callable[[Transaction], None] = lambda tx: None,
+) -> None:  # fmt: skip
+    """Store what the worker decided. along: runs in the same transaction if it was allowed.
+
+    Raises Invalid for a code that has expired or was decided meanwhile, Forbidden for a worker who is gone."""
+
+    def write(tx: Transaction) -> None:
+        if actor.worker(tx, worker_id) is None:
+            raise Forbidden("this worker can no longer sign in")
+        code = device_codes.by_user_code(tx, user_code, now)
+        request = _request(tx, service, user_code, now)
+        if code is None or request is None:
+            raise Invalid(EXPIRED, field="user_code")
+        device_codes.decide(tx, code, worker_id, device_codes.ALLOWED if is_allowed else device_codes.DENIED)
+        if is_allowed:
+            consents.remember(tx, worker_id, code.app_id, code.scopes, now)
+            along(tx)
+
+    service.store.write(write)
+
+
+def _request(tx: Transaction, service: Service, user_code: str, now: int) -> DeviceRequest | None:
+    code = device_codes.by_user_code(tx, user_code, now)
+    app: App | None = app_with_id(tx, service, code.app_id, now) if code is not None else None
+    if code is None or app is None or not app.is_device_flow:
+        return None
+    scopes = tuple(app.scopes[each] for each in code.scopes if each in app.scopes)
+    if not scopes:
+        return None
+    consent = AuthorizationRequest(
+        app.id, app.client_id, app.name, app.url, scopes, "", "", "", True, (("user_code", user_code),)
+    )
+    return DeviceRequest(consent, code.client)
