@@ -48,6 +48,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("records.shared.callbacks.MAX_CALLBACK_CHARS", "characters", "callback address of an OAuth app"),
         ("access.families.MAX_FAMILY_SECONDS", "seconds", "time that an app renews its tokens without a new login"),
         ("access.provider.MAX_PARAMETER_CHARS", "characters", "parameter of a request to an OAuth endpoint"),
+        ("access.device_codes.MAX_OPEN_DEVICE_CODES", "", "codes for sign-in on another device that an app has open"),
         ("web.oauth.MAX_FORM_BYTES", "bytes", "body of such a request"),
         ("web.oauth.MAX_REQUESTS_PER_MINUTE", "a minute", "requests from one address to these endpoints"),
         ("web.oauth.MAX_CLIENT_REQUESTS_PER_MINUTE", "a minute", "requests of one app from one address to them"),
