@@ -133,7 +133,8 @@ INTERNAL = {
         console.scope_check.MAX_DOUBTED console.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
-        access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
+        access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
+        access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
         console.visit.MAX_TOLD_CHARS console.pages.worklists.MAX_UNDO_BYTES console.visit.MAX_UNDO_CHARS
         console.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
