@@ -3,31 +3,46 @@
 import html
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from server.tickets import spam, undo
 from server.tickets.spam import SPAM_WORD
 from server.tickets.types.ticket_parts.before import TICKET_BEFORE
-from tests.console.test_tickets import answer_to, ticket
+from tests.console.test_tickets import answer_to
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api
 
-__all__ = ["ticket"]
 names = pytest.mark.parametrize
 
 
+@pytest.fixture
+def ticket(nora: Api) -> dict[str, Any]:
+    """A ticket by mail, with a sender and a word that no other ticket has: others are judged meanwhile."""
+    word = f"w{uuid4().hex[:20]}"
+    head = f"From: Ana Lund <{word}@kite.example>\nTo: support@desk.example\nSubject: Pump\n"
+    made = nora.parse(f"{head}Message-ID: <{word}@kite.example>\n\nIt leaks, {word}.\n").ok()
+    [message] = nora.found("message", f"ticket.id:{made['id']}")
+    return {**made.json, "message": message, "page": f"/tickets/{made['mask']}", "word": word}
+
+
 def state(desk: Desk, ticket: dict[str, Any]) -> dict[str, Any]:
-    """All columns of a ticket but the time of its last change, its requesters, and what spam is known by."""
+    """All columns of a ticket but the time of its last change, the verdicts of its sender, and how often its own word
+    was judged."""
 
     def read(tx: Any) -> dict[str, Any]:
         tickets, addresses = desk.registry.type("ticket"), desk.registry.type("address")
         record = tickets.record(tx.get(tickets.table, ticket["id"]))
         sender = addresses.record(tx.get(addresses.table, record["first_wrote_address_id"]))
-        counts = {row[0]: row[1:] for row in tx.find(SPAM_WORD) if any(row[1:])}
+        word = tx.first(SPAM_WORD, word=ticket["word"])
         record.pop("updated")
-        return {**record, "senders": (sender["num_spam"], sender["num_nonspam"]), "words": counts}
+        return {
+            **record,
+            "senders": (sender["num_spam"], sender["num_nonspam"]),
+            "word": word if word and any(word[1:]) else None,
+        }
 
     return desk.store.read(read)
 
@@ -78,7 +93,7 @@ def judge(is_spam: str) -> Any:
 
 def send_and_close(visitor: Visitor, ticket: dict[str, Any]) -> str:
     page = ticket["page"]
-    form = answer_to(ticket, status="2", owner="Milo Test", to="ana@kite.example, new@kite.example")
+    form = answer_to(ticket, status="2", owner="Milo Test", to=f"{ticket['word']}@kite.example, new@kite.example")
     assert visitor.send(f"{page}/answer", form, page=page).status_code == 303
     return str(page)
 
