@@ -9,6 +9,7 @@ from typing import Any
 from server import log
 from server.access.service_actor import own_context
 from server.automation import bindings
+from server.automation.bindings import BindingCandidate
 from server.automation.host import LogEntry
 from server.automation.reading import holds_bytes
 from server.automation.service import MAX_DEPTH, ServiceHost, perform
@@ -17,9 +18,11 @@ from server.desk import events
 from server.errors import HelpdeskError
 from server.jobs.queue import job
 from server.records.shared.triggers import PREFIX
+from server.store.store_local import VersionedLocal
 from server.store.transaction import Transaction
 
 LOG = log.get("automation")
+MAX_REPORTED = 200  # lost entries in the log until bindings change
 
 
 @job(events.JOB)
@@ -40,14 +43,18 @@ def run(ctx: Context, name: str, values: dict[str, Any]) -> Iterator[Mapping[str
     if ctx.depth > MAX_DEPTH:
         return _note(host, f"{name}: not answered to, after {MAX_DEPTH} automations that set each other off")
     text = ctx.service.store.read(lambda tx: _binding(ctx, tx, name))
-    handlers = bindings.handlers(text, PREFIX + name, values, host)
+    candidates = bindings.binding_candidates(text, PREFIX + name, values, host)
     while True:
         try:
-            handler = next(handlers, None)
+            candidate = next(candidates, None)
         except HelpdeskError as error:
             return _note(host, f"{name}: its binding fails: {error.message}")
-        if handler is None:
+        if candidate is None:
             return None
+        handler = candidate.handler
+        if handler is None:
+            _report_lost(host, name, candidate)
+            continue
         found = perform(ctx, handler.automation, {**values, "inputs": handler.inputs})
         if found.state != "return" or not isinstance(found.returned, Mapping):
             continue
@@ -61,6 +68,24 @@ def _binding(ctx: Context, tx: Transaction, name: str) -> str:
     record_type = ctx.service.registry.type("automation_event")
     row = tx.first(record_type.table, name=name)
     return str(record_type.record(row)["automations_kata"]) if row is not None else ""
+
+
+LOST: VersionedLocal[set[tuple[str, str, str]]] = VersionedLocal()  # entries that are in the log
+
+
+def _report_lost(host: ServiceHost, name: str, candidate: BindingCandidate) -> None:
+    """Log an entry whose automation is gone or has another trigger, once until bindings change."""
+    if candidate.is_off:
+        return
+    store = host.ctx.service.store
+    version = store.read(lambda tx: tx.version("automations"))
+    reported = LOST.get(store, version)
+    if reported is None:
+        LOST.set(store, version, reported := set())
+    entry = (name, candidate.key, candidate.uri)
+    if entry not in reported and len(reported) < MAX_REPORTED:
+        reported.add(entry)
+        _note(host, f"{name}: {candidate.key} does not run: {candidate.reason} ({candidate.uri})")
 
 
 def _note(host: ServiceHost, message: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from server import contexts
 from server.context import Context
 from server.desk import records
 from server.errors import Forbidden, NotFound
@@ -19,6 +20,8 @@ from server.records.base import RecordType
 from server.records.shared.behavior_events import WEBHOOK, refused
 from server.store.tables import Table
 from server.store.transaction import Transaction
+
+AUTOMATION = ("automation", contexts.AUTOMATION)  # names of the record type
 
 
 class StaleIds(Exception):
@@ -147,8 +150,9 @@ def ids_of(types: Mapping[PackageRecord, RecordType], some: Callable[[Table, int
 
 
 def _in_order(parts: list[PackageRecord]) -> list[PackageRecord]:
-    """The parts so that what a part names, or is on, comes before it, else as they were; those that name each other in
-    a circle in the order of the package."""
+    """The parts so that what a part names, or is on, comes before it; automations first, since bindings name them; else
+    as they were. Those that name each other in a circle stay in the order of the package."""
+    parts = sorted(parts, key=lambda part: part.type not in AUTOMATION)
     by_uid = {part.uid: part for part in parts if part.uid}
     found: dict[PackageRecord, None] = {}
     begun: set[PackageRecord] = set()

@@ -29,7 +29,7 @@ KEPT = "looks"  # the row of META
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
 # In this order they are told.
 PARTS = ("server", "data folder", "disk", "database", "search index", "write-ahead log", "clock", "base URL", "clients",
-         "mail", "jobs", "backups")  # fmt: skip
+         "mail", "automations", "jobs", "backups")  # fmt: skip
 _looking = threading.Lock()
 
 

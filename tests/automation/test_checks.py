@@ -8,14 +8,16 @@ import pytest
 
 from server.automation import checker, saving
 from server.desk import records
+from server.desk.writing import RecordWriter
 from server.errors import AdminOnly, Invalid
 from server.first_start import builtin_records
 from server.records.registry import Registry, load
 from server.records.shared import checks
+from server.upkeep.checkup_automations import of_bindings
 from tests.records.desk import Desk
 from tests.service import Api
 
-WEBHOOK = "svc.trigger.webhook.respond"
+WEBHOOK, TIMER = "svc.trigger.webhook.respond", "svc.trigger.automation.timer"
 DEEP = "\n".join(f"{' ' * depth}a{depth}:" for depth in range(2000))
 
 SCRIPTS = {
@@ -163,6 +165,8 @@ def test_the_mistakes_of_policies_are_found_with_their_lines(policy, line, words
 
 @pytest.mark.parametrize("text", BINDINGS.values())
 def test_bindings_without_mistakes_are_saved(desk, text):
+    if not desk.found("automation", "name:b"):
+        desk.create("automation", name="b", extension_id=TIMER, script="start:\n  return:\n    a: 1\n")
     desk.create("automation_timer", name="T", automations_kata=text)
 
 
@@ -284,3 +288,27 @@ def test_over_http_a_mistake_is_422_with_field_line_and_reason(api: Api):
     assert made["inputs"] == {"a": {"key": "a", "type": "text"}}
     assert api.create("webhook_listener", name="W", automations_kata="automation/a: b").status == 422
     api.remove("automation", made["id"]).ok()
+
+
+def test_a_check_up_names_entries_that_never_run(desk):
+    """Each names its holder; entries that are off, and holders that are disabled, are left out."""
+    script = "start:\n  return:\n    a: 1\n"
+    ids = {
+        name: desk.create("automation", name=name, extension_id=TIMER, script=script)["id"]
+        for name in ("lost_one", "lost_two", "stays")
+    }
+    text = "automation/{0}:\n  uri: {0}\nautomation/stays:\n  uri: stays\nautomation/off:\n  uri: gone\n  disabled: yes"
+    desk.create("automation_timer", name="Nightly", automations_kata=text.format("lost_one"))
+    desk.create("automation_timer", name="Off", is_disabled=1, automations_kata=text.format("lost_one"))
+    desk.create("automation_timer", name="Weekly", automations_kata=text.format("lost_two"))
+    before = [str(each.found) for each in of_bindings(desk.service)]
+    assert not any("lost" in each for each in before)
+    desk.store.write(lambda tx: RecordWriter(desk.context(), tx).delete("automation", ids["lost_one"]))
+    desk.update("automation", ids["lost_two"], extension_id=WEBHOOK)
+    found = [str(each.found) for each in of_bindings(desk.service) if "lost" in str(each.found)]
+    never = "automation_timer '{0}': automation/{1} never runs: "
+    other = f"the automation 'lost_two' has the trigger {WEBHOOK}, and {TIMER} is needed here"
+    assert found == [
+        never.format("Nightly", "lost_one") + "there is no automation 'lost_one'",
+        never.format("Weekly", "lost_two") + other,
+    ]

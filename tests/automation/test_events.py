@@ -313,12 +313,45 @@ def test_a_binding_with_mistakes_is_refused_with_its_line(post: Told, binding: s
 
 
 def test_an_automation_of_another_trigger_does_not_answer(post: Told) -> None:
-    name = post.automation("mail.route", "start:\n  return:\n    reject@bool: yes")
+    """It had the right one when it was bound. The log of automations says so once for each change."""
+    name = post.automation("mail.filter", "start:\n  return:\n    reject@bool: yes")
+    (id,) = post.api.found("automation", f"name:{name}")
     post.bind("mail.filter", f"automation/a:\n  uri: {name}")
+    post.api.update("automation", id, extension_id="svc.trigger.mail.route").ok()
     try:
-        assert receive(post, raw(customer())).ok()["id"]
+        for _ in range(3):
+            assert receive(post, raw(customer())).ok()["id"]
     finally:
         post.bind("mail.filter", "")
+    said = [each for each in post.logged("") if name in each]
+    assert said == [
+        f"mail.filter: automation/a does not run: the automation is started by svc.trigger.mail.route ({name})"
+    ]
+
+
+BINDINGS_THAT_NEVER_RUN = [
+    ("uri: no.such.automation", "there is no automation 'no.such.automation'"),
+    ("uri: svc:automation:told.near2", "there is no automation 'told.near2'; did you mean 'told.near1'?"),
+    (
+        "uri: told.other",
+        "the automation 'told.other' has the trigger svc.trigger.mail.route, and svc.trigger.mail.filter",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "words"), BINDINGS_THAT_NEVER_RUN)
+def test_a_binding_that_would_never_run_is_refused(post: Told, entry: str, words: str) -> None:
+    for name, trigger in (("told.near1", "mail.filter"), ("told.other", "mail.route")):
+        if not post.api.found("automation", f"name:{name}"):
+            fields = {"name": name, "extension_id": f"svc.trigger.{trigger}", "script": "start:\n  return:\n    a: 1"}
+            post.api.create("automation", **fields).ok()
+    (event,) = [each for each in post.api.search("automation_event", "limit:100").ok()["results"]
+                if each["name"] == "mail.filter"]  # fmt: skip
+    off, made_up = "automation/off:\n  uri: gone\n  disabled@bool: yes", "automation/made:\n  uri: {{'a'}}"
+    post.api.update("automation_event", event["id"], automations_kata=f"{off}\n{made_up}").ok()
+    refused = post.api.update("automation_event", event["id"], automations_kata=f"{off}\nautomation/x:\n  {entry}\n")
+    assert refused.status == 422 and f"automations_kata: line 4: automation/x: {words}" in refused["message"]
+    post.api.update("automation_event", event["id"], automations_kata="").ok()
 
 
 def test_what_automations_may_do_is_their_policy(post: Told) -> None:

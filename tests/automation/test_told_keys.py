@@ -50,6 +50,13 @@ def remind(office: Told) -> Any:
     return office.api.create("reminder", **fields).ok()
 
 
+def miss(office: Told) -> Any:
+    """A ticket that was due an hour ago."""
+    office.api.create("service_target", name="Soon", response_minutes=60, importance_min=97).ok()
+    fields = {"subject": "Late", "created": "2 hours ago", "importance": 98, "group_id": office.api.ids["support"]}
+    return office.api.create("ticket", **fields).ok()
+
+
 def change(office: Told) -> Any:
     made = office.api.create("org", name="Kite").ok()
     return office.api.update("org", made["id"], name="Kite Ltd").ok()
@@ -68,6 +75,7 @@ CAUSES: dict[str, Callable[[Told], Any]] = {
     "record.merge": merge,
     "record.merged": merge,
     "reminder.remind": remind,
+    "ticket.target": miss,
 }
 OF_CONSOLE = {"worker.authenticated", "worker.authenticate.failed"}  # tested where people log in
 

@@ -462,7 +462,7 @@ start:
 
 
 @pytest.mark.parametrize("binding", [
-    "# none", "automation/it:\n  uri: svc:automation:none.such", "automation/it:\n  uri: NAME\n  disabled@bool: yes",
+    "# none", "automation/it:\n  uri: NAME\n  disabled@bool: yes",
     "automation/it:\n  uri: NAME\n  disabled@bool: {{request_method == 'POST'}}",
 ])  # fmt: skip
 def test_no_binding_is_not_found(nora: Api, binding: str) -> None:

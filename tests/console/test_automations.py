@@ -475,16 +475,19 @@ def test_every_change_is_a_version_whoever_makes_it(signed_in: Visitor, nora: Ap
 
 
 def test_what_uses_an_automation_is_listed_and_counted(signed_in: Visitor, nora: Api) -> None:
-    id = made(nora, "used.one", "start:\n  return:\n    a: 1\n")
+    id = made(nora, "used.one", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
+    made(nora, "used.one.more", "start:\n  return:\n    a: 1\n", extension_id="svc.trigger.webhook.respond")
     path = f"/automations/{id}/uses"
     assert "Nothing names this automation" in text_of(signed_in.get(path).text)
     binding = "automation/x:\n  uri: svc:automation:Used.One\n"
     hook = nora.create("webhook_listener", name="A hook", automations_kata=binding).ok()["id"]
-    nora.create("automation_timer", name="A timer", automations_kata=binding).ok()
+    nora.create(
+        "resource", name="used.csv", extension_id="svc.resource.dataset.csv", is_dynamic=1, automation_kata=binding
+    ).ok()
     nora.create("webhook_listener", name="Another", automations_kata=binding.replace("One", "one.more")).ok()
     caller = made(nora, "used.caller", "start:\n  function:\n    uri: used.one\n    output: a\n")
     page = signed_in.get(path).text
-    assert [name in page for name in ("A hook", "A timer", "used.<wbr>caller", "Another")] == [True] * 3 + [False]
+    assert [name in page for name in ("A hook", "used.<wbr>csv", "used.<wbr>caller", "Another")] == [True] * 3 + [False]
     assert f"/automations/webhooks/{hook}" in page and f"/automations/{caller}" in page
     assert 'aria-label="Used by 3: used.one"' in signed_in.get("/automations?q=name:used.one").text
 

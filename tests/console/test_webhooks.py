@@ -45,8 +45,9 @@ POLICY = "commands:\n  record.create:\n    allow@bool: yes\n"
 def maker(nora: Api) -> int:
     """A webhook whose automation makes an organization. Before it stand entries that cannot answer."""
     nora.create("automation", name="hook.build", extension_id=TRIGGER, script=MAKER, policy_kata=POLICY).ok()
-    nora.create("automation", name="hook.function", extension_id="svc.trigger.automation.function", script=MAKER).ok()
-    return new(
+    gone = nora.create("automation", name="hook.gone", extension_id=TRIGGER, script=MAKER).ok()["id"]
+    function = nora.create("automation", name="hook.function", extension_id=TRIGGER, script=MAKER).ok()["id"]
+    hook = new(
         nora,
         "Maker",
         """
@@ -68,6 +69,9 @@ automation/late:
   uri: svc:automation:shop.echo
 """,
     )
+    nora.delete(f"/rest/records/automation/{gone}.json?confirm=1").ok()
+    nora.update("automation", function, extension_id="svc.trigger.automation.function").ok()
+    return hook
 
 
 def new(nora: Api, name: str, binding: str = "") -> int:

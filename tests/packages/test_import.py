@@ -186,14 +186,19 @@ def test_a_saved_search_for_a_group(owner, desk, ids):
 
 def test_text_is_put_behind_events_and_toolbars(desk):
     event = on(desk, "automation_event", name="mail.moved")[0]["id"]
-    desk.update("automation_event", event, automations_kata="automation/first:\n  uri: svc:automation:y\n\n\n")
+    desk.update(
+        "automation_event",
+        event,
+        automations_kata="automation/first:\n  uri: svc:automation:y\n  disabled@bool: yes\n\n\n",
+    )
     made = bring(desk, package(
         task("one"), events=[{"event": "mail.moved", "kata": BINDING}],
         toolbars=[{"toolbar": "mail.read", "kata": "interaction/x:\n  label: Go\n"}],
     ))  # fmt: skip
     assert list(made.records) == [TASK]
     assert desk.row("automation_event", event)["automations_kata"] == (
-        f"automation/first:\n  uri: svc:automation:y\n\nautomation/{ids_of(made)['one']}:\n  uri: svc:automation:x\n"
+        f"automation/first:\n  uri: svc:automation:y\n  disabled@bool: yes\n\n"
+        f"automation/{ids_of(made)['one']}:\n  uri: svc:automation:x\n"
         "  disabled@bool: yes\n"
     )
     assert on(desk, "toolbar", name="mail.read")[0]["toolbar_kata"] == "interaction/x:\n  label: Go\n"
@@ -455,7 +460,8 @@ def test_requirements_are_checked_first(requires, words, desk):
 def test_events_can_be_kept_quiet(desk):
     """No job tells of the change when the package says so."""
     event = on(desk, "automation_event", name="record.changed")[0]["id"]
-    desk.update("automation_event", event, automations_kata="automation/x:\n  uri: svc:automation:x\n")
+    desk.create("automation", name="hears", extension_id="svc.trigger.record.changed", script="start:\n  log: x\n")
+    desk.update("automation_event", event, automations_kata="automation/x:\n  uri: svc:automation:hears\n")
     try:
         quiet = package(task("a"))
         quiet["package"]["configure"]["options"] = {"disable_events": True}

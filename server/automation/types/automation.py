@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server import contexts
 from server.automation import versions
 from server.errors import Invalid, KataSyntax
 from server.fields import CreatedAt, Structure, Text, UpdatedAt
@@ -53,7 +54,7 @@ class Automation(RecordType):
     Script and policy are kept as they were sent; those with mistakes are refused. Source: Automation, as created by a
     package; the rest is ours."""
 
-    uri = "automation"
+    uri, context = "automation", contexts.AUTOMATION
     lookup = "name"
     checked = {"script": "script", "policy_kata": "policy"}
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

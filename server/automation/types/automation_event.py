@@ -1,6 +1,7 @@
 """Automation events: what happens in the service that automations may answer to. A fixed set; nothing is run here."""
 
 from server import contexts
+from server.automation import bound_automations
 from server.fields import Name, Text, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.records.shared import built_in
@@ -43,3 +44,4 @@ class AutomationEvent(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         built_in.require_same(change, "name", "extension_id")
+        bound_automations.require_runnable(change, writing, change.value("extension_id"))

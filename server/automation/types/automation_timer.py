@@ -1,7 +1,7 @@
 """Automation timers: automations that run at a time, once or again and again. Run by automation/timers.py."""
 
 from server import contexts, times
-from server.automation import recurrence
+from server.automation import bound_automations, recurrence
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.store.tables import Column, Index
@@ -44,6 +44,7 @@ class AutomationTimer(RecordType):
     due_column = "next_run_at"
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        bound_automations.require_runnable(change, writing, bound_automations.TIMER)
         if "recurring_patterns" in change.new:
             recurrence.check(change.new["recurring_patterns"], "recurring_patterns")
         is_asked = any(change.changes(name) for name in ("is_recurring", "recurring_patterns", "recurring_timezone"))

@@ -1,5 +1,6 @@
 """Webhooks: secret addresses that other programs call, and the automation that answers. Receiving is not done here."""
 
+from server.automation import bound_automations
 from server.fields import Bit, Name, Text, Uint, UpdatedAt
 from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.records.shared.secrets import random_text
@@ -64,5 +65,6 @@ class WebhookListener(RecordType):
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:
+        bound_automations.require_runnable(change, writing, bound_automations.WEBHOOK)
         if not change.value("guid"):
             change.new["guid"] = change.was("guid") or random_text(GUID_CHARS)

@@ -86,6 +86,10 @@ EVENTS: dict[str, Trigger] = {
         "Somebody opened the page of a record.", ("record_", "worker_"), runs=EVERY, is_screen=True
     ),
     "reminder.remind": Trigger("A reminder is due.", ("reminder_",), runs=EVERY),
+    "ticket.target": Trigger(
+        "A service target of a ticket is about to be missed, or was missed.",
+        ("ticket_", "goal", "due_at", "is_missed"), runs=EVERY,
+    ),
     "worker.authenticate.failed": Trigger("Somebody failed to log in.", LOGIN, runs=EVERY),
     "worker.authenticated": Trigger(
         "A worker is about to be logged in; it can be refused.", LOGIN, {"deny": "a text: why not"}, EVERY,
@@ -132,10 +136,6 @@ OTHERS: dict[str, Trigger] = {
             "changes": "fields of the ticket, as in the records API; `owner_id: me` is who runs it",
             "send": "true sends the reply and adds the note at once",
         }, NAMED,
-    ),
-    "ticket.target": Trigger(
-        "A service target of a ticket is about to be missed, or was missed.",
-        ("ticket_", "goal", "due_at", "is_missed"), runs=EVERY,
     ),
     "ui.chart.data": Trigger("A chart is shown.", is_screen=True),
     "ui.sheet.data": Trigger("A table is shown.", is_screen=True),

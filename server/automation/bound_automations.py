@@ -1,0 +1,113 @@
+"""The automations that bindings name: a binding is refused if one does not exist or has another trigger, and what
+disappears later is reported.
+
+Only names that are written out count; a template makes up its name when the event happens."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from server.automation.bindings import entries
+from server.automation.commands.functions import automation_name
+from server.dataclass import dataclass
+from server.errors import Invalid, KataSyntax, nearest
+from server.kata.annotations import as_bool
+from server.kata.parser import Tree, plain
+from server.records.parts import Change, Writing
+from server.records.registry import Registry
+from server.records.shared.triggers import PREFIX
+from server.store.transaction import Transaction
+
+FIELD = "automations_kata"
+TIMER, WEBHOOK = f"{PREFIX}automation.timer", f"{PREFIX}webhook.respond"
+HOLDERS = ("automation_event", "automation_timer", "webhook_listener")
+MAX_REPORTED = 20  # entries that a check-up names
+
+
+@dataclass(frozen=True, slots=True)
+class LostEntry:
+    """An entry of a stored binding that never runs. holder: the name of the event, timer or webhook."""
+
+    uri: str
+    id: int
+    holder: str
+    key: str
+    reason: str
+
+
+def require_runnable(change: Change, writing: Writing, trigger: str) -> None:
+    """Refuse a new binding with an entry that would never run. Raises Invalid."""
+    text = change.new.get(FIELD)
+    if not text or not change.changes(FIELD):
+        return
+    for key, line, reason in _lost(_triggers(writing.registry, writing.tx), text, trigger):
+        raise Invalid(f"{FIELD}: line {line}: {key}: {reason}", field=FIELD, line=line)
+
+
+def lost_entries(registry: Registry, tx: Transaction) -> list[LostEntry]:
+    """The entries of all events, timers and webhooks that never run, since an automation was renamed, deleted or given
+    another trigger. One statement for each type."""
+    triggers = _triggers(registry, tx)
+    event, timer, webhook = (registry.type(uri).table.sql for uri in HOLDERS)
+
+    def events() -> Any:
+        return event.select(event.id, event.name, event.automations_kata, event.extension_id).where(bound(event))
+
+    def timers() -> Any:
+        return timer.select(timer.id, timer.name, timer.automations_kata).where(bound(timer), timer.is_disabled == 0)
+
+    def webhooks() -> Any:
+        query = webhook.select(webhook.id, webhook.name, webhook.automations_kata)
+        return query.where(bound(webhook), webhook.is_disabled == 0)
+
+    rows = [("automation_event", *row) for row in tx.rows(events)]
+    rows += [("automation_timer", *row, TIMER) for row in tx.rows(timers)]
+    rows += [("webhook_listener", *row, WEBHOOK) for row in tx.rows(webhooks)]
+    return [
+        LostEntry(uri, id, name, key, reason)
+        for uri, id, name, text, trigger in rows
+        for key, _, reason in _lost(triggers, text, trigger)
+    ]
+
+
+def bound(table: Any) -> Any:
+    """The condition for rows with a binding."""
+    return getattr(table, FIELD) != ""
+
+
+def _triggers(registry: Registry, tx: Transaction) -> dict[str, str]:
+    """{name of each automation in small letters: its trigger}."""
+    table = registry.type("automation").table.sql
+    return {name.lower(): trigger for name, trigger in tx.rows(lambda: table.select(table.name, table.extension_id))}
+
+
+def _lost(triggers: Mapping[str, str], text: str, trigger: str) -> Iterator[tuple[str, int, str]]:
+    """(key, line from 1, why it never runs) of the entries of a binding. A binding that cannot be read has none."""
+    try:
+        parsed = entries(text)
+    except KataSyntax:
+        return
+    for key, line, tree in parsed.values():
+        uri = tree_text(tree, "uri")
+        if not uri or "{" in uri or is_off(tree):
+            continue
+        name = automation_name(uri)
+        own = triggers.get(name.lower())
+        if own is None:
+            fitting = [each for each, its_trigger in triggers.items() if its_trigger == trigger]
+            yield key, line, f"there is no automation '{name[:80]}'{nearest(name, fitting)}"
+        elif own != trigger:
+            yield key, line, f"the automation '{name[:80]}' has the trigger {own}, and {trigger} is needed here"
+
+
+def tree_text(tree: Tree, name: str) -> str:
+    """The text below a key, whatever its annotations; "" for none."""
+    for key, value in tree.items():
+        if plain(key) == name and isinstance(value, str):
+            return value.strip()
+    return ""
+
+
+def is_off(tree: Tree) -> bool:
+    """Whether an entry is written as disabled, without a template."""
+    value: Any = tree_text(tree, "disabled")
+    return bool(value) and "{" not in value and as_bool(value)
