@@ -127,6 +127,7 @@ INTERNAL = {
         automation.commands.metrics.MAX_NAMES queries.kinds.automation_invoke.MAX_NAMES automation.queues.MAX_NAMES
     """,
     "how many mistakes one error tells of; the others are told once these are mended": """
+        automation.events.MAX_REPORTED automation.bound_automations.MAX_REPORTED
         upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
         packages.grants.MAX_TOLD
