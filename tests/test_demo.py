@@ -177,7 +177,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     nora = _nora(opened)
     for name in ("mail.received", "mail.filter", "record.changed"):
         (event,) = opened.found("automation_event", f"name:{name}")
-        opened.update("automation_event", event, automations_kata="automation/none:\n  uri: svc:automation:none\n")
+        opened.update("automation_event", event, automations_kata="automation/none:\n  uri: {{'none'}}\n")
     before = _rows(opened)
     made = demo.fill(opened.context(nora))
     yield opened, nora, made, before

@@ -22,7 +22,7 @@ SECRET = "s3cret-of-the-kite"
 CHANGES: dict[str, Any] = {
     "address": lambda: {"is_banned": 1},
     "activity_log": lambda: {"params": {"message": f"Counted {number()}"}},
-    "automation_event": lambda: {"automations_kata": f"automation/a{number()}:\n  uri: svc:automation:a\n"},
+    "automation_event": lambda: {"automations_kata": f"automation/a{number()}:\n  uri: {{{{'a'}}}}\n"},
     "toolbar": lambda: {"toolbar_kata": f"interaction/a{number()}:\n  label: A\n"},
     "worker": lambda: {"title": f"Keeper {number()}"},
     "currency": lambda: {"name": f"krone {number()}"},

@@ -202,7 +202,7 @@ class Lively:
             name="warehouse.of.the.northern.region.stock.levels.synchronise.nightly",
             description="Asks the warehouse what is in stock, " + "and asks again, " * 8 + "and writes it down",
         )
-        self._make("wordless", "automation", name="weekly.report", extension_id="svc.trigger.automation.function",
+        self._make("wordless", "automation", name="weekly.report", extension_id="svc.trigger.automation.timer",
                    script="start:\n  return:\n    sum@int: 1\n")  # fmt: skip
 
     def _webhooks(self) -> None:

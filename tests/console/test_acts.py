@@ -210,6 +210,7 @@ ELSEWHERE = (
     "/reset/{code}",
     "/setup/{code}",
     "/account/second-factor",
+    "/oauth/device",
     "/account/second-factor/codes",
     "/account/second-factor/off",
     "/records/{type}/import/{code}",

@@ -34,7 +34,7 @@ def test_no_automation_is_asked_inside_a_write(desk: Post) -> None:
     assert desk.service.store.write(ask) == []  # none is bound
     read_before = mailroom.quick(ctx, mail())
     assert read_before is not None
-    binding = "automation/a:\n  uri: svc:automation:a\n"
+    binding = "automation/a:\n  uri: {{'svc:automation:a'}}\n"
     desk.create(
         "automation_event", name="mail.filter", extension_id="svc.trigger.mail.filter", automations_kata=binding
     )

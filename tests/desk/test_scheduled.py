@@ -11,7 +11,9 @@ from tests.records.desk import NOW, Desk
 def test_what_is_told_of_a_dropped_job_holds_nothing_of_records(tmp_path: Path) -> None:
     """An event's job holds records as they were, of any group, which an entry is not to keep for longer."""
     desk = Desk(tmp_path)
-    desk.own("automation_event", name=events.CHANGED, extension_id="x", automations_kata="automation/a:\n  uri: a")
+    desk.own(
+        "automation_event", name=events.CHANGED, extension_id="x", automations_kata="automation/a:\n  uri: {{'a'}}"
+    )
     task = desk.create("task", title="Merger talks")["id"]
     desk.update("task", task, title="Merger talks with Acme")
     backup = desk.store.write(lambda tx: JobQueue.add(tx, "backup.verify", NOW, {"name": "helpdesk-1.db"}))
