@@ -3,7 +3,7 @@
 from server import contexts
 from server.automation import bound_automations
 from server.fields import Name, Text, UpdatedAt
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.records.shared import built_in
 from server.records.shared.triggers import EVENTS, PREFIX
 from server.store.tables import Index
@@ -24,7 +24,9 @@ class AutomationEvent(RecordType):
     access = Access(read="any worker", write=("nobody",), update=("admins",))
     fields = {
         "automations_kata": Text(
-            "Which automations answer, as KATA: blocks `automation/<name>:`. Never returned.", 65535, shown=False
+            "Which automations answer, as KATA: blocks `automation/<name>:`. Returned with `expand`.",
+            65535,
+            shown=False,
         ),
         "description": Text("When it happens."),
         "extension_id": Text(
@@ -38,6 +40,12 @@ class AutomationEvent(RecordType):
         "name": Name("Name, such as mail.received; it stays. Also the label.", unique=True),
         "updated_at": UpdatedAt(),
     }
+    keys = (
+        Key(
+            "automations_kata", "text", "The binding.", lambda record, shown: record["automations_kata"], on_expand=True
+        ),
+    )
+    for_admins = frozenset(("automations_kata",))
     bumps = {"automations": ("automations_kata",)}
     indexes = (Index(("name",), "an event by its name", unique=True),)
     subtotals = Subtotals(search=("fieldset", "links"))

@@ -3,7 +3,7 @@
 from server import contexts, times
 from server.automation import bound_automations, recurrence
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
-from server.records.base import Access, Change, RecordType, Subtotals, Writing
+from server.records.base import Access, Change, Key, RecordType, Subtotals, Writing
 from server.store.tables import Column, Index
 
 
@@ -17,7 +17,7 @@ class AutomationTimer(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="any worker", write=("admins",))
     fields = {
-        "automations_kata": Text("Which automation runs, as KATA. Never returned.", 65535, shown=False),
+        "automations_kata": Text("Which automation runs, as KATA. Returned with `expand`.", 65535, shown=False),
         "created_at": CreatedAt(),
         "is_disabled": Bit("Never runs while this is 1.", filter=None),
         "is_recurring": Bit("Runs again, by its patterns.", filter_note="Runs again."),
@@ -35,6 +35,12 @@ class AutomationTimer(RecordType):
         "recurring_timezone": Text("Time zone of the patterns, such as Europe/Berlin.", form="timezone", filter=None),
         "updated_at": UpdatedAt(),
     }
+    keys = (
+        Key(
+            "automations_kata", "text", "The binding.", lambda record, shown: record["automations_kata"], on_expand=True
+        ),
+    )
+    for_admins = frozenset(("automations_kata",))
     columns = (
         Column("started_for"),  # the next_run_at whose run was begun last
         Column("continuation_id"),

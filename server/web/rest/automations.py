@@ -1,8 +1,8 @@
-"""What automations wrote down. Source: Endpoints, Automation logs."""
+"""What automations logged, and what starts them."""
 
 from typing import Any
 
-from server.automation import automation_log
+from server.automation import automation_log, binding_edits
 from server.desk.records import MAX_PAGE
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
@@ -26,3 +26,43 @@ def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     return automation_log.search(call.ctx, params.text("q", ""), limit, page)
+
+
+BINDING = shapes.keys(
+    automations_kata=shapes.TEXT, entries=shapes.list_of(shapes.TEXT), id=shapes.ID, type=shapes.TEXT
+)  # fmt: skip
+HOLDERS = (
+    Parameter("timer_id", "integer", "The timer, for automations of the trigger svc.trigger.automation.timer."),
+    Parameter("webhook_id", "integer", "The webhook, for automations of the trigger svc.trigger.webhook.respond."),
+)
+
+
+@endpoint(
+    "POST", "automations/{id}/bind", "Add an automation to what starts it: the event, timer or webhook of its trigger. "
+    "Other entries stay as they are. For administrators.", "write", *HOLDERS,
+    Parameter("name", "string", "Name of the entry; made of the automation's name when absent."),
+    Parameter("position", "integer", "Place among the entries, from 0; the last one when absent."),
+    answer=BINDING,
+)  # fmt: skip
+def bind(call: EndpointCall) -> dict[str, Any]:
+    params = call.params
+    position = params.integer("position", -1, 0, MAX_PAGE)
+    return _shown(binding_edits.bind(call.ctx, call.id, *_holders(call), params.text("name", ""), position))
+
+
+@endpoint(
+    "POST", "automations/{id}/unbind", "Remove an automation from what starts it. For administrators.", "write",
+    *HOLDERS, answer=BINDING,
+)  # fmt: skip
+def unbind(call: EndpointCall) -> dict[str, Any]:
+    return _shown(binding_edits.unbind(call.ctx, call.id, *_holders(call)))
+
+
+def _holders(call: EndpointCall) -> tuple[int, int]:
+    """The ids of the timer and the webhook, 0 for none."""
+    most = 2**63 - 1
+    return call.params.integer("timer_id", 0, 1, most), call.params.integer("webhook_id", 0, 1, most)
+
+
+def _shown(binding: binding_edits.Binding) -> dict[str, Any]:
+    return {"type": binding.uri, "id": binding.id, "entries": list(binding.names), "automations_kata": binding.text}

@@ -1,0 +1,130 @@
+"""Adds an automation to a binding, and removes it: at the events, timers and webhooks that may start it.
+
+Other entries, their order and comments stay as they are, so that authors who bind at the same time lose nothing."""
+
+import re
+
+from server.automation.bindings import entries
+from server.automation.bound_automations import FIELD, TIMER, WEBHOOK, tree_text
+from server.automation.commands.functions import automation_name
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, Invalid, NotFound
+from server.records.shared.triggers import EVENTS, PREFIX
+from server.store.transaction import Transaction
+
+DOING = "bind automations"  # administrators only
+_OTHER = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What starts an automation. uri: automation_event, automation_timer or webhook_listener. names: of all its
+    entries, in order."""
+
+    uri: str
+    id: int
+    text: str
+    names: tuple[str, ...]
+
+
+def bind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0, name: str = "", position: int = -1) -> Binding:
+    """Add an entry for an automation where its trigger belongs; one that has an entry there keeps it.
+
+    name: of the entry, "" for one made of the automation's name. position: among the entries, from 0; -1 for the end.
+    Raises AdminOnly, NotFound, Invalid, Conflict for a name that another automation has there."""
+    ctx.require_admin(DOING)
+
+    def write(tx: Transaction) -> Binding:
+        writing = RecordWriter(ctx, tx)
+        uri, holder, automation = _holder(writing, id, timer_id, webhook_id)
+        text = str(writing.record(uri, holder)[FIELD])  # type: ignore[index]
+        if not _entries_of(text, automation):
+            text = with_entry(text, name or _OTHER.sub("_", automation), automation, position)
+            writing.update_sent(writing.registry.type(uri), holder, {FIELD: text})
+        return Binding(uri, holder, text, tuple(entries(text)))
+
+    return ctx.service.store.write(write)
+
+
+def unbind(ctx: Context, id: int, timer_id: int = 0, webhook_id: int = 0) -> Binding:
+    """Remove the entries of an automation where its trigger belongs. Raises AdminOnly, NotFound, Invalid."""
+    ctx.require_admin(DOING)
+
+    def write(tx: Transaction) -> Binding:
+        writing = RecordWriter(ctx, tx)
+        uri, holder, automation = _holder(writing, id, timer_id, webhook_id)
+        text = str(writing.record(uri, holder)[FIELD])  # type: ignore[index]
+        for entry in _entries_of(text, automation):
+            text = without_entry(text, entry)
+        writing.update_sent(writing.registry.type(uri), holder, {FIELD: text})
+        return Binding(uri, holder, text, tuple(entries(text)))
+
+    return ctx.service.store.write(write)
+
+
+def with_entry(text: str, name: str, automation: str, position: int = -1) -> str:
+    """A binding with one more entry.
+
+    >>> with_entry("automation/a:\\n  uri: x\\n", "b", "y", 0)
+    'automation/b:\\n  uri: svc:automation:y\\nautomation/a:\\n  uri: x\\n'
+    """
+    if _OTHER.search(name) or not name:
+        raise Invalid(f"name: '{name[:80]}' may hold letters, digits and underscores only", field="name")
+    present = entries(text)
+    if name in present:
+        raise Conflict(f"name: the entry '{name}' is of another automation; choose another name", field="name")
+    entry = f"automation/{name}:\n  uri: svc:automation:{automation}\n"
+    starts = [line - 1 for _, line, _ in present.values()]
+    if not 0 <= position < len(starts):
+        return f"{text.rstrip()}\n{entry}".lstrip("\n")
+    lines = text.splitlines(keepends=True)
+    return "".join((*lines[: starts[position]], entry, *lines[starts[position] :]))
+
+
+def without_entry(text: str, name: str) -> str:
+    """A binding without one of its entries.
+
+    >>> without_entry("automation/a:\\n  uri: x\\nautomation/b:\\n  uri: y\\n", "a")
+    'automation/b:\\n  uri: y\\n'
+    """
+    lines = text.splitlines(keepends=True)
+    start = entries(text)[name][1] - 1
+    end = next(
+        (at for at in range(start + 1, len(lines)) if lines[at].strip() and not lines[at].startswith((" ", "\t"))),
+        len(lines),
+    )
+    return "".join((*lines[:start], *lines[end:]))
+
+
+def _entries_of(text: str, automation: str) -> list[str]:
+    """The names of the entries that name an automation."""
+    return [
+        name
+        for name, (_, _, tree) in entries(text).items()
+        if automation_name(tree_text(tree, "uri")).lower() == automation.lower()
+    ]
+
+
+def _holder(writing: RecordWriter, id: int, timer_id: int, webhook_id: int) -> tuple[str, int, str]:
+    """The type and id of the record whose binding starts an automation, and the automation's name."""
+    automation = writing.retrieve("automation", id)
+    trigger = automation["extension_id"]
+    if trigger == TIMER:
+        if not timer_id:
+            raise Invalid("timer_id: an automation of this trigger is bound to a timer; name it", field="timer_id")
+        return "automation_timer", int(writing.retrieve("automation_timer", timer_id)["id"]), automation["name"]
+    if trigger == WEBHOOK:
+        if not webhook_id:
+            raise Invalid(
+                "webhook_id: an automation of this trigger is bound to a webhook; name it", field="webhook_id"
+            )
+        return "webhook_listener", int(writing.retrieve("webhook_listener", webhook_id)["id"]), automation["name"]
+    event = trigger.removeprefix(PREFIX)
+    if event not in EVENTS:
+        raise Invalid(f"automations of the trigger {trigger} are called by name and need no binding", field="id")
+    row = writing.tx.first(writing.registry.type("automation_event").table, name=event)
+    if row is None:
+        raise NotFound(f"there is no event {event}")
+    return "automation_event", int(row[0]), automation["name"]
