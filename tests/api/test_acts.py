@@ -37,6 +37,8 @@ ACTS = {
     "PUT groups/members": ("group.roster.changed", lambda api: {"json": json.dumps({
         "groups": {made(api, "group"): {"workers": {api.ids["milo"]: "manager"}}},
     })}),
+    "POST automations/{id}/bind": ("automation_event.changed", lambda api: {}),
+    "POST automations/{id}/unbind": ("automation_event.changed", lambda api: {}),
     "POST webhooks/{id}/rotate": ("webhook_listener.address.renewed", lambda api: {}),
     "POST webhooks/deliveries/{id}/replay": ("webhook_listener.called", lambda api: {}),
 }  # fmt: skip
@@ -147,6 +149,12 @@ def test_what_an_endpoint_does_is_told(name: str, api: Api) -> None:
         api.session.post(f"{api.url}/webhooks/{hook['guid']}", data="x", timeout=60)
         made_now = api.get(f"/rest/webhooks/{hook['id']}/deliveries.json").ok()["results"]
         path = path.format(id=made_now[0]["id"] if "deliveries" in path else hook["id"])
+    if "automations" in path:
+        fields = {"name": f"act{number()}", "extension_id": "svc.trigger.mail.sent", "script": "start:\n  log: x\n"}
+        id = api.create("automation", **fields).ok()["id"]
+        path = path.format(id=id)
+        if path.endswith("unbind"):
+            api.post(f"/rest/automations/{id}/bind.json").ok()
     sent, before = form(api), newest(api)
     api.call(method, f"/rest/{path}.json", data=sent).ok()
     told = {each["activity_point"]: each for each in acts(api, before)}
