@@ -194,6 +194,8 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
             records = [record_type.record(row) for row in rows]
             results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+        else:
+            answer = {"total": found.total()}
         if asked.subtotals:
             answer["subtotals"] = counted
         return answer, tx.lacks_texts
@@ -202,7 +204,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
     notes = index_backfill.notes(ctx.service.store, ctx.service.registry, record_type)
     if lacks_texts:
         notes = [*notes, NOT_INDEXED]
-    if asked.show_results and not found["total"]:
+    if not found["total"]:
         notes = [*notes, *remarks(parsed)]
     if notes:
         found["notes"] = notes

@@ -11,8 +11,9 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
+from server.desk.reading import RecordReader
 from server.digits import id_in
-from server.errors import AdminOnly, Invalid, Malformed, Required
+from server.errors import AdminOnly, Forbidden, Invalid, Malformed, NotFound, Required
 from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all
 from server.mail.compose import MAX_RECIPIENTS
@@ -97,7 +98,7 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
     """The request of a reply form. Raises Required, Invalid, AdminOnly. Source: Tickets, Reply."""
     form = FormReader(values)
     content = _content(form)
-    message_id = form.id("message_id", required=True) or 0
+    message_id = form.id("message_id") or _newest_message(ctx, form)
     common = _common(ctx, form)
     request = ReplyRequest(
         subject=_subject(form.text("subject")),
@@ -117,6 +118,20 @@ def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
     if not request.to and not request.dont_send and request.is_forward:
         raise Required("to is required to forward a message", field="to")
     return request
+
+
+def _newest_message(ctx: Context, form: "FormReader") -> int:
+    """The id of the newest message of the ticket that `ticket_id` names. Raises Required, Invalid."""
+    ticket_id = form.id("ticket_id")
+    if not ticket_id:
+        raise Required("message_id is required, or ticket_id for the newest message of a ticket", field="message_id")
+    try:
+        ticket = ctx.service.store.read(lambda tx: RecordReader(ctx, tx).retrieve("ticket", ticket_id))
+    except (NotFound, Forbidden):
+        raise Invalid(f"ticket_id: there is no ticket {ticket_id}", field="ticket_id") from None
+    if not ticket["latest_message_id"]:
+        raise Invalid(f"ticket_id: ticket {ticket_id} has no message to reply to", field="ticket_id")
+    return int(ticket["latest_message_id"])
 
 
 class FormReader:

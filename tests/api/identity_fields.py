@@ -112,7 +112,7 @@ _TABLE: list[tuple[str, str, str, str]] = [
     ("notification", "worker_id", ITS_WORKER, "who is told"),
     ("notification", "target__context target_id params", ITS_WORKER, "of what they tell themselves"),
     ("oauth_app", "callback_url url", ADMINS, "where codes go"),
-    ("oauth_app", "client_id client_secret is_public is_pkce_required is_device_flow scopes service_worker_id", ADMINS,
+    ("oauth_app", "client_id client_secret is_public is_pkce_required scopes service_worker_id", ADMINS,
      "what lets an app act for us"),
     ("org", "email_id", WRITERS, "the main address of an organization; nothing is sent there by itself"),
     ("org", "website", WRITERS, "a link to look at"),

@@ -312,3 +312,17 @@ def test_sixteen_replies_at_once_on_the_writer_and_on_threads_are_all_there(post
     sent = {text_of(post.mail()).strip() for _ in range(8)}
     assert sent == {f"Reply {number}" for number in range(0, 16, 2)}
     assert len(post.api.found("message", f"ticket.id:{boat.id} isNotSent:yes")) == 8
+
+
+def test_a_ticket_stands_for_its_newest_message(post: Post, boat: Boat) -> None:
+    made = reply(post.api, boat, without="message_id", ticket_id=boat.id, content="By the ticket.").ok()
+    assert made["id"] == boat.id
+    newest = post.api.record("ticket", boat.id, "latest_message_content").ok()
+    assert newest["latest_message_content"].startswith("By the ticket.")
+    for ticket_id, api in ((999_999, post.api), (0, post.api), ("x", post.api)):
+        refused = reply(api, boat, without="message_id", ticket_id=ticket_id)
+        assert refused.status == 422, refused.response.text
+    hidden = post.api.create("ticket", subject="Empty", group_id=post.api.ids["private"]).ok()["id"]
+    for api in (post.api, post.api.as_("milo")):
+        refused = reply(api, boat, without="message_id", ticket_id=hidden)
+        assert (refused.status, refused["errors"][0]["field"]) == (422, "ticket_id")

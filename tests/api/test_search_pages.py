@@ -90,9 +90,19 @@ def test_pages_do_not_overlap_and_miss_nothing(sample: Sample) -> None:
     assert sorted(seen) == [each.id for each in sample.tickets]
 
 
-def test_without_results_there_are_no_paging_keys(sample: Sample) -> None:
+def test_without_results_there_is_the_total(sample: Sample) -> None:
     answer = asked(sample, "", show_results=0)
-    assert sorted(answer.json) == ["__build", "__status", "__version"]
+    assert sorted(answer.json) == ["__build", "__status", "__version", "total"]
+    assert answer["total"] == len(sample.tickets)
+    assert asked(sample, "status:closed", show_results=0)["total"] == asked(sample, "status:closed")["total"]
+
+
+def test_query_is_another_name_for_q(sample: Sample) -> None:
+    """A search by a wrong parameter returned every ticket."""
+    by_query = sample.api.get("/rest/records/ticket/search.json?query=status:closed").ok()
+    assert by_query["total"] == asked(sample, "status:closed")["total"] < len(sample.tickets)
+    both = sample.api.get("/rest/records/ticket/search.json?query=status:closed&q=id:999999").ok()
+    assert both["total"] == 0
 
 
 def test_nothing_found_is_an_empty_list(sample: Sample) -> None:

@@ -104,3 +104,9 @@ def test_a_name_beyond_ascii_matches_itself_in_any_case(name: str, other: str, a
     first = api.upsert("org", f'name:"{name}"', name=name).ok()
     assert api.upsert("org", f'name:"{name}"', name=name).ok()["id"] == first["id"]
     assert api.upsert("org", f'name:"{other}"', city="Oslo").ok()["id"] == first["id"]
+
+
+def test_q_is_another_name_for_query(api: Api) -> None:
+    form = {"q": 'name:"By another name"', "fields[name]": "By another name"}
+    first = api.call("PATCH", "/rest/records/org/upsert.json", data=form).ok()["id"]
+    assert api.call("PATCH", "/rest/records/org/upsert.json", data=form).ok()["id"] == first

@@ -13,15 +13,16 @@ FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", requ
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
     Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
+    Parameter("query", "string", "The same, for who knows it by this name; q wins."),
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
     EXPAND,
     Parameter("subtotals[]", "string", "Names to count the matches by; may be repeated."),
-    Parameter("show_results", "boolean", "0 leaves the results out."),
+    Parameter("show_results", "boolean", "0 leaves the results out; the total stays."),
     META,
 )
 MAX_SUBTOTALS = 20
-# Without `show_results` there are only the counts that were asked for; notes while words are still being indexed.
+# Without `show_results` there are the total and the counts that were asked for.
 PAGE = shapes.keys({
     "results": shapes.list_of(shapes.RECORD), "count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT,
     "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
@@ -86,11 +87,12 @@ def update(call: EndpointCall) -> dict[str, Any]:
 
 @endpoint(
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
-    Parameter("query", "string", "A search that finds no record or one.", required=True), FIELDS, EXPAND, META,
+    Parameter("query", "string", "A search that finds no record or one.", required=True),
+    Parameter("q", "string", "Accepted in place of query."), FIELDS, EXPAND, META,
     size="file", is_small=is_small, answer=shapes.RECORD, operation="create",
 )  # fmt: skip
 def upsert(call: EndpointCall) -> dict[str, Any]:
-    query, fields = call.params.text("query", ""), sent_fields(call)
+    query, fields = call.params.text("query", "") or call.params.text("q", ""), sent_fields(call)
     found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)
 
@@ -107,7 +109,8 @@ def delete(call: EndpointCall) -> dict[str, Any]:
 
 @endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
 def search(call: EndpointCall) -> dict[str, Any]:
-    return with_meta(call, call.uri, records.search(call.ctx, call.uri, search_request(call)))
+    request = search_request(call, call.params.text("query", ""))
+    return with_meta(call, call.uri, records.search(call.ctx, call.uri, request))
 
 
 @endpoint(
@@ -123,14 +126,14 @@ def search_by_post(call: EndpointCall) -> dict[str, Any]:
     return search(call)
 
 
-def search_request(call: EndpointCall) -> records.SearchRequest:
-    """What the parameters of a search ask for. Raises Invalid."""
+def search_request(call: EndpointCall, query: str = "") -> records.SearchRequest:
+    """The search that the parameters describe. query: used without `q`. Raises Invalid."""
     params, settings = call.params, call.ctx.service.settings
     names = tuple(params.text_list("subtotals"))
     if len(names) > MAX_SUBTOTALS:
         raise Invalid(f"subtotals: at most {MAX_SUBTOTALS} names", field="subtotals")
     return records.SearchRequest(
-        q=params.text("q", ""),
+        q=params.text("q", "") or query,
         limit=params.integer("limit", settings.search_limit_default, 1, settings.search_limit_max),
         page=params.integer("page", 1, 1, records.MAX_PAGE),
         expand=params.text("expand", ""),

@@ -70,7 +70,8 @@ def compose(call: EndpointCall) -> dict[str, Any]:
 @endpoint(
     "POST", "tickets/reply", "Reply to a message as a worker. The ticket opens, also one that waits, is closed or "
     "deleted, unless `status` says otherwise.", "small write",
-    Parameter("message_id", "integer", "The message replied to.", required=True),
+    Parameter("message_id", "integer", "The message replied to; required without ticket_id."),
+    Parameter("ticket_id", "integer", "In place of message_id: the ticket whose newest message is replied to."),
     Parameter("content", "string", "The reply.", required=True),
     Parameter("to", "string", "Recipients; the requesters when blank."),
     Parameter("group_id", "integer", "Moves the ticket to this group."),
