@@ -209,6 +209,8 @@ class World:
         )
         macro = {"extension_id": "svc.trigger.ticket.macro", "script": "start:\n  return:\n    note: x"}
         self.nora.create("automation", name="shop.macro", description=payloads.text(60), **macro).ok()
+        timer = {"extension_id": "svc.trigger.automation.timer", "script": "start:\n  log: x"}
+        self.nora.create("automation", name="shop.timer", description=payloads.text(60), **timer).ok()
         hook = self.nora.create("webhook_listener", name=payloads.text(255), automations_kata=BINDING.format(SCRIPTED))
         self.ids["webhook"] = hook.ok()["id"]
         address = f"{self.server.url}/webhooks/{hook['guid']}/{payloads.SHORT[0]}"
@@ -222,7 +224,7 @@ class World:
             "automation_timer",
             name=payloads.text(255),
             next_run_at=str(FAR),
-            automations_kata=BINDING.format(SCRIPTED),
+            automations_kata=BINDING.format(SCRIPTED).replace("shop.echo", "shop.timer"),
         )
         self.nora.post(
             "/rest/contexts/activity/create.json", on=f"svc.contexts.org:{self.ids['org']}",
