@@ -102,7 +102,7 @@ export function combobox(input, find, take, isSettled) {
     set("aria-expanded", String(!list.hidden));
     mark((isHelp ? found?.takesFirst : text) && options.length ? 0 : options.findIndex((each) => each.isNow));
     seen = known;
-    if (found === null) held = [];
+    if (found === null) held = isHelp ? held.filter((key) => key === "Enter") : []; // a search needs no help to be sent
     while (held.length && seen === changes) {
       const key = held.shift();
       if (!press(key) && key === "Enter") submit();
@@ -144,7 +144,7 @@ export function combobox(input, find, take, isSettled) {
     const isOpen = !list.hidden;
     const isOld = seen !== changes && (isOpen || !isHelp);
     if (key === "Escape" && isOpen) close();
-    else if (isOld && (isTaking(key) ? !isHelp || held.length || at >= 0 : isOpen && /^Arrow(Up|Down)$/.test(key))) held.push(key);
+    else if (isOld && (isTaking(key) || (isOpen && /^Arrow(Up|Down)$/.test(key)))) held.push(key);
     else if (!press(key)) return;
     event.preventDefault();
     event.stopPropagation();

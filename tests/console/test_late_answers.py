@@ -41,6 +41,7 @@ def searching(page: Page, q: str) -> Any:
     [
         ("st", "atus", ("ArrowDown", "Enter"), "status:"),
         ("s", "tat", ("ArrowDown", "ArrowDown", "Tab"), "status.id:"),
+        ("s", "tatus:op", ("Enter",), "status:open "),  # none is marked before
         ("status:o", "p", ("Enter",), "status:open "),  # the first one is marked, before and after
     ],
 )
@@ -57,6 +58,14 @@ def test_enter_searches_when_the_list_to_come_has_nothing_more(page: Page) -> No
     field = searching(page, "status:ope")
     with late(page, "**/-/query/**", lambda: page.keyboard.type("n"), "Enter"):
         expect(field).to_have_value("status:open")
+    page.wait_for_url(re.compile("q=status%3Aopen"))
+
+
+def test_enter_searches_when_the_list_to_come_never_comes(page: Page) -> None:
+    field = searching(page, "status:ope")
+    page.route("**/-/query/**", lambda route: route.fulfill(content_type="application/json", body="null"))
+    page.keyboard.type("n")
+    field.press("Enter")
     page.wait_for_url(re.compile("q=status%3Aopen"))
 
 
