@@ -171,6 +171,7 @@ ARGUMENT = re.compile(r"\{\w+\}")
 # What stands in the examples for an argument of a path, and for a parameter, as curl takes it; those of one endpoint
 # alone behind its path.
 SAMPLES = {
+    "tickets/reply: message_id": "message_id=1",
     "{id}": "1",
     "{uri}": "org",
     "{behavior}": "example_order_status",

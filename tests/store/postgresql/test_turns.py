@@ -19,6 +19,7 @@ from tests.store.group import write_together
 __all__ = ["path"]
 
 VALVE = Table("valve", [Column("name", "TEXT"), Column("place", "TEXT", default="cellar")], is_settled=True)
+TURNS = 1000  # until one meets no other transaction
 NOTE = Table("note", [Column("valve_id", references="valve(id)")])
 
 
@@ -65,11 +66,20 @@ def place(store: Store, id: int) -> tuple[str, int]:
     return store.write(ask)
 
 
+def known_place(store: Store, id: int) -> str:
+    """What a turn knows of a valve without a statement. Transactions of any other database on the server make it read
+    again, so that some turns may have to."""
+    places = (place(store, id) for _ in range(TURNS))
+    return next(text for text, statements in places if statements == 0)
+
+
 def test_a_turn_knows_what_the_last_one_has_read_and_written(store: Store) -> None:
     id = added(store)
-    assert [place(store, id), place(store, id)] == [("cellar", 1), ("cellar", 0)]
+    assert place(store, id) == ("cellar", 1)
+    assert known_place(store, id) == "cellar"
     store.write(lambda tx: tx.set(VALVE, id, {"place": "roof"}))
-    assert [place(store, id), place(store, id)] == [("roof", 1), ("roof", 0)]
+    assert place(store, id) == ("roof", 1)
+    assert known_place(store, id) == "roof"
 
 
 def test_it_knows_nothing_after_somebody_else_has_written(store: Store) -> None:
@@ -77,7 +87,8 @@ def test_it_knows_nothing_after_somebody_else_has_written(store: Store) -> None:
     place(store, id)
     with beside(store) as other:
         other.execute("UPDATE valve SET place = 'attic'")
-    assert [place(store, id), place(store, id)] == [("attic", 1), ("attic", 0)]
+    assert place(store, id) == ("attic", 1)
+    assert known_place(store, id) == "attic"
 
 
 def test_nor_where_somebody_has_begun_before_the_last_turn_and_ended_after_it(store: Store) -> None:
