@@ -16,7 +16,7 @@ from server.records.shared.behavior_events import exported
 Tree = dict[str, Any]
 Exported = dict[tuple[str, int], Record]  # by uri and id, in the order of the package
 SCRIPTS = frozenset(("script", "policy_kata", "callback_url"))  # besides fields whose name ends in _kata
-_NO_KEY = re.compile(r"[^A-Za-z0-9_]+")
+_NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 
 
 class RecordExporter:
@@ -27,6 +27,7 @@ class RecordExporter:
         self._records = records
         self._outside: dict[str, dict[int, None]] = {}  # {uri: ids} of records that stay behind
         self._secrets: dict[str, Tree] = {}  # {secret: its prompt}
+        self._stems: dict[str, int] = {}  # {beginning of keys of prompts: how many}
         self._named = text_references.targets(shown.registry)
         self._exists: dict[tuple[str, int], bool] = {}
 
@@ -178,8 +179,8 @@ class RecordExporter:
         secret = "\n".join(lines)
         if secret not in self._secrets:
             stem = _NO_KEY.sub("_", f"secret_{_uid(record_type.uri, record['id'])}_{name}").strip("_").lower()[:100]
-            taken = {prompt["key"] for prompt in self._secrets.values()}
-            key = next(each for each in _numbered(stem) if each not in taken)
+            self._stems[stem] = number = self._stems.get(stem, 0) + 1
+            key = stem if number == 1 else f"{stem}__{number}"
             label = record_type.labels(self._shown, [record]).get(record["id"], record["id"])
             label = f"Secret: {name} of {record_type.label_names[0].lower()} {label}"
             self._secrets[secret] = {"type": "text", "label": label, "key": key, "params": {"secret": True}}
@@ -198,11 +199,3 @@ def _is_computed(record_type: RecordType, name: str, record: Record) -> bool:
 
 def _uid(uri: str, id: int) -> str:
     return f"{uri}_{id}"
-
-
-def _numbered(stem: str) -> Iterable[str]:
-    yield stem
-    number = 2
-    while True:
-        yield f"{stem}_{number}"
-        number += 1

@@ -28,12 +28,12 @@ _PUBLIC_WORDS = frozenset(("base64", "bearer", "basic", "hex", "md5", "sha1", "s
 # What looks random and stands alone: 24 characters or more, with letters and digits.
 _RANDOM = late_pattern(r"^(?=[^A-Za-z]*[A-Za-z])(?=[^0-9]*[0-9])[A-Za-z0-9+/_=-]{24,}$")
 _PAIR = late_pattern(
-    r"""["']?(?P<name>[A-Za-z_][\w.-]{0,63})["']?\s{0,9}[:=]\s{0,9}(?P<quote>["'])"""
+    r"""(?<![\w.-])["']?(?P<name>[A-Za-z_][\w.-]{0,63})["']?\s{0,9}[:=]\s{0,9}(?P<quote>["'])"""
     r"""(?P<value>(?:\\.|(?!(?P=quote))[^\\\r\n])+)(?P=quote)"""
 )
 _PARAMETER = late_pattern(r"(?:^|[?&;\s])(?P<name>[A-Za-z_][\w.\[\]-]{0,63})=(?P<value>[^&\s\"'<>{}]+)")
 _HMAC = late_pattern(r"""hash_hmac\s{0,9}\(\s{0,9}(?P<quote>["'])(?P<value>(?:(?!(?P=quote))[^\r\n])+)(?P=quote)""")
-_LOGIN = late_pattern(r"[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@:\"']{0,128}:(?P<value>[^\s/@\"'{}]{1,256})@")
+_LOGIN = late_pattern(r"\b[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@:\"']{0,128}:(?P<value>[^\s/@\"'{}]{1,256})@")
 _SCHEMED = late_pattern(r"(?i)\b(?:bearer|basic)[ \t]+(?P<value>[A-Za-z0-9._~+/=-]{8,})")
 _TOKEN = late_pattern(
     r"(?P<value>-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
