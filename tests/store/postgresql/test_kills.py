@@ -69,6 +69,8 @@ def test_one_of_three_is_killed_again_and_again(three: Processes, tmp_path: Path
         three.servers[gone].kill()
         others = [number for number in range(PROCESSES) if number != gone]
         for number in others:
+            survivor = three.servers[number]
+            assert survivor.process.poll() is None, Path(survivor.log.name).read_text()[-4000:]
             pauses.measure(three.api(number), f"others{kill}")
         for each in clients:
             each.stop()
