@@ -95,7 +95,7 @@ INTERNAL = {
     """,
     "how much a page of the console shows at once; searching shows the rest": """
         console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
-        console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES
+        console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES packages.prompts.MAX_NAMED
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS

@@ -50,7 +50,8 @@ _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question of a package. name: of its field. options: to choose from, [] for a line to type into."""
+    """A question of a package. name: of its field. options: to choose from, [] for a line to type into.
+    is_secret: whether the line hides what is typed."""
 
     key: str
     name: str
@@ -58,6 +59,7 @@ class Prompt:
     is_several: bool
     options: list[Option]
     default: str
+    is_secret: bool
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,7 @@ def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
         found.append(Prompt(
             each["key"], f"p{number}", str(each.get("label") or each["key"]), is_several, options,
             str(default) if isinstance(default, str | int | float) else "",
+            kind == "text" and is_yes(params.get("secret")),
         ))  # fmt: skip
     return found
 

@@ -1,7 +1,6 @@
 """`helpdesk package import` and `helpdesk package export`: packages in and out of the database of a data folder."""
 
 import argparse
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,6 @@ from server.errors import Invalid, Required, TooLarge
 from server.packages import bundle, exporting, importing
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
-
-PROMPT = re.compile(r"prompts\[(.+)\]")  # the parameter that an answer is for the API
 
 
 def declare(commands: Any) -> None:
@@ -61,18 +58,18 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
-    """The answer that is missing, asked at a terminal; elsewhere it is told as a flag. Raises Invalid, Required."""
+    """The missing answers, typed at a terminal; elsewhere the error names the flags. Raises Invalid, Required."""
     if error.details.get("field") == "grants":
         raise Invalid(
             error.message.replace("Send grants=1", "Add --grants").replace("dry_run=1", "--dry-run"), field="grants"
         ) from error
-    asked = PROMPT.fullmatch(str(error.details.get("field", "")))
-    if asked is None:
+    missing = error.details.get("missing")
+    if not isinstance(missing, list):
         raise error
-    question = error.message.rpartition(": an answer is missing")[0]
     if options.file != "-" and sys.stdin.isatty():
-        return {asked[1]: _typed(f"{question}:")}
-    raise Invalid(f"{question}: an answer is missing; add --answer {asked[1]}=VALUE") from error
+        return {each["key"]: _typed(f"{each['label']} ({each['key']}):") for each in missing}
+    flags = " ".join(f"--answer {each['key']}=VALUE" for each in missing)
+    raise Invalid(f"{error.message.partition('. Send each')[0].partition('; send prompts')[0]}; add {flags}") from error
 
 
 def _typed(question: str) -> str:

@@ -34,6 +34,8 @@ SECRET_PARAMS: dict[str, tuple[str, ...]] = {
     "connected_service": ("client_secret",),
     "mail_transport": ("password",),
 }
+# Those of SECRETS that a prompt may ask the importer for.
+ENTERED: dict[str, tuple[str, ...]] = {"connected_account": ("params",), "mailbox": ("password",)}
 _CHOSEN_LATER = {
     "connected_account": "the credentials were left out; enter them after the import",
     "worker": "the password was left out; workers choose theirs behind a link",
@@ -72,18 +74,26 @@ def require_agreement(grants: list[str], is_agreed: bool) -> None:
     )
 
 
-def remove_secrets(uri: str, fields: Tree) -> list[str]:
-    """Remove the secrets that a package chose from the fields of a record, and return what was removed, in words."""
+def remove_secrets(uri: str, fields: Tree, entered: Tree) -> list[str]:
+    """Remove the secrets that a package chose from the fields of a record, and return what was removed, in words.
+
+    entered: the secrets that the importer typed, in maps as in the fields; they stay."""
     notes = []
     for name in SECRETS.get(uri, ()):
-        if fields.pop(name, None):
+        value = fields.pop(name, None)
+        own = entered.get(name) if name in ENTERED.get(uri, ()) else None
+        if own:
+            fields[name] = own
+        if value and value != own:
             notes.append(_CHOSEN_LATER.get(uri, f"{name} was left out; the service chooses its own"))
     if uri in SECRET_PARAMS and isinstance(fields.get("params"), str):
         with suppress(ValueError, RecursionError):  # the field itself refuses what is no JSON
             fields["params"] = json.loads(fields["params"])
-    params = fields.get("params")
+    params, own_params = fields.get("params"), entered.get("params")
     if isinstance(params, dict):
         for name in SECRET_PARAMS.get(uri, ()):
+            if isinstance(own_params, dict) and name in own_params:
+                continue
             if params.pop(name, None):
                 notes.append(f"{name} was left out of params; enter it after the import")
     return notes

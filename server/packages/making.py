@@ -262,4 +262,14 @@ class _Importer:
             record_type, id = self.types[part], self.ids[part]
             label = self._said(part, "label", part.label, part.where) or self.writing.label(record_type.uri, id)
             of_type = self.imported.records.setdefault(record_type.context, {})
-            of_type[part.uid] = {"id": id, "label": label or part.uid} | self.secrets[part]
+            shown = self._addresses(record_type, id) | self.secrets[part]
+            of_type[part.uid] = {"id": id, "label": label or part.uid} | shown
+
+    def _addresses(self, record_type: RecordType, id: int) -> Tree:
+        """What other programs need to know of a new record: the client id of an app, the address of a webhook."""
+        record = self.writing.record(record_type.uri, id) or {}
+        if record_type.uri == "oauth_app":
+            return {"client_id": record["client_id"]}
+        if record_type.uri == "webhook_listener":
+            return {"url": self.prepared.ctx.service.webhook_url(record["guid"])}
+        return {}

@@ -45,6 +45,7 @@ class ImportPlan:
         self.keeps_ids = keeps_ids
         self.notes: set[str] = set()
         self.document = document
+        self._answers = answers
         self._registry = ctx.service.registry
         self._values = TemplateValues(self._load)
         self._done: dict[tuple[object, str], Any] = {}
@@ -128,7 +129,8 @@ class ImportPlan:
         fields: Tree = substitution.tree(part.fields, part.where)
         record_type = self._registry.find(part.type.lower())
         if record_type is not None:
-            self.notes |= {f"{part.where}: {note}" for note in grants.remove_secrets(record_type.uri, fields)}
+            own = prompts.entered(self.document, part.fields, self._answers) or {}
+            self.notes |= {f"{part.where}: {note}" for note in grants.remove_secrets(record_type.uri, fields, own)}
         with at(part.where):
             return fields if record_type is None else record_type.before(fields)
 

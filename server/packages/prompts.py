@@ -1,5 +1,6 @@
-"""Questions of a package and the answers to them. The first problem ends the import; nothing is written yet."""
+"""Prompts of a package and the answers to them. Problems end the import; nothing is written yet."""
 
+import re
 from typing import Any
 
 from server.digits import id_in
@@ -9,6 +10,8 @@ from server.packages.substitution import TemplateValues
 from server.records.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
+_ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template of one answer
+MAX_NAMED = 20  # missing answers that an error names
 MAX_CHOSEN = 1000  # records or options in one answer
 
 
@@ -16,21 +19,62 @@ def fill(document: PackageDocument, answers: Tree, values: TemplateValues, regis
     """Put the answers into the values, by the key of their prompt. answers: {key: text, number or list}; those to what
     was not asked are ignored. Raises Required, Invalid. Source: Packages, package.configure.prompts."""
     for prompt in document.prompts:
+        _check(prompt)
+    require_answers(document, answers)
+    for prompt in document.prompts:
         key, kind = prompt["key"], prompt.get("type")
         params = prompt.get("params") or {}
-        if kind not in KINDS:
-            raise _bad(prompt, f"'{str(kind)[:50]}' is not a type of prompt{nearest(str(kind), KINDS)}")
-        if not isinstance(params, dict):
-            raise _bad(prompt, "params takes a map")
         given = answers.get(key)
-        if _is_missing(prompt, given):
-            raise Required(f"{_named(prompt)}: an answer is missing; send prompts[{key}]", field=f"prompts[{key}]")
         if kind == "text":
             values[key] = _text(prompt, given)
         elif kind == "picklist":
             values[key] = _options(prompt, params, given)
         else:
             _choose(prompt, params, given, values, registry)
+
+
+def require_answers(document: PackageDocument, answers: Tree) -> None:
+    """Raises Required, naming every prompt that has no answer; `details["missing"]` lists them for programs."""
+    missing = [each for each in document.prompts if _is_missing(each, answers.get(each["key"]))]
+    if not missing:
+        return
+    first = missing[0]["key"]
+    listed = [{"key": each["key"], "label": str(each.get("label") or each["key"])} for each in missing]
+    if len(missing) == 1:
+        text = f"{_named(missing[0])}: an answer is missing; send prompts[{first}]"
+    else:
+        names = "; ".join(_named(each) for each in missing[:MAX_NAMED])
+        rest = f"; and {len(missing) - MAX_NAMED} more" if len(missing) > MAX_NAMED else ""
+        text = f"{len(missing)} answers are missing: {names}{rest}. Send each as prompts[<key>]"
+    more = [
+        Required(f"{_named(each)}: an answer is missing; send prompts[{each['key']}]", field=f"prompts[{each['key']}]")
+        for each in missing[1:]
+    ]
+    raise Required(text, field=f"prompts[{first}]", missing=listed, more=more)
+
+
+def _check(prompt: Tree) -> None:
+    kind = prompt.get("type")
+    if kind not in KINDS:
+        raise _bad(prompt, f"'{str(kind)[:50]}' is not a type of prompt{nearest(str(kind), KINDS)}")
+    if not isinstance(prompt.get("params") or {}, dict):
+        raise _bad(prompt, "params takes a map")
+
+
+def entered(document: PackageDocument, value: Any, answers: Tree) -> Any:
+    """The parts of a value that are nothing but the answer to a text prompt for a secret: typed by the importer.
+
+    A prompt with a default does not count: the author of the package knows that. None for nothing."""
+    if isinstance(value, dict):
+        parts = {name: entered(document, each, answers) for name, each in value.items()}
+        return {name: each for name, each in parts.items() if each is not None} or None
+    match = _ANSWER.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[1] in {each["key"] for each in document.placeholders}:
+        return None
+    prompts = [each for each in document.prompts if each["key"] == match[1]]
+    params = prompts[0].get("params") if len(prompts) == 1 and prompts[0].get("type") == "text" else None
+    is_secret = isinstance(params, dict) and is_yes(params.get("secret")) and not params.get("default")
+    return str(answers[match[1]]) if is_secret and match[1] in answers else None
 
 
 def unanswered(document: PackageDocument, answers: Tree) -> list[str]:

@@ -1,9 +1,11 @@
 """{{{templates}}} in a package: ordinary templates with other delimiters, so that {{scripts}} stay as they are."""
 
+import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from server.dataclass import dataclass
 from server.packages.document import Tree, at, bad
 from server.template import PACKAGE, SCRIPT, Budget, Surroundings
 from server.template import compile as compiled_template
@@ -14,6 +16,13 @@ _OPENER = re.compile(r"\{\{[{%#]")
 _SPECIAL = re.compile(_OPENER.pattern + r"|\r")
 _UID = re.compile(r"""\buid\b(?:\s*\.\s*(\w+)|\s*\[\s*(?:'([^']*)'|"([^"]*)")\s*\])?""")
 Load = Callable[[str, int, str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of a package's template, without its braces."""
+
+    source: str
 
 
 class TemplateValues(dict[str, Any]):
@@ -103,6 +112,26 @@ def escaped(text: str) -> str:
     "{{{'{{{'}}}a}}} and {{b}}"
     """
     return _SPECIAL.sub(_literal, text) if _OPENER.search(text) else text
+
+
+def spliced(pieces: Sequence[str | Expression]) -> str:
+    """The template whose rendering is these texts with the values of the expressions between them.
+
+    >>> spliced(["{{'", Expression("key"), "'}}"]), spliced(["a {", Expression("b")])
+    ("{{'{{{key}}}'}}", "a {{{'{'}}}{{{b}}}")
+    """
+    if not any(isinstance(each, Expression) for each in pieces):
+        return escaped("".join(map(str, pieces)))
+    parts: list[str] = []
+    for each, following in itertools.zip_longest(pieces, pieces[1:]):
+        if isinstance(each, Expression):
+            parts.append(f"{{{{{{{each.source}}}}}}}")
+            continue
+        text = each.rstrip("{") if isinstance(following, Expression) else each
+        parts.append(_SPECIAL.sub(_literal, text))
+        if text != each:  # a brace right before an opener would be part of it
+            parts.append(f"{{{{{{'{each[len(text) :]}'}}}}}}")
+    return "".join(parts)
 
 
 def _literal(match: re.Match[str]) -> str:

@@ -134,6 +134,16 @@ def test_a_choice_may_be_empty(signed_in: Visitor, nora: Api) -> None:
     assert orgs(nora, "Quiet") == 1
 
 
+def test_a_secret_is_hidden_while_it_is_typed_and_on_the_next_page(signed_in: Visitor, nora: Api) -> None:
+    prompts = [{"type": "text", "label": "Key", "key": "key", "params": {"secret": True}}]
+    text = parcel(org("made", "Hushed {{{key|length}}}"), prompts=prompts)
+    assert 'type="password"' in look(signed_in, text).text
+    dry = run(signed_in, text, "try", p0="sk-hush-1").text
+    assert "It would create 1 record" in dry and "sk-hush-1" not in dry
+    assert signed_in.get(place(run(signed_in, text, "import", p0="sk-hush-1"))).status_code == 200
+    assert orgs(nora, "Hushed 9") == 1
+
+
 def test_questions_are_a_form_and_answers_are_data(signed_in: Visitor, nora: Api) -> None:
     text = parcel(ASKED, prompts=PROMPTS)
     page = look(signed_in, text).text

@@ -113,7 +113,7 @@ def test_records_of_a_custom_type_go_with_it(desk):
         (["snippet:99999"], Invalid, "there is no snippet 99999"),
         (["snippet"], Invalid, "'snippet' is not <type>:<id>"),
         (["worker:1"], Invalid, "workers cannot be exported"),
-        (["mail_transport:1"], Invalid, "cannot be exported"),
+        (["message:1"], Invalid, "cannot be exported"),
         (["snippet:1"] * 1001, TooLarge, "at most 1000 records"),
     ],
 )

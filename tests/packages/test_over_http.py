@@ -345,7 +345,11 @@ def test_packages_from_the_command_line(data, tmp_path):
     ("arguments", "words"),
     [
         (["import", "nowhere.json"], b"no file and no shipped package 'nowhere.json'"),
-        (["import", "webhook-responder"], b"an answer is missing; add --answer name=VALUE\n"),
+        (["import", "webhook-responder"], b"(answers); add --answer name=VALUE --answer answers=VALUE\n"),
+        (
+            ["import", "webhook-responder", "--answer", "answers=no"],
+            b"an answer is missing; add --answer name=VALUE\n",
+        ),
         (["import", "webhook-responder", "--answer", "name"], b"--answer takes KEY=VALUE, not 'name'"),
         (["import", "."], b"cannot be read"),
         (["export", "worker:1"], b"cannot be exported"),

@@ -1,14 +1,15 @@
 """Bodies without their secrets: the values of JSON keys, form fields and parts whose names tell of one. Byte by byte
 the same otherwise, also where a body is broken or cut, so that what is kept can be looked at and run again.
 
-Takes time in proportion to the body. Which names tell of a secret is said in secret_requests.py. Source: ours."""
+Takes time in proportion to the body. Which names say so is in records/shared/secrets.py. Source: ours."""
 
 import json
 import re
 from urllib.parse import quote_plus, unquote_plus
 
-from server.automation.webhooks.secret_requests import HIDDEN, is_secret
+from server.automation.webhooks.secret_requests import HIDDEN
 from server.late_pattern import late_pattern
+from server.records.shared.secrets import is_secret
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 # Most bodies hold none of these, and need no second look.

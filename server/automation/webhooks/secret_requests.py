@@ -1,13 +1,13 @@
 """What tells of a secret in a request: never written into the file, and kept in memory so that a delivery can be run
 again as it was while this process goes on. Source: ours."""
 
-import re
 import threading
 from collections import OrderedDict
 from dataclasses import field
 from urllib.parse import parse_qsl, urlencode
 
 from server.dataclass import dataclass
+from server.records.shared.secrets import is_secret
 from server.store.database import Store
 from server.store.store_local import StoreLocal
 
@@ -15,16 +15,6 @@ HIDDEN = "(hidden)"
 MAX_REMEMBERED = 500  # requests whose secrets are kept in memory, the last
 MAX_SECRET_CHARS = 32_768  # of the headers, query and body of one request; the secrets of a longer one are not kept
 Headers = list[tuple[str, str]]
-_SECRET = re.compile(
-    r"auth|token|secret|passw|pwd|cookie|(?:api|access|private).?key|^key$|signature|hmac|jwt|session|credential"
-    r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])",
-    re.IGNORECASE,
-)
-
-
-def is_secret(name: str) -> bool:
-    """Whether a name tells of a secret."""
-    return _SECRET.search(name) is not None
 
 
 def hidden(name: str, value: str) -> str:

@@ -1,11 +1,22 @@
-"""Random names and secrets, and what is kept of a secret."""
+"""Random names and secrets, what is stored of a secret, and names that say that a value is one."""
 
 import hashlib
+import re
 import secrets
 import string
 
 LETTERS = string.ascii_lowercase + string.digits
 SIZE = len(LETTERS)
+_SECRET_NAME = re.compile(
+    r"auth|token|secret|passw|pwd|cookie|(?:api|access|private).?key|^key$|signature|hmac|jwt|session|credential"
+    r"|(?:^|[-_])(?:sig|sign|hash|digest)(?:$|[-_])",
+    re.IGNORECASE,
+)
+
+
+def is_secret(name: str) -> bool:
+    """Whether the name of a header, parameter or key says that its value is a secret."""
+    return _SECRET_NAME.search(name) is not None
 
 
 def random_text(length: int) -> str:

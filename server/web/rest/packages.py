@@ -10,7 +10,14 @@ from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
 MADE = shapes.keys(
-    {"behavior_id": shapes.ID, "client_secret": shapes.TEXT, "parent_id": shapes.ID, "type": shapes.TEXT},
+    {
+        "behavior_id": shapes.ID,
+        "client_id": shapes.TEXT,
+        "client_secret": shapes.TEXT,
+        "parent_id": shapes.ID,
+        "type": shapes.TEXT,
+        "url": shapes.TEXT,
+    },
     id=shapes.ID,
     label=shapes.TEXT,
 )

@@ -1,0 +1,29 @@
+"""The record types that packages export, and what of their records stays behind."""
+
+# Types that set up a desk, and the small records around them. Conversations, files, sign-ins and logs stay behind.
+EXPORTED = frozenset((
+    "asset", "automation", "automation_event", "automation_timer", "bot", "bucket", "calendar", "calendar_event",
+    "calendar_event_recurring", "call", "connected_account", "connected_service", "currency", "custom_field",
+    "custom_fieldset", "custom_record", "email_signature", "group", "html_template", "kb_article", "kb_category",
+    "mail_transport", "mailbox", "metric", "oauth_app", "opportunity", "org", "queue", "role", "saved_search",
+    "service_target", "snippet", "task", "timetracking_activity", "toolbar", "webhook_listener", "workspace_list",
+    "workspace_page", "workspace_tab", "workspace_widget",
+))  # fmt: skip
+# Fields that belong to a desk: counts, states, addresses that the service chooses, and what only one record can be.
+LEFT_OUT = frozenset((
+    ("automation_timer", "last_ran_at"), ("bucket", "is_default"), ("currency", "is_default"), ("group", "is_default"),
+    ("mailbox", "checked_at"), ("mailbox", "num_fails"), ("oauth_app", "client_id"), ("oauth_app", "overlap_until"),
+    ("snippet", "total_uses"), ("webhook_listener", "guid"),
+))  # fmt: skip
+# {type: [(type of what is on it, the column that points back)]}
+ON: dict[str, tuple[tuple[str, str], ...]] = {
+    "bot": (("behavior", "bot_id"),),
+    "calendar": (("calendar_event", "calendar_id"), ("calendar_event_recurring", "calendar_id")),
+    "custom_fieldset": (("custom_field", "custom_fieldset_id"),),
+    "workspace_page": (("workspace_tab", "page_id"),),
+    "workspace_tab": (("workspace_widget", "tab_id"), ("workspace_list", "tab_id")),
+}
+# Tokens that the service gets by itself once the account is connected again.
+RENEWED = {"connected_account": ("access_token", "refresh_token", "session_token", "expires_at", "token_type")}
+# {(type, key of its params): the type of the record that the value is the id of}
+PARAM_TARGETS = {("mail_transport", "connected_account"): "connected_account"}
