@@ -45,7 +45,7 @@ def test_a_worker_signs_in_and_allows(scripts: bool, chromium: Browser, nora: Ap
         assert not is_sideways(page)
         page.get_by_role("button", name="Allow").click()
         expect(page.get_by_role("heading", name="Terminal is signed in")).to_be_visible()
-    entries = nora.search("activity_log", "activity:consent.given limit:1").ok()["results"]
+    entries = nora.search("activity_log", "activity:consent.given sort:-id limit:1").ok()["results"]
     assert "Terminal" in str(entries[0])
     tokens = _poll(nora, terminal, codes).json()
     header = {"Authorization": f"Bearer {tokens['access_token']}"}
