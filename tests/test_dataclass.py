@@ -69,7 +69,7 @@ def outcome(work: Callable[[], Any]) -> Any:
         lambda cls: cls(**NAMES) == cls(path="a"),
         lambda cls: cls(**NAMES) == cls(**NAMES, seen={"x": 1}),
         lambda cls: cls(**NAMES) == NAMES,
-        lambda cls: hash(cls(**NAMES)) == hash(cls(**NAMES)),
+        lambda cls: len({hash(each) for each in [cls(**NAMES), cls(**NAMES)]}),  # both are there at once
         lambda cls: len({cls(**NAMES), cls(**NAMES)}),
         lambda cls: setattr(cls(**NAMES), "path", "b"),
         lambda cls: delattr(cls(**NAMES), "path"),
