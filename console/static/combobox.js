@@ -118,6 +118,12 @@ export function combobox(input, find, take, isSettled) {
     return key === "Enter" || (isHelp && key === "Tab");
   }
 
+  // Whether a key waits for the list to come. Tab leaves a line in which no option is marked.
+  function isWaiting(key) {
+    if (key === "Enter") return true;
+    return isTaking(key) ? held.length > 0 || at >= 0 : !list.hidden && /^Arrow(Up|Down)$/.test(key);
+  }
+
   // Whether the key meant something to the list.
   function press(key) {
     const isOpen = !list.hidden;
@@ -144,7 +150,7 @@ export function combobox(input, find, take, isSettled) {
     const isOpen = !list.hidden;
     const isOld = seen !== changes && (isOpen || !isHelp);
     if (key === "Escape" && isOpen) close();
-    else if (isOld && (isTaking(key) || (isOpen && /^Arrow(Up|Down)$/.test(key)))) held.push(key);
+    else if (isOld && isWaiting(key)) held.push(key);
     else if (!press(key)) return;
     event.preventDefault();
     event.stopPropagation();
