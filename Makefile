@@ -16,7 +16,7 @@ run: $(VENV)/.for-run  ## start the server on http://127.0.0.1:8200 (ARGS="--por
 	$(BIN)/helpdesk serve $(ARGS)
 
 test: $(VENV)/.for-dev .work/samples .work/node .work/browser $(if $(findstring postgresql,$(ARGS)),.work/postgresql)  ## run all tests (ARGS="-k mail" picks some, ARGS=--store=postgresql uses PostgreSQL, WORKERS=4 more cores)
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/python -m tests -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.for-dev  ## ruff and mypy
 	$(BIN)/ruff check .

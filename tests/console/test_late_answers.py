@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from tests.console.browser import intercept
 from tests.service import Api
+
+
+@pytest.fixture(autouse=True)
+def intercepting(page: Page) -> None:
+    intercept(page)
 
 
 @contextmanager

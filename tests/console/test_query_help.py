@@ -15,7 +15,7 @@ from console.query_help.options import MAX_NAMES, MAX_RECORDS, QueryOption
 from server.desk import search_words
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps
-from tests.console.browser import Browser, violations
+from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor, text_of
 from tests.records.desk import Desk
 from tests.service import Api, Server
@@ -417,6 +417,7 @@ def test_what_is_still_being_asked_takes_no_option_of_before(page: Page, nora: A
 
 def test_a_failed_answer_is_told_and_nothing_is_lost(chromium: Browser, server: Server, signed_in: Visitor) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies, refused="ERR_FAILED") as opened:
+        intercept(opened)
         opened.goto(TICKETS)
         opened.route("**/-/query/**", lambda route: route.abort())
         field = opened.get_by_role("combobox", name="Search")

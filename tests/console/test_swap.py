@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from console.visit import LOCATION, PART
-from tests.console.browser import Browser, violations
+from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor
 from tests.service import Api
 
@@ -89,6 +89,7 @@ def test_a_wrong_query_is_told_in_place_and_what_was_typed_stays(page: Page, nor
 
 def test_a_server_that_does_not_answer_loses_nothing(chromium: Browser, signed_in: Visitor, nora: Api) -> None:
     with chromium.page(nora.url, cookies=signed_in.cookies, refused="net::ERR_FAILED") as page:
+        intercept(page)
         opened(page, nora)
         search = page.get_by_role("combobox", name="Search", exact=True)
         search.fill("title:later")

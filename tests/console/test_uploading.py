@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.console.browser import violations
+from tests.console.browser import intercept, violations
 from tests.service import Api
 
 LARGE = b"name\n" + b"".join(b"Organization %d %s\n" % (number, b"of the north" * 10) for number in range(3_000))
@@ -25,6 +25,7 @@ def held_back(page: Page, pattern: str) -> list[Route]:
 
 
 def test_a_form_with_a_large_file_shows_how_much_has_arrived(page: Page) -> None:
+    intercept(page)
     page.goto("/records/org/import")
     page.locator("#file").set_input_files([{"name": "orgs.csv", "mimeType": "text/csv", "buffer": LARGE}])
     waiting = held_back(page, "**/records/org/import")
@@ -48,6 +49,7 @@ def test_a_large_file_that_is_refused_says_why_on_the_same_page(page: Page) -> N
 
 
 def test_an_answer_does_not_leave_without_the_files_on_their_way(page: Page, ticket: dict[str, Any]) -> None:
+    intercept(page)
     page.goto(f"{ticket['page']}?answer=reply#answer")
     expect(page.locator("#content")).to_be_focused()
     page.keyboard.type("Here is the plan.")

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.console.browser import Browser, violations
+from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor
 from tests.service import Server
 
@@ -11,6 +11,7 @@ def test_a_page_that_takes_its_time_says_so_until_it_is_there(
     chromium: Browser, server: Server, signed_in: Visitor
 ) -> None:
     with chromium.page(server.url, cookies=signed_in.cookies) as page:
+        intercept(page)
         page.goto("/admin/system")
         page.route("**/admin/system/checkup", lambda route: route.fulfill(status=204))  # a page that does not come
         page.get_by_role("link", name="Check-up", exact=True).first.click()
