@@ -41,7 +41,8 @@ def test_a_test_fails_when_it_fails_twice(tmp_path: Path, modules: list[str], co
     settings.write_text("[pytest]\n")
     done = subprocess.run(
         [sys.executable, "-m", "tests", f"--config-file={settings}", "-n", "0", str(tmp_path)],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert (done.returncode, told in done.stdout) == (code, True), done.stdout + done.stderr
     assert done.stdout.count("test session starts") == (2 if 0 < len(modules) < 4 and modules != [PASSES] else 1)
