@@ -32,6 +32,7 @@ CHANNEL = "changes"
 DAY_SECONDS = 86400
 MAX_KEPT = 2_000_000  # changes; the oldest go first, about
 LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
+SKEW_SECONDS = 60  # by which the times of changes may differ from the order of their ids
 SKIPPED = 1_000_000_000  # ids, more than the changes between a backup and its restore
 BATCH = 1000  # removed in one transaction
 _LOG: Any = CHANGE.sql
@@ -141,6 +142,33 @@ def require_kept(tx: Transaction, cursor: int) -> int:
             cursor=last,
         )
     return last
+
+
+def cursor_at(tx: Transaction, at: int) -> int:
+    """The cursor before the first change that was made at this Unix second or later. Raises Gone where earlier changes,
+    which are kept no longer, may have been made then, too."""
+    last = now(tx)
+    first = tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id))) or last + 1
+    low, high = first, last + 1
+    while low < high:  # the times rise with the ids, but for SKEW_SECONDS
+        middle = (low + high) // 2
+        row = tx.rows(
+            lambda: _LOG.select(_LOG.id, _LOG.at).where(_LOG.id >= slot(0)).order_by(_LOG.id).limit(1), (middle,)
+        )
+        if row and row[0][1] < at - SKEW_SECONDS:
+            low = row[0][0] + 1
+        else:
+            high = middle
+    found = tx.value(
+        lambda: _LOG.select(peewee.fn.MIN(_LOG.id)).where(_LOG.id >= slot(0), _LOG.at >= slot(1)), (low, at)
+    )
+    if first > 1 and (found == first or first > last):
+        raise Gone(
+            "the changes since then are not all kept any more; search for the records anew, and follow from the cursor "
+            "of a request without since",
+            cursor=last,
+        )
+    return last if found is None else int(found) - 1
 
 
 def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:

@@ -182,10 +182,13 @@ class FormReader:
 
     def addresses(self, name: str, most: int) -> Addresses:
         """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
-        text = self.text(name) if name in self._values else ""
+        value = self._values.get(name, "")
+        lines = [self._item(name, each) for each in value] if isinstance(value, list | tuple) else [self.text(name)]
+        for line in lines:
+            _one_line(name, line)
+        text = ", ".join(line for line in lines if line.strip())
         if not text:
             return ()
-        _one_line(name, text)
         found: dict[str, NamedAddress] = {}
         try:
             for each in parse_all(text, most + 1):
@@ -193,6 +196,9 @@ class FormReader:
         except Invalid as error:
             raise Invalid(f"{name}: {error.message}", field=name) from None
         return tuple(found.values())
+
+    def _item(self, name: str, value: Any) -> str:
+        return value if isinstance(value, str) else _as_text(name, value)
 
     def custom(self) -> dict[str, Any]:
         """What names custom fields."""

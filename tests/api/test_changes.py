@@ -215,6 +215,8 @@ WRONG = [
     ({"since": str(2**63)}, 422, "is no cursor"),
     ({"since": str(2**63 - 1)}, 410, "kept no longer"),
     ({"since[]": "1"}, 422, "since"),
+    ({"since_time": "soonish"}, 422, "since_time: "),
+    ({"since_time": "-1 hour", "since": "1"}, 422, "either since or since_time"),
     ({"types": "tickt"}, 422, "did you mean 'ticket'?"),
     ({"types": "automation_log"}, 422, "are not kept"),
     ({"types[x]": "ticket"}, 422, "types"),
@@ -227,6 +229,15 @@ def test_wrong_values_are_told(api: Api, params: dict[str, str], status: int, te
     assert answer.status == status and text in answer["message"]
     if status == 410:
         assert answer["__error"] == "ERROR_GONE"
+
+
+def test_changes_begin_at_a_time(api: Api) -> None:
+    org = made(api, "org")
+    page = api.get("/rest/changes.json", since_time="-1 minute", limit=500).ok()
+    while page["more"]:
+        page = api.get("/rest/changes.json", since=page["cursor"], limit=500).ok()
+    assert ("created", "org", org) in [(each["event"], each["type"], each["id"]) for each in page["results"]]
+    assert api.get("/rest/changes.json", since_time="+1 day").ok()["results"] == []
 
 
 # -- who is told ------------------------------------------------------------------------------------------------------

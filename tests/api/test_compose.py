@@ -123,6 +123,8 @@ WRONG: list[tuple[str, str, str]] = [
     ("subject", "x" * 256, "subject"),
     ("to", "ann@kite.example\nBcc: zoe@kite.example", "to"),
     ("cc", "a@kite.example\r\nX-Evil: 1", "cc"),
+    ("to[]", "ann@kite.example\nBcc: zoe@kite.example", "to"),
+    ("to[x]", "ann@kite.example", "to"),
     ("to", ", ".join(f"p{number}@kite.example" for number in range(101)), "to"),
     ("subject[]", "x", "subject"),
     ("content[a]", "x", "content"),
@@ -167,12 +169,17 @@ def test_form_multipart_and_json_make_the_same(post: Post) -> None:
         compose(api, pairs).ok(),
         api.call("POST", path, files=[(name, (None, str(value))) for name, value in pairs]).ok(),
         api.call("POST", path, json=values).ok(),
+        api.call("POST", path, json=values | {"to": ["ann@kite.example", "Bo <bo@kite.example>", ""]}).ok(),
+        compose(
+            api,
+            [*(each for each in pairs if each[0] != "to"), ("to[]", "ann@kite.example"), ("to[]", "bo@kite.example")],
+        ).ok(),
         api.call("POST", path, json=values | {"dont_send": True, "content_format": "markdown"}).ok(),
     ]
     shown = [
         (each["status_id"], each["subject"], requesters(api, each["id"]), each["num_messages_out"]) for each in answers
     ]
-    assert shown == [(2, "Boat", ["ann@kite.example", "bo@kite.example"], 1)] * 4
+    assert shown == [(2, "Boat", ["ann@kite.example", "bo@kite.example"], 1)] * 6
     for each in answers:
         assert file in api.found("attachment", f"on.message:(id:{each['latest_message_id']})")
 

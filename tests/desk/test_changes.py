@@ -52,6 +52,39 @@ def test_no_more_are_kept_than_the_limit(desk: Post, monkeypatch: pytest.MonkeyP
         page(desk, desk.read(changes.now) - 3)
 
 
+def test_a_time_leads_to_the_first_change_made_then(desk: Post) -> None:
+    start, made = desk.now, {}
+    for second in (0, 0, 100, 70, 200):  # 70: of a transaction that waited for the one before
+        desk.now = start + second
+        made.setdefault(second, []).extend(orgs(desk, 2))
+    everything = [id for each in made.values() for id in each]
+
+    def since(second: int) -> list[int]:
+        cursor = desk.read(lambda tx: changes.cursor_at(tx, start + second))
+        return [each.id for each in page(desk, cursor).changes if each.type == "org"][-len(everything) :]
+
+    assert since(0) == since(-1000) == everything
+    assert since(1) == since(100) == made[100] + made[70] + made[200]
+    assert since(101) == since(200) == made[200]
+    assert since(201) == since(10**9) == []
+    desk.now = start + 7 * DAY + 10
+    changes.forget_old(desk.service, desk.now)
+    assert since(101) == made[200]
+    with pytest.raises(Gone, match="search for the records anew"):
+        since(100)
+
+
+def test_no_time_before_a_backup_was_restored_leads_to_a_cursor(desk: Post) -> None:
+    orgs(desk, 2)
+    before = desk.now
+    desk.now += 1000
+    restoring.log_restored(desk.context(), "helpdesk.db", "")
+    for _ in range(2):
+        with pytest.raises(Gone):
+            desk.read(lambda tx: changes.cursor_at(tx, before))
+        orgs(desk, 1)
+
+
 def test_who_follows_is_told_once_for_a_transaction_and_not_of_one_that_fails(desk: Post) -> None:
     told: list[str] = []
     desk.service.followers.append(told.append)

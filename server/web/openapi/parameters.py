@@ -18,6 +18,7 @@ TYPES: dict[str, Schema] = {
     "boolean": {"type": ["boolean", "integer"], "minimum": 0, "maximum": 1},  # generators know no enum of both
     "time": {"type": ["integer", "string"]},
     "array": {"type": "array", "items": {"type": ["string", "integer"]}},
+    "addresses": {"type": ["string", "array"], "items": {"type": "string"}},
     "map": shapes.OBJECT,
     "object": shapes.OBJECT,
     "json": {},

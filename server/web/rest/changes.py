@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk import changes
@@ -44,6 +45,7 @@ class WantedTypes:
     "GET", "changes", f"Which records changed, in order, without their values; as a stream with Accept: {MEDIA_TYPE}.",
     "read",
     Parameter("since", "integer", "The cursor of an earlier answer. Without it: no changes, and the cursor of now."),
+    Parameter("since_time", "time", "In place of since: the changes that were made at this time or later."),
     Parameter("types", "string", "Only of these record types, with commas between, such as ticket,message."),
     Parameter("limit", "integer", f"Changes that are looked at for a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter(LAST_ID, "integer", "Where a stream goes on; wins over since.", place="header"),
@@ -59,7 +61,7 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
     wanted = _wanted(call, call.params.text("types", ""))
     if wants_events(call.headers.get("Accept", "")):
         return _follow(call, wanted)
-    cursor, limit = cursor_in(call.params.text("since", "")), call.params.integer("limit", LIMIT, 1, MOST)
+    cursor, limit = _since(call), call.params.integer("limit", LIMIT, 1, MOST)
     if cursor is None:
         found = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
@@ -73,7 +75,7 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
 def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
     """The same as a stream, from a cursor or from now on. Raises Gone."""
     sent = call.headers.get(LAST_ID, "")
-    cursor = cursor_in(sent, LAST_ID) if sent else cursor_in(call.params.text("since", ""))
+    cursor = cursor_in(sent, LAST_ID) if sent else _since(call)
     if cursor is None:
         cursor = reading(call.ctx, changes.now)
     else:
@@ -84,6 +86,20 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
         return News([(each.cursor, each.shown()) for each in found.changes], found.cursor, found.has_more)
 
     return Answer(content_type=MEDIA_TYPE, feed=Feed(changes.CHANNEL, wanted.asked, cursor, news))
+
+
+def _since(call: EndpointCall) -> int | None:
+    """Where to begin, None for now. Raises Invalid, Gone."""
+    cursor, at = cursor_in(call.params.text("since", "")), call.params.text("since_time", "")
+    if not at:
+        return cursor
+    if cursor is not None:
+        raise Invalid("since_time: send either since or since_time", field="since_time")
+    try:
+        seconds = times.instant(at, call.ctx.now, call.ctx.tz)
+    except Invalid as error:
+        raise Invalid(f"since_time: {error.message}", field="since_time") from error
+    return reading(call.ctx, lambda tx: changes.cursor_at(tx, seconds))
 
 
 def cursor_in(text: str, name: str = "since") -> int | None:

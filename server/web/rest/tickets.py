@@ -23,8 +23,8 @@ def is_small(call: EndpointCall) -> bool:
 
 
 COMMON = (
-    Parameter("bcc", "string", "Addresses that get a private copy."),
-    Parameter("cc", "string", "Addresses that get a public copy."),
+    Parameter("bcc", "addresses", "Addresses that get a private copy: a line with commas between, or a list."),
+    Parameter("cc", "addresses", "Addresses that get a public copy, as in bcc."),
     Parameter("bucket_id", "integer", "The bucket; the group follows it."),
     Parameter(
         "content_format",
@@ -57,7 +57,7 @@ SENT = shapes.any_of(
 @endpoint(
     "POST", "tickets/compose", "Create a ticket with an outgoing message.", "small write",
     Parameter("group_id", "integer", "The group that holds the ticket.", required=True),
-    Parameter("to", "string", "Recipients; they become the requesters.", required=True),
+    Parameter("to", "addresses", "Recipients, as in bcc; they become the requesters.", required=True),
     Parameter("subject", "string", "The subject.", required=True),
     Parameter("content", "string", "The message.", required=True),
     Parameter("org_id", "integer", "The organization."),
@@ -73,7 +73,7 @@ def compose(call: EndpointCall) -> dict[str, Any]:
     Parameter("message_id", "integer", "The message replied to; required without ticket_id."),
     Parameter("ticket_id", "integer", "In place of message_id: the ticket whose newest message is replied to."),
     Parameter("content", "string", "The reply.", required=True),
-    Parameter("to", "string", "Recipients; the requesters when blank."),
+    Parameter("to", "addresses", "Recipients, as in bcc; the requesters when blank."),
     Parameter("group_id", "integer", "Moves the ticket to this group."),
     Parameter("dont_keep_copy", "boolean", "1 mails without saving a copy."),
     Parameter("is_autoreply", "boolean", "1 marks the mail as an automatic answer."),
