@@ -240,7 +240,9 @@ def forget_old(service: Service, now: int) -> None:
 
 
 def _old_up_to(tx: Transaction, before: int) -> int:
-    """The id up to which the oldest may go, at most BATCH of them; 0 for none. They are in the order of their time."""
+    """The id up to which the oldest may go, less than BATCH of them; 0 for none. They are in the order of their time.
+    The last one of those that may go stays: it tells from when on the log is whole."""
     oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
     beyond = now(tx) - MAX_KEPT
-    return max((id for id, at in oldest if at < before or id <= beyond), default=0)
+    *going, _ = [0, *(id for id, at in oldest if at < before or id <= beyond)]
+    return max(going, default=0)

@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+from server.desk.dictionary import Dictionaries
 from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
 from server.fields import Field, Intake
+from server.fields.base import as_text
 from server.records.base import Change, Record, RecordType
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ def read(writing: "RecordWriter", record_type: RecordType, old: Record | None, f
     sent = dict(fields)
     taken = [(trait, trait.take(record_type, sent, writing)) for trait in record_type.taking]
     mistakes = Mistakes()
-    _check_names(record_type, sent, mistakes)
+    _check_names(writing, record_type, old, sent, mistakes)
     _check_required(record_type, old, sent, mistakes)
     change = Change(record_type, old["id"] if old else 0, old, {}, {}, frozenset(sent))
     values: dict[str, Any] = dict(old) if old else {}
@@ -65,13 +67,25 @@ def _field(record_type: RecordType, name: str) -> Field:
     return record_type.fields[record_type.alternatives.get(name, name)]
 
 
-def _check_names(record_type: RecordType, sent: dict[str, Any], mistakes: Mistakes) -> None:
-    """Names that are none are taken out of what was sent."""
-    for name in list(sent):
-        wrong = _wrong_name(record_type, name)
-        if wrong is not None:
-            mistakes.add(wrong)
-            del sent[name]
+def _check_names(
+    writing: "RecordWriter", record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
+) -> None:
+    """Take what is no field out of what was sent. A key that only the service writes may come back as it was shown."""
+    wrong = {name: mistake for name in sent if (mistake := _wrong_name(record_type, name)) is not None}
+    if not wrong:
+        return
+    shown = {} if old is None else Dictionaries(writing.ctx, writing.tx).show(record_type, [old])[0]
+    for name, mistake in wrong.items():
+        value = sent.pop(name)
+        if name not in shown or not _is_as_shown(shown[name], value):
+            mistakes.add(mistake)
+
+
+def _is_as_shown(shown: Any, sent: Any) -> bool:
+    """Whether a value is the shown one, as JSON or as the text that a form sends for it."""
+    if isinstance(shown, dict | list) or isinstance(sent, dict | list):
+        return bool(shown == sent)
+    return ("" if shown is None else as_text(shown)) == ("" if sent is None else as_text(sent))
 
 
 def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:
@@ -99,13 +113,13 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
     for name, field in change.type.unique:
         if name not in change.new:
             continue
+        if change.old is not None and not change.changes(name):
+            continue
         value = change.new[name]
         if value in ("", 0):
             if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
                 continue
             raise Required(f"{name} must not be empty", field=name)
-        if not change.changes(name) and change.old is not None:
-            continue
         taken = writing.tx.first(change.type.table, **{name: value})
         if taken is not None and taken[0] != change.id:
             raise Conflict(f"{name}: '{value}' belongs to {change.type.uri} {taken[0]} already", field=name)

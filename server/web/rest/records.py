@@ -4,6 +4,7 @@ from typing import Any
 
 from server.desk import records
 from server.errors import Invalid
+from server.web import envelope
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -79,7 +80,7 @@ def create(call: EndpointCall) -> Answer:
     operation="update",
 )
 def update(call: EndpointCall) -> dict[str, Any]:
-    fields = sent_fields(call)
+    fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
     found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""))
     return with_meta(call, call.uri, found)

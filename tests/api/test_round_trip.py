@@ -1,0 +1,67 @@
+"""A record that was read may be sent back as it is, with the keys that only the service writes."""
+
+from typing import Any
+
+import pytest
+
+from server.records.registry import load
+from tests.api.minimal import MINIMAL, made
+from tests.service import Api, Reply
+
+TYPES = [each.uri for each in load() if each.uri in MINIMAL and each.operations["update"]]
+STAMPS = {"updated", "updated_at"}
+
+
+def shown(api: Api, uri: str, id: int) -> dict[str, Any]:
+    return dict(api.record(uri, id).ok().json)
+
+
+def put(api: Api, uri: str, id: int, fields: dict[str, Any]) -> Reply:
+    return api.call("PUT", f"/rest/records/{uri}/{id}.json", json={"fields": fields})
+
+
+def as_in_forms(value: Any) -> str:
+    return "" if value is None else str(int(value) if isinstance(value, bool) else value)
+
+
+@pytest.mark.parametrize("uri", TYPES)
+def test_a_record_comes_back_unchanged(api: Api, uri: str) -> None:
+    id = made(api, uri)
+    before = shown(api, uri, id)
+    put(api, uri, id, before).ok()
+    after = shown(api, uri, id)
+    assert {name for name in before if before[name] != after[name]} <= STAMPS
+
+
+def test_a_form_sends_it_back_as_well(api: Api) -> None:
+    id = made(api, "task", title="Paint the keel")
+    before = shown(api, "task", id)
+    form = {f"fields[{name}]": as_in_forms(value) for name, value in before.items() if value not in ([], {})}
+    api.put(f"/rest/records/task/{id}.json", **form).ok()
+    assert shown(api, "task", id)["title"] == "Paint the keel"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("id", 0),
+        ("id", "x"),
+        ("_label", "Another"),
+        ("record_url", ""),
+        ("record_url", ["x"]),
+        ("titel", ""),
+    ],
+)
+def test_a_key_that_only_the_service_writes_cannot_be_changed(api: Api, name: str, value: Any) -> None:
+    id = made(api, "task", title="Paint the mast")
+    before = shown(api, "task", id)
+    assert before.get(name) != value
+    answer = put(api, "task", id, before | {name: value, "title": "Another"})
+    assert answer.status == 422 and [each["field"] for each in answer["errors"]] == [name]
+    assert shown(api, "task", id) == before
+
+
+def test_what_is_new_cannot_bring_such_keys(api: Api) -> None:
+    before = shown(api, "task", made(api, "task"))
+    answer = api.call("POST", "/rest/records/task/create.json", json={"fields": before})
+    assert answer.status == 422 and {"id", "record_url"} <= {each["field"] for each in answer["errors"]}
