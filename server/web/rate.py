@@ -32,10 +32,11 @@ class RateLimiter:
         if self._service is not None:
             processes.tell(self._service, f"rate {of}", self._told)
 
-    def count(self, key: Hashable, now: float) -> None:
-        """Count one request. now: Unix seconds. Raises TooMany above the limit."""
+    def count(self, key: Hashable, now: float) -> int:
+        """Count one request; how many more there may be in this minute. now: Unix seconds. Raises TooMany above the
+        limit."""
         if not self.limit:
-            return
+            return 0
         with self._lock:
             if self._minute != now // 60:
                 self._minute, self._counts = int(now // 60), {}
@@ -46,6 +47,17 @@ class RateLimiter:
             number += self._elsewhere(self._service, key)
         if number > self.limit:
             raise TooMany(f"at most {self.limit} requests a minute {self.of}", retry_after=60 - int(now) % 60)
+        return self.limit - number
+
+    def headers(self, left: int, now: float) -> dict[str, str]:
+        """The limit as headers tell it, {} for none (draft-ietf-httpapi-ratelimit-headers-10). left: requests that
+        there may be in this minute."""
+        if not self.limit:
+            return {}
+        return {
+            "RateLimit": f'"minute";r={left};t={60 - int(now) % 60}',
+            "RateLimit-Policy": f'"minute";q={self.limit};w=60',
+        }
 
     def _elsewhere(self, service: Service, key: Hashable) -> int:
         """What other processes counted in this minute."""

@@ -17,13 +17,12 @@ from server.errors import (
     NotOffered,
     ScopeDenied,
     TooLarge,
-    UnsupportedMedia,
 )
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
 from server.web import cors
 from server.web.call import Answer, EndpointCall
-from server.web.packed import packing_of
+from server.web.packed import HEADER, packing_of, unpacked
 from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
 from server.web.rate import RateLimiter
 from server.web.routes import ENDPOINTS, Endpoint, Router
@@ -107,7 +106,8 @@ class RestSite(Site):
         each = _target(request).endpoint
         if each is None:
             return True
-        return each.mode == "read" and len(request.body) < BIG_BODY_BYTES and not _BIG_ANSWER.search(request.query)
+        is_small = len(request.body) < BIG_BODY_BYTES and not _is_packed(request)
+        return each.mode == "read" and is_small and not _BIG_ANSWER.search(request.query)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
         preflight = cors.preflight(self.service, request)
@@ -122,7 +122,7 @@ class RestSite(Site):
         """A small write: who calls and what was sent is found out here, the endpoint itself, or what it leaves for it,
         runs on the writer."""
         each = _target(request).endpoint
-        if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES:
+        if each is None or each.mode != "small write" or len(request.body) > SMALL_BODY_BYTES or _is_packed(request):
             return None
         if self.service.store.reads_wait:
             return self._writing_unseen(request) if each.ready is None else None
@@ -177,6 +177,9 @@ class RestSite(Site):
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
+        if _is_packed(request) and not request.is_unpacked:
+            request.body = unpacked(request.body, packing_of(request.headers), self.limit(request))
+            request.is_unpacked = True
         params = Params(parameters(request, each))
         return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
@@ -227,7 +230,12 @@ class RestSite(Site):
         starts again on a thread is one."""
         if not request.is_counted:
             request.is_counted = True
-            self.rate.count(grant.token_id, time.time())
+            now = time.time()
+            left = 0
+            try:
+                left = self.rate.count(grant.token_id, now)
+            finally:
+                request.told |= self.rate.headers(left, now)
 
 
 def _rights(grant: Grant) -> tuple[Hashable, ...]:
@@ -263,11 +271,13 @@ def parameters(request: Request, each: Endpoint) -> Tree:
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
-    if packing_of(request.headers):
-        raise UnsupportedMedia("packed bodies are not read here; send the body without Content-Encoding")
     if each.text_body:
         return merge(query, _text_body(request, each.text_body))
     return merge(query, _odd_body(request, each) if _is_odd(request) else _body(request))
+
+
+def _is_packed(request: Request) -> bool:
+    return bool(request.body) and HEADER in request.headers
 
 
 def _is_odd(request: Request) -> bool:

@@ -11,7 +11,6 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from tornado.httputil import (
@@ -483,8 +482,12 @@ class Exchange(HTTPMessageDelegate):
 
     def _send(self, answer: Answer, close: bool = False) -> None:
         request = self.request
+        if self.site is not None and self.site.is_json:
+            request.told["X-Request-Id"] = request.id
         if request.allowed_origin:
-            answer = replace(answer, headers=answer.headers | cors.headers(request))
+            request.told |= cors.headers(request)
+        if request.told:
+            answer.headers = answer.headers | request.told
         if answer.pieces is not None and request.method != "HEAD":
             self.streaming = asyncio.ensure_future(self._stream(answer))
             return

@@ -3,10 +3,12 @@
 import gzip
 import http.client
 import json
+import zlib
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+import requests
 
 from server.app import endpoints
 from server.web.routes import ENDPOINTS, Endpoint
@@ -70,11 +72,53 @@ def test_put_and_patch_of_what_is_no_form_are_415(kind: str, body: bytes, api: A
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
-def test_a_packed_body_is_415(method: str, api: Api) -> None:
+@pytest.mark.parametrize("packing", ["gzip", "deflate"])
+def test_a_packed_body_is_read(method: str, packing: str, api: Api) -> None:
     path = {"POST": "task/create.json", "PUT": f"task/{made(api, 'task')}.json", "PATCH": "task/upsert.json?query=id:0"}
+    body = (gzip if packing == "gzip" else zlib).compress(b"fields[title]=Packed")
+    headers = {"Content-Type": FORM, "Content-Encoding": packing}
+    assert api.call(method, f"/rest/records/{path[method]}", data=body, headers=headers).ok()["title"] == "Packed"
+
+
+def test_a_packed_search_is_read(api: Api) -> None:
+    id = made(api, "task", title="Tarpaulin")
     headers = {"Content-Type": FORM, "Content-Encoding": "gzip"}
-    answer = api.call(method, f"/rest/records/{path[method]}", data=gzip.compress(b"fields[title]=x"), headers=headers)
-    assert (answer.status, answer["__error"]) == (415, "ERROR_PARAM_INVALID")
+    body = gzip.compress(b"q=title:Tarpaulin")
+    found = api.call("POST", "/rest/records/task/search.json", data=body, headers=headers).ok()
+    assert id in [each["id"] for each in found["results"]]
+
+
+@pytest.mark.parametrize(
+    ("packing", "body", "status", "says"),
+    [
+        ("br", b"x", 415, "packed as 'br'"),
+        ("gzip, gzip", b"x", 415, "send gzip, deflate"),
+        ("gzip", b"fields[title]=x", 400, "damaged, or not gzip"),
+        ("gzip", gzip.compress(b"fields[title]=x")[:-6], 400, "damaged"),
+        ("gzip", gzip.compress(bytes(200 * 1024 * 1024)), 413, "unpacks to more than"),
+    ],
+    ids=["brotli", "twice", "no gzip", "cut", "a bomb"],
+)
+def test_what_cannot_be_unpacked_writes_nothing(packing: str, body: bytes, status: int, says: str, api: Api) -> None:
+    before = api.search("task", show_results=0).ok()["total"]
+    headers = {"Content-Type": FORM, "Content-Encoding": packing}
+    answer = api.call("POST", "/rest/records/task/create.json", data=body, headers=headers)
+    assert answer.status == status and says in answer["message"]
+    assert api.search("task", show_results=0).ok()["total"] == before
+
+
+def test_every_response_has_the_number_that_the_log_knows_it_by(api: Api) -> None:
+    token = {"Authorization": f"Bearer {api.token}"}
+    answers = [
+        requests.request(method, f"{api.url}/rest/{path}.json", headers=headers, timeout=60)
+        for method, path, headers in [
+            ("GET", "workers/me", token), ("GET", "workers/me", {}), ("GET", "nothing/here", token),
+            ("POST", "records/task/create", token), ("DELETE", "changes", token), ("OPTIONS", "changes", token),
+        ]
+    ]  # fmt: skip
+    assert [each.status_code for each in answers] == [200, 401, 404, 422, 405, 204]
+    ids = [each.headers["X-Request-Id"] for each in answers]
+    assert len(set(ids)) == len(ids)
 
 
 def test_raw_bytes_in_a_form_say_how_to_upload(api: Api) -> None:

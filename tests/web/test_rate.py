@@ -1,10 +1,13 @@
 """The rate limit for one token, when it is set. Source: Limits; ours."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.service import Server
+
+LEFT = re.compile(r'"minute";r=([0-3]);t=(\d+)')
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/rest/workers/me.json"), ("POST", "/rest/tickets/compose.json")])
@@ -22,3 +25,7 @@ def test_a_request_counts_once_and_the_one_above_the_limit_is_told_when_to_come_
     assert len(refused) in (6, 7, 8, 9) and 429 not in [each.status for each in replies[:3]]
     assert all(1 <= int(each.headers["Retry-After"]) <= 60 for each in refused)
     assert refused[0]["__error"] == "ERROR_RATE_LIMIT"
+    assert {each.headers["RateLimit-Policy"] for each in replies} == {'"minute";q=3;w=60'}
+    left = [LEFT.fullmatch(each.headers["RateLimit"]) for each in replies]
+    assert all(match and 1 <= int(match[2]) <= 60 for match in left)
+    assert left[0] and left[0][1] == "2" and {each.headers["RateLimit"].split(";")[1] for each in refused} == {"r=0"}
