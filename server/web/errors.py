@@ -82,6 +82,8 @@ def body(error: HelpdeskError) -> dict[str, Any]:
         ]
     if isinstance(error.details.get("position"), int):
         payload["position"] = error.details["position"]
+    if error.details.get("notes"):
+        payload["notes"] = error.details["notes"]
     return payload
 
 

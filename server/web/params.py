@@ -16,18 +16,30 @@ from server.web.multipart import decode_multipart
 __all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
 
 MAX_JSON_PARAMETER_BYTES = 2_097_152
+NOTES = 20  # in one response, at most
+NAME_CHARS = 80  # of what was sent that a note repeats
 
 _LEADING_NUMBER = re.compile(r"\s*+([+-]?[0-9]{1,18})")
 _FALSE = frozenset(("", "0", "false", "no"))
 
 
 class Params:
-    """The parameters of one request. A missing parameter and JSON null are the same."""
+    """The parameters of one request. A missing parameter and JSON null are the same. notes: sentences about what was
+    not understood, which go into the response. is_strict: whether that is an error (RFC 7240, 4.4)."""
 
-    __slots__ = ("tree",)
+    __slots__ = ("is_strict", "notes", "tree")
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, is_strict: bool = False) -> None:
         self.tree = tree
+        self.is_strict = is_strict
+        self.notes: list[str] = []
+
+    def note(self, name: str, text: str) -> None:
+        """Tell the sender what is wrong with a parameter. Raises Invalid if they prefer an error."""
+        if self.is_strict:
+            raise Invalid(text, field=name[:NAME_CHARS])
+        if len(self.notes) < NOTES:
+            self.notes.append(text)
 
     def __contains__(self, name: str) -> bool:
         return self.tree.get(name) is not None
@@ -54,7 +66,8 @@ class Params:
         return text
 
     def integer(self, name: str, default: int, low: int, high: int) -> int:
-        """For limit, page and the like, never an error: the digits at the beginning, else 0, then kept in low-high.
+        """For limit, page and the like: the digits at the beginning, else 0, then kept in low-high, with a note if
+        that is not what was sent.
 
         Missing or empty gives `default`. A list is still Invalid.
         """
@@ -63,7 +76,10 @@ class Params:
             return default
         match = _LEADING_NUMBER.match(text)
         number = int(match[1]) if match else 0
-        return min(max(number, low), high)
+        kept = min(max(number, low), high)
+        if kept != number or match is None or match.end() != len(text.rstrip()):
+            self.note(name, f"{name}: '{text[:NAME_CHARS]}' was read as {kept}; send a number from {low} to {high}")
+        return kept
 
     def flag(self, name: str, default: bool = False) -> bool:
         """Yes or no, never an error for text: false for nothing, 0, false and no in any case, else true."""

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
 
 from server import clock, times
 from server.access import tokens
@@ -11,23 +12,37 @@ from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import (
     Forbidden,
+    HelpdeskError,
     Malformed,
     NotAuthenticated,
     NotFound,
     NotOffered,
     ScopeDenied,
     TooLarge,
+    nearest,
 )
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
 from server.web import cors
 from server.web.call import Answer, EndpointCall
 from server.web.packed import HEADER, packing_of, unpacked
-from server.web.params import Params, Raw, Tree, decode_form, decode_json, decode_multipart, decode_query, merge
+from server.web.params import (
+    NAME_CHARS,
+    Params,
+    Raw,
+    Tree,
+    decode_form,
+    decode_json,
+    decode_multipart,
+    decode_query,
+    merge,
+)
 from server.web.rate import RateLimiter
 from server.web.routes import ENDPOINTS, Endpoint, Router
 from server.web.site import FORM_TYPES, Request, Site, content_type, unsupported
 from server.web.streams import Follower
+
+Result = TypeVar("Result")
 
 PREFIX, ENDING = "/rest/", ".json"
 WORKERS = ("/rest/records/worker", "/rest/workers", "/rest/packages")  # those of them with a password are slow
@@ -37,6 +52,7 @@ AT_ONCE_SECONDS = 0.002  # between head and body: no other request was answered 
 FORM_OVERHEAD = 3  # a urlencoded byte may take three
 # Pages of 100 records or more take longer than the event loop may be held, however few steps they need. What counting
 # takes shows when it begins: see counting/combinations.py.
+_STRICT = re.compile(r'(?:^|,)\s*handling\s*=\s*"?strict"?\s*(?:$|[,;])', re.IGNORECASE)
 _BIG_ANSWER = re.compile(r"limit(?:=|:|%3[Aa])[0-9]{3}")
 
 
@@ -128,8 +144,8 @@ class RestSite(Site):
             return self._writing_unseen(request) if each.ready is None else None
         each, call = self._call(request, None)
         if each.ready is not None:
-            left = each.ready(call)
-            return None if left is None else lambda: Answer(left())
+            left = _noting(call, lambda: each.ready(call) if each.ready else None)
+            return None if left is None else lambda: _answered(call, left)
         if not each.is_small(call):
             return None
         return lambda: self._run(each, call)
@@ -180,7 +196,8 @@ class RestSite(Site):
         if _is_packed(request) and not request.is_unpacked:
             request.body = unpacked(request.body, packing_of(request.headers), self.limit(request))
             request.is_unpacked = True
-        params = Params(parameters(request, each))
+        params = Params(parameters(request, each), _prefers_strict(request))
+        note_unknown(params, each)
         return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
     def _admitted(self, request: Request, now: int) -> tuple[Grant, Endpoint]:
@@ -222,8 +239,7 @@ class RestSite(Site):
         return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
 
     def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
-        found = each.function(call)
-        return found if isinstance(found, Answer) else Answer(found)
+        return _answered(call, lambda: each.function(call))
 
     def _count(self, grant: Grant, request: Request) -> None:
         """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
@@ -274,6 +290,41 @@ def parameters(request: Request, each: Endpoint) -> Tree:
     if each.text_body:
         return merge(query, _text_body(request, each.text_body))
     return merge(query, _odd_body(request, each) if _is_odd(request) else _body(request))
+
+
+def note_unknown(params: Params, each: Endpoint) -> None:
+    """Tell the sender of parameters that an endpoint does not have."""
+    for name in params.tree:
+        if name not in each.names and not name.startswith(each.prefixes):
+            near = nearest(name, (known for known in each.names if "*" not in known))
+            params.note(name, f"'{name[:NAME_CHARS]}' is not a parameter of {each.method} /rest/{each.path}.json{near}")
+
+
+def _prefers_strict(request: Request) -> bool:
+    """Whether what is not understood is to be an error: `Prefer: handling=strict` (RFC 7240, 4.4)."""
+    prefer = request.headers.get("Prefer")
+    return prefer is not None and _STRICT.search(prefer) is not None
+
+
+def _noting(call: EndpointCall, work: Callable[[], Result]) -> Result:
+    """The result of the work; an error takes the notes of the call along."""
+    try:
+        return work()
+    except HelpdeskError as error:
+        if call.params.notes:
+            error.details["notes"] = call.params.notes
+        raise
+
+
+def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -> Answer:
+    """The answer that the work gives, with the notes of the call."""
+    found = _noting(call, work)
+    answer = found if isinstance(found, Answer) else Answer(found)
+    if call.params.notes and answer.payload is not None:
+        answer.payload = answer.payload | {"notes": [*answer.payload.get("notes", ()), *call.params.notes]}
+    if call.params.is_strict:
+        answer.headers = answer.headers | {"Preference-Applied": "handling=strict"}
+    return answer
 
 
 def _is_packed(request: Request) -> bool:

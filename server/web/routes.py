@@ -3,6 +3,7 @@ pages read this one list."""
 
 from collections.abc import Callable
 from dataclasses import field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from server.dataclass import dataclass
@@ -52,6 +53,16 @@ class Endpoint:
     text_body: str = ""
     operation: str = ""
     may_fail: tuple[int, ...] = ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The outermost names of its parameters."""
+        return frozenset(each.name.partition("[")[0] for each in self.parameters if not each.place)
+
+    @cached_property
+    def prefixes(self) -> tuple[str, ...]:
+        """How the names of its families of parameters begin: `custom_` for `custom_*`."""
+        return tuple(name[:-1] for name in self.names if name.endswith("*"))
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -15,6 +15,7 @@ ENVELOPE: Schema = {
         "__build": {"type": "integer"},
         "__status": {"type": "string", "const": "success"},
         "__version": {"type": "string"},
+        "notes": shapes.list_of(shapes.TEXT),
     },
     "required": ["__build", "__status", "__version"],
 }

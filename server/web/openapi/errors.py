@@ -16,6 +16,7 @@ ERROR: Schema = {
         "__error": {"type": "string"},
         "__status": {"type": "string", "const": "error"},
         "__version": {"type": "string"},
+        "notes": shapes.list_of(shapes.TEXT),
         "message": {"type": "string", "description": "For people."},
         "errors": {
             "type": "array",
