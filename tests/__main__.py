@@ -1,15 +1,14 @@
-"""Run the tests as `make test` does: all at once, then the few that failed once more by themselves.
+"""Run all tests, as `make test` does, and run up to three failed tests again, alone.
 
-A test that fails beside twenty thousand others and passes alone says that the machine was slow or that tests share
-something. It is named and ought to be mended, and it does not hold back a commit that has nothing to do with it. A test
-that fails twice fails."""
+A test that passes alone failed because the machine was slow or because tests share something. It is named, so that
+somebody mends it, and does not hold back an unrelated commit. A test that fails twice fails."""
 
 import subprocess
 import sys
 
 import pytest
 
-FEW = 3  # failed tests; more than that are no accident
+FEW = 3  # failed tests that may have failed by chance
 
 
 class Failures:

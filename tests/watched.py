@@ -47,16 +47,12 @@ class WatchedTree(dict[str, Any]):
 
 def require_declared(each: Endpoint, name: str) -> None:
     """Raises AssertionError for a name that the endpoint does not declare."""
-    for parameter in each.parameters:
-        declared = parameter.name.partition("[")[0]
-        if name == declared or (declared.endswith("*") and name.startswith(declared[:-1])):
-            return
-    raise AssertionError(f"{each.method} {each.path} reads '{name}', which it does not declare")
+    assert each.takes(name), f"{each.method} {each.path} reads '{name}', which it does not declare"
 
 
-def parameters(request: Request, each: Endpoint) -> Tree:
+def parameters(request: Request, each: Endpoint, most: int) -> Tree:
     """As rest_site.parameters, watched."""
-    return WatchedTree(_parameters(request, each), each)
+    return WatchedTree(_parameters(request, each, most), each)
 
 
 def off_the_loop(slow: Callable[..., Result]) -> Callable[..., Result]:

@@ -32,7 +32,7 @@ CHANNEL = "changes"
 DAY_SECONDS = 86400
 MAX_KEPT = 2_000_000  # changes; the oldest go first, about
 LOOKED_AT = 10_000  # changes that one page looks through for those of its types; the reader goes on behind them
-SKEW_SECONDS = 60  # by which the times of changes may differ from the order of their ids
+SKEW_SECONDS = 60  # a change may be this much older than one with a smaller id
 SKIPPED = 1_000_000_000  # ids, more than the changes between a backup and its restore
 BATCH = 1000  # removed in one transaction
 _LOG: Any = CHANGE.sql
@@ -134,23 +134,28 @@ def require_kept(tx: Transaction, cursor: int) -> int:
     """The cursor of now. Raises Gone for one behind which something is kept no longer, or that this database has not
     given yet."""
     last = now(tx)
-    first = tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id)))
-    if not (last if first is None else first - 1) <= cursor <= last:
-        raise Gone(
-            f"the changes since {cursor} are kept no longer; search for the records anew, and follow from the cursor "
-            "of a request without since",
-            cursor=last,
-        )
+    if not _first_kept(tx, last) - 1 <= cursor <= last:
+        raise _gone(f"the changes since {cursor} are kept no longer", last)
     return last
 
 
+def _first_kept(tx: Transaction, last: int) -> int:
+    """The id of the oldest change in the log; of the next one if the log is empty."""
+    return int(tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id))) or last + 1)
+
+
+def _gone(what: str, last: int) -> Gone:
+    how = "search for the records anew, and follow from the cursor of a request without since"
+    return Gone(f"{what}; {how}", cursor=last)
+
+
 def cursor_at(tx: Transaction, at: int) -> int:
-    """The cursor before the first change that was made at this Unix second or later. Raises Gone where earlier changes,
-    which are kept no longer, may have been made then, too."""
+    """The cursor before the first change made at this Unix second or later. Raises Gone if changes that were made then
+    may have been removed."""
     last = now(tx)
-    first = tx.value(lambda: _LOG.select(peewee.fn.MIN(_LOG.id))) or last + 1
-    low, high = first, last + 1
-    while low < high:  # the times rise with the ids, but for SKEW_SECONDS
+    low = first = _first_kept(tx, last)
+    high = last + 1
+    while low < high:  # times rise with ids, give or take SKEW_SECONDS
         middle = (low + high) // 2
         row = tx.rows(
             lambda: _LOG.select(_LOG.id, _LOG.at).where(_LOG.id >= slot(0)).order_by(_LOG.id).limit(1), (middle,)
@@ -163,11 +168,7 @@ def cursor_at(tx: Transaction, at: int) -> int:
         lambda: _LOG.select(peewee.fn.MIN(_LOG.id)).where(_LOG.id >= slot(0), _LOG.at >= slot(1)), (low, at)
     )
     if first > 1 and (found == first or first > last):
-        raise Gone(
-            "the changes since then are not all kept any more; search for the records anew, and follow from the cursor "
-            "of a request without since",
-            cursor=last,
-        )
+        raise _gone("the changes since then are not all kept any more", last)
     return last if found is None else int(found) - 1
 
 
@@ -240,9 +241,9 @@ def forget_old(service: Service, now: int) -> None:
 
 
 def _old_up_to(tx: Transaction, before: int) -> int:
-    """The id up to which the oldest may go, less than BATCH of them; 0 for none. They are in the order of their time.
-    The last one of those that may go stays: it tells from when on the log is whole."""
+    """The id up to which old changes are removed, fewer than BATCH at once; 0 for none. The newest old change stays: it
+    marks the time since which no change is missing."""
     oldest = tx.rows(lambda: _LOG.select(_LOG.id, _LOG.at).order_by(_LOG.id).limit(slot(0)), (BATCH,))
     beyond = now(tx) - MAX_KEPT
-    *going, _ = [0, *(id for id, at in oldest if at < before or id <= beyond)]
-    return max(going, default=0)
+    removable = [id for id, at in oldest if at < before or id <= beyond]
+    return max(removable[:-1], default=0)

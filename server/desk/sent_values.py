@@ -70,7 +70,7 @@ def _field(record_type: RecordType, name: str) -> Field:
 def _check_names(
     writing: "RecordWriter", record_type: RecordType, old: Record | None, sent: dict[str, Any], mistakes: Mistakes
 ) -> None:
-    """Take what is no field out of what was sent. A key that only the service writes may come back as it was shown."""
+    """Remove names that cannot be written from `sent`. Sending one is a mistake, unless its value is the one shown."""
     wrong = {name: mistake for name in sent if (mistake := _wrong_name(record_type, name)) is not None}
     if not wrong:
         return
@@ -82,10 +82,10 @@ def _check_names(
 
 
 def _is_as_shown(shown: Any, sent: Any) -> bool:
-    """Whether a value is the shown one, as JSON or as the text that a form sends for it."""
+    """Whether a sent value, from JSON or a form, equals the shown one."""
     if isinstance(shown, dict | list) or isinstance(sent, dict | list):
         return bool(shown == sent)
-    return ("" if shown is None else as_text(shown)) == ("" if sent is None else as_text(sent))
+    return as_text(shown) == as_text(sent)
 
 
 def _wrong_name(record_type: RecordType, name: str) -> Invalid | None:

@@ -142,8 +142,7 @@ class FormReader:
 
     def text(self, name: str, required: bool = False) -> str:
         """The text; Required when it must be there and is blank."""
-        value = self._values.get(name, "")
-        text = value if isinstance(value, str) else _as_text(name, value)
+        text = _as_text(name, self._values.get(name, ""))
         if required and not text.strip():
             raise Required(f"{name} is required", field=name)
         return text
@@ -183,7 +182,7 @@ class FormReader:
     def addresses(self, name: str, most: int) -> Addresses:
         """The addresses of a list, none twice, at most one more than `most`. Raises Invalid with what is none."""
         value = self._values.get(name, "")
-        lines = [self._item(name, each) for each in value] if isinstance(value, list | tuple) else [self.text(name)]
+        lines = [_as_text(name, each) for each in (value if isinstance(value, list | tuple) else [value])]
         for line in lines:
             _one_line(name, line)
         text = ", ".join(line for line in lines if line.strip())
@@ -196,9 +195,6 @@ class FormReader:
         except Invalid as error:
             raise Invalid(f"{name}: {error.message}", field=name) from None
         return tuple(found.values())
-
-    def _item(self, name: str, value: Any) -> str:
-        return value if isinstance(value, str) else _as_text(name, value)
 
     def custom(self) -> dict[str, Any]:
         """What names custom fields."""
@@ -247,7 +243,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
 
 
 def _as_text(name: str, value: Any) -> str:
-    """A value that was not sent as a text."""
+    """One value as text. Raises Invalid for a list or map, Malformed for bytes that are not UTF-8."""
     if isinstance(value, (list, tuple, dict)):
         raise Invalid(f"{name}: takes one value, not a list", field=name)
     value = getattr(value, "content", value)  # of a file part

@@ -9,7 +9,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=
 _ORDERED = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str)
 _ENVELOPE = {"__build": BUILD, "__status": "success", "__version": VERSION}
 
-KEYS = frozenset(_ENVELOPE)  # that come back with a record which is sent as it was read
+KEYS = frozenset(_ENVELOPE)
 
 
 def success(payload: dict[str, Any]) -> bytes:

@@ -16,8 +16,8 @@ from server.web.multipart import decode_multipart
 __all__ = ["Params", "Raw", "Tree", "Upload", "decode_form", "decode_json", "decode_multipart", "decode_query", "merge"]
 
 MAX_JSON_PARAMETER_BYTES = 2_097_152
-NOTES = 20  # in one response, at most
-NAME_CHARS = 80  # of what was sent that a note repeats
+NOTES = 20  # at most, in one response
+NAME_CHARS = 80  # a note quotes no more of a name or value
 
 _LEADING_NUMBER = re.compile(r"\s*+([+-]?[0-9]{1,18})")
 _FALSE = frozenset(("", "0", "false", "no"))

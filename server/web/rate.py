@@ -33,7 +33,7 @@ class RateLimiter:
             processes.tell(self._service, f"rate {of}", self._told)
 
     def count(self, key: Hashable, now: float) -> int:
-        """Count one request; how many more there may be in this minute. now: Unix seconds. Raises TooMany above the
+        """Count one request, and return how many are left in this minute. now: Unix seconds. Raises TooMany above the
         limit."""
         if not self.limit:
             return 0
@@ -46,16 +46,13 @@ class RateLimiter:
         if self._service is not None:
             number += self._elsewhere(self._service, key)
         if number > self.limit:
-            raise TooMany(f"at most {self.limit} requests a minute {self.of}", retry_after=60 - int(now) % 60)
+            raise TooMany(f"at most {self.limit} requests a minute {self.of}", retry_after=_seconds_left(now))
         return self.limit - number
 
     def headers(self, left: int, now: float) -> dict[str, str]:
-        """The limit as headers tell it, {} for none (draft-ietf-httpapi-ratelimit-headers-10). left: requests that
-        there may be in this minute."""
-        if not self.limit:
-            return {}
+        """The headers that describe the limit (draft-ietf-httpapi-ratelimit-headers-10). left: in this minute."""
         return {
-            "RateLimit": f'"minute";r={left};t={60 - int(now) % 60}',
+            "RateLimit": f'"minute";r={left};t={_seconds_left(now)}',
             "RateLimit-Policy": f'"minute";q={self.limit};w=60',
         }
 
@@ -73,6 +70,10 @@ class RateLimiter:
             minute, counts = self._minute, list(self._counts.items())
         many = sorted((each for each in counts if each[1] >= self.limit * TOLD_SHARE), key=lambda each: -each[1])
         return {"minute": minute, "counts": {_name(key): number for key, number in many[:MAX_TOLD]}}
+
+
+def _seconds_left(now: float) -> int:
+    return 60 - int(now) % 60
 
 
 def _name(key: Hashable) -> str:

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, TypeVar
 
 from server import clock, times
@@ -144,7 +145,7 @@ class RestSite(Site):
             return self._writing_unseen(request) if each.ready is None else None
         each, call = self._call(request, None)
         if each.ready is not None:
-            left = _noting(call, lambda: each.ready(call) if each.ready else None)
+            left = _noting(call, partial(each.ready, call))
             return None if left is None else lambda: _answered(call, left)
         if not each.is_small(call):
             return None
@@ -193,10 +194,7 @@ class RestSite(Site):
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
-        if _is_packed(request) and not request.is_unpacked:
-            request.body = unpacked(request.body, packing_of(request.headers), self.limit(request))
-            request.is_unpacked = True
-        params = Params(parameters(request, each), _prefers_strict(request))
+        params = Params(parameters(request, each, self.limit(request)), _prefers_strict(request))
         note_unknown(params, each)
         return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
 
@@ -239,19 +237,19 @@ class RestSite(Site):
         return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
 
     def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
-        return _answered(call, lambda: each.function(call))
+        return _answered(call, partial(each.function, call))
 
     def _count(self, grant: Grant, request: Request) -> None:
         """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
         starts again on a thread is one."""
-        if not request.is_counted:
-            request.is_counted = True
-            now = time.time()
-            left = 0
-            try:
-                left = self.rate.count(grant.token_id, now)
-            finally:
-                request.told |= self.rate.headers(left, now)
+        if request.is_counted or not self.rate.limit:
+            return
+        request.is_counted = True
+        left, now = 0, time.time()
+        try:
+            left = self.rate.count(grant.token_id, now)
+        finally:
+            request.told |= self.rate.headers(left, now)
 
 
 def _rights(grant: Grant) -> tuple[Hashable, ...]:
@@ -282,28 +280,29 @@ def bearer(request: Request) -> str:
     return token
 
 
-def parameters(request: Request, each: Endpoint) -> Tree:
-    """What was sent in query string and body; the body wins on the same name."""
+def parameters(request: Request, each: Endpoint, most: int) -> Tree:
+    """What was sent in query string and body; the body wins on the same name. most: bytes that a packed body may
+    unpack to."""
     query = decode_query(request.query) if request.query else {}
     if request.method in ("GET", "HEAD", "DELETE") or not request.body:
         return query
+    body = unpacked(request.body, packing_of(request.headers), most)
     if each.text_body:
-        return merge(query, _text_body(request, each.text_body))
-    return merge(query, _odd_body(request, each) if _is_odd(request) else _body(request))
+        return merge(query, _text_body(request, body, each.text_body))
+    return merge(query, _odd_body(request, body, each) if _is_odd(request) else _body(request, body))
 
 
 def note_unknown(params: Params, each: Endpoint) -> None:
     """Tell the sender of parameters that an endpoint does not have."""
     for name in params.tree:
-        if name not in each.names and not name.startswith(each.prefixes):
+        if not each.takes(name):
             near = nearest(name, (known for known in each.names if "*" not in known))
             params.note(name, f"'{name[:NAME_CHARS]}' is not a parameter of {each.method} /rest/{each.path}.json{near}")
 
 
 def _prefers_strict(request: Request) -> bool:
-    """Whether what is not understood is to be an error: `Prefer: handling=strict` (RFC 7240, 4.4)."""
-    prefer = request.headers.get("Prefer")
-    return prefer is not None and _STRICT.search(prefer) is not None
+    """Whether the client asks for strict handling: `Prefer: handling=strict` (RFC 7240, 4.4)."""
+    return _STRICT.search(request.headers.get("Prefer", "")) is not None
 
 
 def _noting(call: EndpointCall, work: Callable[[], Result]) -> Result:
@@ -336,38 +335,37 @@ def _is_odd(request: Request) -> bool:
     return request.method in ("PUT", "PATCH") and content_type(request) not in ("", *FORM_TYPES)
 
 
-def _odd_body(request: Request, each: Endpoint) -> Tree:
+def _odd_body(request: Request, body: bytes, each: Endpoint) -> Tree:
     """A form of another type, recognized by a parameter of its endpoint. Raises UnsupportedMedia for anything else."""
-    names = {parameter.name.partition("[")[0] for parameter in each.parameters}
     try:
-        tree = decode_form(request.body)
+        tree = decode_form(body)
     except (Malformed, TooLarge):
         tree = {}
-    if names.isdisjoint(tree):
+    if each.names.isdisjoint(tree):
         raise unsupported(content_type(request))
     return tree
 
 
-def _text_body(request: Request, name: str) -> Tree:
+def _text_body(request: Request, body: bytes, name: str) -> Tree:
     """The body as the parameter `name`, unless it is JSON or a form that has this name."""
     kind = content_type(request)
     if kind in ("application/json", "multipart/form-data"):
-        return _body(request)
+        return _body(request, body)
     if kind not in ("", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
         raise unsupported(kind)
     # Clients send a bare text as a form, too, when they are not told otherwise.
-    is_form = kind == "application/x-www-form-urlencoded" and f"&{name}=".encode() in b"&" + request.body
-    return _body(request) if is_form else {name: Raw(request.body)}
+    is_form = kind == "application/x-www-form-urlencoded" and f"&{name}=".encode() in b"&" + body
+    return _body(request, body) if is_form else {name: Raw(body)}
 
 
-def _body(request: Request) -> Tree:
+def _body(request: Request, body: bytes) -> Tree:
     kind = content_type(request)
     if kind == "application/json":
-        return decode_json(request.body)
+        return decode_json(body)
     if kind == "multipart/form-data":
-        return decode_multipart(request.body, request.headers.get("Content-Type", ""))
+        return decode_multipart(body, request.headers.get("Content-Type", ""))
     if kind in ("", "application/x-www-form-urlencoded"):
-        return decode_form(request.body)
+        return decode_form(body)
     raise unsupported(kind)
 
 

@@ -28,6 +28,15 @@ class Parameter:
     place: Literal["", "header"] = ""
 
 
+def outermost(parameter: Parameter) -> str:
+    """The name that a handler reads.
+
+    >>> outermost(Parameter("fields[]", "map", "")), outermost(Parameter("limit", "integer", ""))
+    ('fields', 'limit')
+    """
+    return parameter.name.partition("[")[0]
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """mode: a `read` may be answered on the event loop, a `write` runs on a thread; a `small write` whose request is
@@ -57,12 +66,16 @@ class Endpoint:
     @cached_property
     def names(self) -> frozenset[str]:
         """The outermost names of its parameters."""
-        return frozenset(each.name.partition("[")[0] for each in self.parameters if not each.place)
+        return frozenset(outermost(each) for each in self.parameters if not each.place)
 
     @cached_property
     def prefixes(self) -> tuple[str, ...]:
         """How the names of its families of parameters begin: `custom_` for `custom_*`."""
         return tuple(name[:-1] for name in self.names if name.endswith("*"))
+
+    def takes(self, name: str) -> bool:
+        """Whether it has a parameter of this outermost name."""
+        return name in self.names or name.startswith(self.prefixes)
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -34,12 +34,11 @@ class Request:
     """What arrived. `body` is complete. `client` is the peer's address, or whom a trusted proxy speaks for. `route` is
     what its path stands for: the path of an endpoint, or the beginning that its site has. `found` is what the site has
     there, looked up once by Site.resolve. `admitted` is what Site.admit found, for the site itself. `allowed_origin` is
-    the web app that may read the response; see cors.py. `told` are headers of any answer to it. `is_unpacked`: the body
-    came packed and is no longer."""
+    the web app that may read the response; see cors.py. `told` are headers of every answer to it."""
 
     __slots__ = (
         "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries", "found", "admitted", "allowed_origin", "told", "is_unpacked",
+        "is_counted", "queries", "found", "admitted", "allowed_origin", "told",
     )  # fmt: skip
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
@@ -59,7 +58,6 @@ class Request:
         self.admitted: Any = None
         self.allowed_origin = ""
         self.told: dict[str, str] = {}
-        self.is_unpacked = False
 
 
 class Pool:

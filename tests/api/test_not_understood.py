@@ -1,4 +1,4 @@
-"""What of a request is not understood is told in its response, or is an error if its sender prefers that."""
+"""Parameters that were not understood: noted in the response, or refused if the client prefers strict handling."""
 
 from typing import Any
 

@@ -38,7 +38,7 @@ def test_what_is_old_goes_and_a_cursor_before_it_is_told_so(desk: Post, monkeypa
         page(desk, old - 2)
     changes.forget_old(desk.service, desk.now + 8 * DAY)
     assert page(desk, old + 3) == changes.ChangePage([], old + 3, False)
-    for cursor in (old + 1, old + 4):  # behind all that was ever given, too: of another database
+    for cursor in (old + 1, old + 4):  # the second one was never given: it comes from another database
         with pytest.raises(Gone):
             page(desk, cursor)
 

@@ -6,7 +6,7 @@ from typing import Any
 from server.web.forms import RAW_NAMES
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
-from server.web.routes import Endpoint, Parameter
+from server.web.routes import Endpoint, Parameter, outermost
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 TYPES: dict[str, Schema] = {
@@ -80,15 +80,6 @@ def files(each: Endpoint) -> Schema:
     """The encoding of those parameters that may be file parts of a multipart body."""
     names = {outermost(parameter) for parameter in each.parameters} & RAW_NAMES
     return {name: {"contentType": "text/plain, application/octet-stream"} for name in sorted(names)}
-
-
-def outermost(parameter: Parameter) -> str:
-    """The name that a handler reads.
-
-    >>> outermost(Parameter("fields[]", "map", "")), outermost(Parameter("limit", "integer", ""))
-    ('fields', 'limit')
-    """
-    return parameter.name.partition("[")[0]
 
 
 def is_map(parameter: Parameter) -> bool:

@@ -80,6 +80,7 @@ def create(call: EndpointCall) -> Answer:
     operation="update",
 )
 def update(call: EndpointCall) -> dict[str, Any]:
+    # Programs send a record back with the envelope that it came in.
     fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
     found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""))
