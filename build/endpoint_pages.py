@@ -172,6 +172,7 @@ ARGUMENT = re.compile(r"\{\w+\}")
 # alone behind its path.
 SAMPLES = {
     "tickets/reply: message_id": "message_id=1",
+    "from": "from=Ana Costa <ana@example.com>",
     "{id}": "1",
     "{uri}": "org",
     "{behavior}": "example_order_status",

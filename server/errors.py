@@ -131,6 +131,11 @@ class AmbiguousUpsert(Conflict):
     """An upsert's query finds two records or more."""
 
 
+class PreconditionFailed(HelpdeskError):
+    """The record is not what If-Match or If-None-Match says. `details["record"]` is what it is now, `details["etag"]`
+    its tag."""
+
+
 class TooLarge(HelpdeskError):
     """A body, a file or a text is above a named limit."""
 

@@ -28,6 +28,7 @@ from server.search.select import search as compile_search
 from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
+Condition = Callable[[Transaction, int], None]  # of a record's id before it is changed, 0 for a new one; raises if not
 MAX_PAGE = 10**9
 NOT_INDEXED = (
     "the database takes no writes, so the words of the newest texts are not in the index yet, and this search does not "
@@ -95,12 +96,16 @@ def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> 
     return ctx.service.store.write(write)
 
 
-def update(ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+def update(
+    ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
+) -> dict[str, Any]:
     """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict. Source: Records, Update."""
     record_type = _offering(ctx, uri, "update")
     fields = record_type.before(fields)
 
     def write(tx: Transaction) -> dict[str, Any]:
+        if condition is not None:
+            condition(tx, id)
         writing = RecordWriter(ctx, tx)
         writing.update_sent(record_type, id, fields)
         return shown(ctx, tx, record_type, id, expand) | writing.shown_once
@@ -125,7 +130,9 @@ def require_fields(ctx: Context, uri: str, id: int, fields: dict[str, Any], how:
     raise Required(how, field="fields")
 
 
-def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
+def upsert(
+    ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
+) -> dict[str, Any]:
     """Update the one record that `query` finds among those the caller may read, or create it.
 
     Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
@@ -148,6 +155,8 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
         if len(found) > 1:
             count = tx.store.bounded(UPSERT_STEPS, wanted.total)
             raise AmbiguousUpsert(f"query finds {count} records; it must find one or none", query=query, count=count)
+        if condition is not None:
+            condition(tx, found[0] if found else 0)
         if found:
             if not record_type.operations["update"]:
                 raise _not_offered(record_type, "update")
@@ -160,12 +169,18 @@ def upsert(ctx: Context, uri: str, query: str, fields: dict[str, Any], expand: s
     return ctx.service.store.write(write)
 
 
-def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False) -> None:
+def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condition: Condition | None = None) -> None:
     """Delete; a ticket only gets the status deleted. is_confirmed: although other records use it.
 
     Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
     record_type = _offering(ctx, uri, "delete")
-    ctx.service.store.write(lambda tx: RecordWriter(ctx, tx).delete_sent(record_type, id, is_confirmed=is_confirmed))
+
+    def write(tx: Transaction) -> None:
+        if condition is not None:
+            condition(tx, id)
+        RecordWriter(ctx, tx).delete_sent(record_type, id, is_confirmed=is_confirmed)
+
+    ctx.service.store.write(write)
 
 
 def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
@@ -80,12 +80,19 @@ def receive(
     return ctx.service.store.write(write)
 
 
-def ready(ctx: Context, raw: bytes, *, history: History | None = None) -> Callable[[Transaction], Receipt]:
+def ready(
+    ctx: Context, raw: bytes, *, history: History | None = None, place: Mapping[str, Any] | None = None
+) -> Callable[[Transaction], Receipt]:
     """The write of one mail, once all is done that needs no writer. It raises as receive does, and so does this.
 
-    history: set for email that was answered elsewhere; all that it writes has the time of its Date."""
+    history: set for email that was answered elsewhere; all that it writes has the time of its Date. place: set for a
+    new ticket, whatever ticket the mail may name; {} where the mail decides on its group."""
     by, incoming = _read(ctx, raw)
+    if place is not None:
+        incoming = replace(incoming, references=(), masks=())
     found = replace(mail_filter.apply_filters(by, incoming), history=history)
+    if place:
+        found = replace(found, place=place)
     if history is not None:
         by = replace(by, now=histories.instant(incoming, ctx.now))
     return lambda tx: _take(by, tx, found)

@@ -64,7 +64,8 @@ class NotOnWriter(Exception):
 class OfThread(threading.local):
     """What a store knows of each thread. deadline: when its read must end. steps_left: of the budget of the event loop.
     bound_left: of that of `bounded`. queries: how many statements it ran. shared: the read that others join.
-    is_as_indexed: whether it finds what is in the full-text indexes, whatever waits."""
+    is_as_indexed: whether it finds what is in the full-text indexes, whatever waits. along: what goes with each of its
+    writes."""
 
     deadline: float | None = None
     steps_left: int | None = None
@@ -72,6 +73,7 @@ class OfThread(threading.local):
     queries = 0
     shared: Transaction | None = None
     is_as_indexed = False
+    along: Callable[[Transaction], object] | None = None
 
 
 class Store(ABC):
@@ -296,7 +298,7 @@ class Store(ABC):
 
     def require_off_writer(self) -> None:
         """Called before what may take long: scripts, other programs, hashing, large texts. Raises NotOnWriter."""
-        if self._writer.transaction_here() is not None:
+        if self.is_writing:
             raise NotOnWriter("this may take long, and must be done before the write begins")
 
     def require_time(self) -> None:
@@ -321,7 +323,33 @@ class Store(ABC):
 
         It may be run more than once: see writer.py."""
         outer = self._writer.transaction_here()
-        return outer.part(work) if outer is not None else self._writer.call(work)
+        if outer is not None:
+            return outer.part(work)
+        more = self._local.along
+        if more is None:
+            return self._writer.call(work)
+
+        def with_more(tx: Transaction) -> Result:
+            result = work(tx)
+            more(tx)
+            return result
+
+        return self._writer.call(with_more)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the caller is inside a write."""
+        return self._writer.transaction_here() is not None
+
+    @contextmanager
+    def along(self, more: Callable[[Transaction], object]) -> Iterator[None]:
+        """Inside, each write that this thread begins runs `more` as its last step: it holds if and only if the write
+        does."""
+        self._local.along = more
+        try:
+            yield
+        finally:
+            self._local.along = None
 
     def submit_read(self, work: Callable[[], Result], done: Callable[[PendingRead], None]) -> None:
         """Run `work`, whose reads are small, without waiting for it, where `reads_wait`: `done(pending)` is called on a

@@ -4,7 +4,7 @@ Facts are read first, in a snapshot; text and HTML are made outside of any trans
 one (compose.py, reply.py)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from email.utils import format_datetime
@@ -126,18 +126,26 @@ def check_ids(reading: RecordReader, request: MailRequest) -> None:
         _exists(reading, "html_template", request.html_template_id, "html_template_id")
     if request.owner_id:
         _exists(reading, "worker", request.owner_id, "owner_id")
+    mailable_files(reading, request.file_ids)
+
+
+def mailable_files(reading: RecordReader, ids: Sequence[int]) -> list[Record]:
+    """The files of a mail. Raises Invalid for one that does not exist or may not be read, TooLarge for files too large
+    to mail."""
     files = reading.registry.type("attachment")
-    total = 0
-    for id in request.file_ids:
+    found = []
+    for id in ids:
         file = reading.record("attachment", id)
         if file is None or not reading.rules.may_read(reading.tx, files, id):
             raise Invalid(f"file_id: there is no attachment {id} that you may read", field="file_id")
         if file["dropped"]:
             raise Invalid(f"file_id: attachment {id} was not kept: {file['dropped']}", field="file_id")
-        total += file["size"]
+        found.append(file)
+    total = sum(each["size"] for each in found)
     most = min(reading.ctx.service.settings.max_attachment_bytes, MAX_FILES_BYTES)
     if total > most:
         raise TooLarge(f"file_id: {total} bytes are too large for a mail; at most {most}", field="file_id", limit=most)
+    return found
 
 
 def facts_of(

@@ -15,11 +15,12 @@ from server.desk.reading import RecordReader
 from server.digits import id_in
 from server.errors import AdminOnly, Forbidden, Invalid, Malformed, NotFound, Required
 from server.fields.base import as_text
-from server.mail.addresses import NamedAddress, parse_all
+from server.mail.addresses import NamedAddress, parse_all, valid
 from server.mail.compose import MAX_RECIPIENTS
 from server.outbox.content import HTML, MARKDOWN, PLAIN
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
+MAX_NAME, MAX_EXTERNAL_ID = 255, 255
 FORMATS = {
     "": PLAIN, "plain": PLAIN, "plaintext": PLAIN, "text": PLAIN, "markdown": MARKDOWN, "parsedown": MARKDOWN,
     "html": HTML,
@@ -80,6 +81,56 @@ class ReplyRequest(MailRequest):
     is_broadcast: bool = False
     is_autoreply: bool = False
     is_applied: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingRequest:
+    """A ticket that a program creates for somebody outside, such as who filled in a contact form. `custom`: as sent, by
+    `custom_<id>`. `external_id`: what the program knows it by, "" for nothing. Ids are 0 when not given."""
+
+    sender: NamedAddress
+    subject: str
+    content: str
+    format: str = PLAIN
+    group_id: int = 0
+    bucket_id: int = 0
+    file_ids: tuple[int, ...] = ()
+    custom: dict[str, Any] = field(default_factory=dict)
+    external_id: str = ""
+
+
+def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
+    """The request of a form that somebody outside filled in. Raises Required or Invalid naming the parameter."""
+    form = FormReader(values)
+    sender, name = _sender(form), form.text("name").strip()
+    _one_line("name", name)
+    if len(name) > MAX_NAME:
+        raise Invalid(f"name: at most {MAX_NAME} characters, this has {len(name)}", field="name")
+    external_id = form.text("external_id").strip()
+    if len(external_id) > MAX_EXTERNAL_ID:
+        raise Invalid(
+            f"external_id: at most {MAX_EXTERNAL_ID} characters, this has {len(external_id)}", field="external_id"
+        )
+    return IncomingRequest(
+        sender=NamedAddress(name or sender.name, sender.address),
+        subject=_subject(form.text("subject", required=True)),
+        content=_content(form),
+        format=_format(form),
+        group_id=form.id("group_id") or 0,
+        bucket_id=form.id("bucket_id") or 0,
+        file_ids=_files(form),
+        custom=form.custom(),
+        external_id=external_id,
+    )
+
+
+def _sender(form: "FormReader") -> NamedAddress:
+    """The one address of `from`. Raises Required, Invalid."""
+    text = form.text("from", required=True).strip()
+    found = form.addresses("from", 1)
+    if len(found) != 1 or not valid(found[0].address):
+        raise Invalid(f"from: '{text[:80]}' is not one email address, such as ann@example.com", field="from")
+    return found[0]
 
 
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:

@@ -17,7 +17,8 @@ SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser
 
 @dataclass(frozen=True)
 class EndpointCall:
-    """arguments: those of the path. params: query and body, decoded. scopes: those of the token."""
+    """arguments: those of the path. params: query and body, decoded. scopes: those of the token. app_id: its app.
+    path: as it was sent."""
 
     ctx: Context
     method: str
@@ -25,6 +26,8 @@ class EndpointCall:
     params: Params
     headers: Any
     scopes: tuple[Scope, ...] = ()
+    app_id: int = 0
+    path: str = ""
 
     @property
     def id(self) -> int:
@@ -78,6 +81,8 @@ class Answer:
     feeds: tuple[Feed, ...] = ()
     cookies: tuple[str, ...] = ()
     write: Write | None = None
+    view: str | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def id_of(text: str) -> int:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from server.settings import BUILD, VERSION
+from server.web.call import Answer
 
 _ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True, default=str)
 _ORDERED = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str)
@@ -25,3 +26,13 @@ def success_in_order(payload: dict[str, Any]) -> bytes:
 def failure(payload: dict[str, Any]) -> bytes:
     """An error's answer."""
     return _ENCODER.encode({**payload, **_ENVELOPE, "__status": "error"}).encode("ascii")
+
+
+def body_of(answer: Answer) -> bytes:
+    """The body of an answer with a payload."""
+    assert answer.payload is not None
+    payload = answer.payload
+    if answer.notes:
+        payload = payload | {"notes": [*payload.get("notes", ()), *answer.notes]}
+    is_success = answer.status < 400 and "__error" not in payload
+    return success(payload) if is_success else failure(payload)

@@ -21,6 +21,7 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.BadQuery: (422, "ERROR_SEARCH_FILTERS_INVALID"),
     errors.Invalid: (422, "ERROR_PARAM_INVALID"),
     errors.Conflict: (409, "ERROR_CONFLICT"),
+    errors.PreconditionFailed: (412, "ERROR_PRECONDITION"),
     errors.TooLarge: (413, "ERROR_TOO_LARGE"),
     errors.TooMany: (429, "ERROR_RATE_LIMIT"),
     errors.Full: (507, "ERROR"),
@@ -50,7 +51,7 @@ def metadata_address(base_url: str) -> str:
 
 
 def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
-    """Headers that tell a client what to do: WWW-Authenticate, Allow, Retry-After. base_url: of the service, for
+    """Headers that tell a client what to do: WWW-Authenticate, Allow, ETag, Retry-After. base_url: of the service, for
     clients that look for who gives tokens."""
     details = error.details
     if isinstance(error, errors.NotAuthenticated):
@@ -67,13 +68,16 @@ def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
         return {"WWW-Authenticate": f'{challenge}, scope="{_quoted(str(scope))}"' if scope else challenge}
     if isinstance(error, errors.NotOffered) and details.get("allow"):
         return {"Allow": str(details["allow"])}
+    if isinstance(error, errors.PreconditionFailed) and details.get("etag"):
+        return {"ETag": str(details["etag"])}
     if details.get("retry_after"):
         return {"Retry-After": str(details["retry_after"])}
     return {}
 
 
 def body(error: HelpdeskError) -> dict[str, Any]:
-    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}] and `position`."""
+    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}], `position` and
+    `record`, what a record is now that another one was expected."""
     payload: dict[str, Any] = {"__error": status_and_code(error)[1], "message": error.message}
     field = error.details.get("field")
     if isinstance(field, str):
@@ -82,6 +86,8 @@ def body(error: HelpdeskError) -> dict[str, Any]:
         ]
     if isinstance(error.details.get("position"), int):
         payload["position"] = error.details["position"]
+    if isinstance(error, errors.PreconditionFailed) and error.details.get("record"):
+        payload["record"] = error.details["record"]
     if error.details.get("notes"):
         payload["notes"] = error.details["notes"]
     return payload

@@ -24,7 +24,7 @@ from server.errors import (
 )
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
-from server.web import cors
+from server.web import cors, idempotency
 from server.web.call import Answer, EndpointCall
 from server.web.packed import HEADER, packing_of, unpacked
 from server.web.params import (
@@ -145,6 +145,8 @@ class RestSite(Site):
             return self._writing_unseen(request) if each.ready is None else None
         each, call = self._call(request, None)
         if each.ready is not None:
+            if idempotency.HEADER in request.headers:  # what was done already is not made ready again
+                return None
             left = _noting(call, partial(each.ready, call))
             return None if left is None else lambda: _answered(call, left)
         if not each.is_small(call):
@@ -196,7 +198,10 @@ class RestSite(Site):
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
         params = Params(parameters(request, each, self.limit(request)), _prefers_strict(request))
         note_unknown(params, each)
-        return each, EndpointCall(ctx, target.method, target.arguments, params, request.headers, grant.scopes)
+        call = EndpointCall(
+            ctx, target.method, target.arguments, params, request.headers, grant.scopes, grant.app_id, request.path
+        )
+        return each, call
 
     def _admitted(self, request: Request, now: int) -> tuple[Grant, Endpoint]:
         """Who calls, counted, and the endpoint; not found out twice when the body came along with the head."""
@@ -237,7 +242,11 @@ class RestSite(Site):
         return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
 
     def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
-        return _answered(call, partial(each.function, call))
+        def work() -> Answer:
+            return _answered(call, partial(each.function, call))
+
+        keyed = idempotency.keyed(each, call)
+        return work() if keyed is None else idempotency.once(self.service.store, call.ctx.now, keyed, work)
 
     def _count(self, grant: Grant, request: Request) -> None:
         """The rate limit, when one is set: so many requests of a token in each minute of the clock. A request that
@@ -319,8 +328,7 @@ def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -
     """The answer that the work gives, with the notes of the call."""
     found = _noting(call, work)
     answer = found if isinstance(found, Answer) else Answer(found)
-    if call.params.notes and answer.payload is not None:
-        answer.payload = answer.payload | {"notes": [*answer.payload.get("notes", ()), *call.params.notes]}
+    answer.notes = call.params.notes
     if call.params.is_strict:
         answer.headers = answer.headers | {"Preference-Applied": "handling=strict"}
     return answer

@@ -32,7 +32,7 @@ from server.errors import (
 from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
-from server.web import cors, envelope, errors
+from server.web import cors, entity_tags, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
 from server.web.heads import head, head_text, start_line
@@ -495,10 +495,10 @@ class Exchange(HTTPMessageDelegate):
         if feeds and request.method != "HEAD":
             self._follow(answer, feeds)
             return
+        answer = entity_tags.rendered(answer)
         body, kind = answer.body, answer.content_type
-        if answer.payload is not None:
-            make = envelope.success if answer.status < 400 and "__error" not in answer.payload else envelope.failure
-            body, kind = make(answer.payload), "application/json; charset=utf-8"
+        if answer.view is not None and entity_tags.is_known(request, answer.headers["ETag"]):
+            answer.status, kind = 304, ""
         if answer.status in NO_BODY:  # the client would take it for the beginning of the next answer
             body = b""
         length = answer.length if answer.pieces is not None else len(body)

@@ -45,6 +45,7 @@ ACTS = {
 EXCEPTIONS = {
     "work on tickets and what belongs to them, which has entries of its own": (
         "POST tickets/compose",
+        "POST tickets/create",
         "POST tickets/reply",
         "PUT tickets/{id}/requester",
         "DELETE tickets/{id}/requester",

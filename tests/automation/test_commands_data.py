@@ -310,6 +310,21 @@ start:
     assert "is not done in a simulation" in ran(desk, {"c1": ("email.parse", {"message": MAIL})}, dry=True).message
 
 
+FORM = {"from": "Ana <ana@buyer.example>", "subject": "Printer", "content": "On fire"}
+
+
+def test_a_form_becomes_a_ticket(desk: Desk) -> None:
+    made = done(desk, "ticket.create", **FORM, external_id="order-17")
+    ticket = desk.row("ticket", made["id"])
+    assert ticket["subject"] == "Printer"
+    assert desk.row("message", ticket["latest_message_id"])["content"].strip() == "On fire"
+    assert done(desk, "ticket.create", **FORM, external_id="order-17")["id"] == made["id"]
+    assert done(desk, "ticket.create", **FORM)["id"] != made["id"]
+    assert "must be one line" in refused(desk, "ticket.create", **FORM | {"subject": "x\nBcc: y@buyer.example"})
+    assert "is not a custom field" in refused(desk, "ticket.create", **FORM, custom_fields={"nosuch": 1})
+    assert "is not done in a simulation" in ran(desk, {"c1": ("ticket.create", FORM)}, dry=True).message
+
+
 # -- by name ----------------------------------------------------------------------------------------------------------
 
 
@@ -387,6 +402,7 @@ ASKING = [
     ("data.query", {"query": "type:record.types"}),
     ("api.command", {"name": "svc.commands.oauth2.token.validate"}),
     ("email.parse", {"message": MAIL}),
+    ("ticket.create", FORM),
     ("file.read", {"uri": "svc:attachment:1"}),
     ("file.write", {"content": "x"}),
 ]

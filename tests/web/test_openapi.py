@@ -145,7 +145,11 @@ def test_it_stays_small_enough_to_be_read() -> None:
 def test_every_status_and_code_of_an_error_is_told() -> None:
     told = {
         (status, code)
-        for method, path in (("POST", "/rest/records/ticket/create.json"), ("GET", "/rest/changes.json"))
+        for method, path in (
+            ("POST", "/rest/records/ticket/create.json"),
+            ("PUT", "/rest/records/ticket/{id}.json"),
+            ("GET", "/rest/changes.json"),
+        )
         for status, name in statuses(method, path)
         for code in DOCUMENT.content["components"]["responses"][name]["content"][shapes.JSON]["schema"]["properties"][
             "__error"

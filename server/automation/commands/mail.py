@@ -1,14 +1,16 @@
-"""The command that takes in a mail, as the parser endpoint does."""
+"""The commands by which tickets come from outside: of a raw mail, and of a form."""
 
 from typing import Any
 
 from server import mailroom
 from server.automation.acting import service_of
 from server.automation.command import CommandCall, Input, command
-from server.automation.dictionary import lazy
+from server.automation.dictionary import lazy, plain
 from server.template.shared.texts import bytes_of
+from server.tickets.parameters import MAX_CONTENT
 
 MAX_MAIL_CHARS = 16_777_216
+MAX_ADDRESS_CHARS = 1024  # with a name
 
 
 @command(
@@ -21,8 +23,35 @@ def parse(call: CommandCall) -> Any:
     """The dictionary of the ticket, whose keys load when they are read; false when none came of it. Refused in a dry
     run: mail may set off more than can be undone. Source: ours."""
     ctx = service_of(call, ("message",))
-    received = mailroom.receive(ctx, bytes_of(call.inputs["message"]))
+    return _ticket(call, mailroom.receive(ctx, bytes_of(call.inputs["message"])))
+
+
+@command(
+    "ticket.create",
+    "Create a ticket for somebody outside, such as who filled in a form.",
+    Input("from", "text", "The email address of who asks.", required=True, max=MAX_ADDRESS_CHARS),
+    Input("name", "text", "Their name."),
+    Input("subject", "text", "The subject.", required=True),
+    Input("content", "text", "What they wrote.", required=True, max=MAX_CONTENT),
+    Input("content_format", "text", "markdown or html; blank for plain text.", default=""),
+    Input("group_id", "id", "The group; where mail goes by default.", default=0),
+    Input("bucket_id", "id", "The bucket; its group is the ticket's.", default=0),
+    Input("file_ids", "list", "Ids of files to attach.", default=[]),
+    Input("custom_fields", "map", "Values of custom fields of the ticket, as custom_<id> or by their uri.", default={}),
+    Input("external_id", "text", "What another program knows it by; the same one again finds its ticket.", default=""),
+    effects=True,
+)
+def create_ticket(call: CommandCall) -> Any:
+    """The dictionary of the ticket. Nothing of what is given becomes a header, and no ticket that is there is answered.
+    Refused in a dry run, as email.parse. Source: ours."""
+    ctx, given = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
+    customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in given.pop("custom_fields").items()}
+    return _ticket(call, mailroom.create(ctx, given | customs | {"file_id": given.pop("file_ids")}))
+
+
+def _ticket(call: CommandCall, received: mailroom.Receipt) -> Any:
     if not received.ticket_id or not received.is_readable:
         return False
+    ctx = service_of(call, ("message",))
     ticket = ctx.service.registry.type("ticket")
     return lazy({"_context": ticket.context, "id": received.ticket_id}, call.run.load)

@@ -23,6 +23,7 @@ ERROR: Schema = {
             "description": "What is wrong with which parameter, where that is known.",
             "items": shapes.keys(field=shapes.TEXT, message=shapes.TEXT),
         },
+        "record": shapes.OBJECT | {"description": "Of 412: the record as it is now."},
         "position": {"type": "integer", "description": "Where a search cannot be understood, in characters from 0."},
     },
     "required": ["__build", "__error", "__status", "__version", "message"],
@@ -32,6 +33,7 @@ HEADERS = {
     401: {"WWW-Authenticate": "How to authenticate (RFC 6750)."},
     403: {"WWW-Authenticate": "Names a scope that would do, when that is what is missing."},
     405: {"Allow": "The methods that the path offers; absent when the type of record lacks the operation."},
+    412: {"ETag": "The tag of the record as it is now; absent where there is none."},
     429: {"Retry-After": "Seconds to wait."},
     503: {"Retry-After": "Seconds to wait, where that is known."},
 }

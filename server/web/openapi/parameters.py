@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from server.web import idempotency
 from server.web.forms import RAW_NAMES
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Schema
@@ -28,6 +29,10 @@ PATH: dict[str, Schema] = {
     "id": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
 }
 PATH_NOTES = {"id": "The record's id."}
+IDEMPOTENCY_KEY = Parameter(
+    idempotency.HEADER, "string", "Does the work once: the same key gets the first response again for a day.",
+    place="header",
+)  # fmt: skip
 METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -52,10 +57,10 @@ def in_query(each: Endpoint) -> list[Schema]:
 
 def in_header(each: Endpoint) -> list[Schema]:
     """The headers that an endpoint reads."""
+    own = [one for one in each.parameters if one.place == "header"]
     return [
         {"name": one.name, "in": "header", "description": one.note, "schema": _schema(one)}
-        for one in each.parameters
-        if one.place == "header"
+        for one in (*own, *((IDEMPOTENCY_KEY,) if idempotency.is_for(each) else ()))
     ]
 
 

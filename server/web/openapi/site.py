@@ -11,6 +11,7 @@ from server.access import tokens
 from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
+from server.web import entity_tags
 from server.web.call import Answer
 from server.web.forms import decode_query
 from server.web.openapi.document import document
@@ -68,7 +69,7 @@ class OpenApiSite(Site):
         made = self._current(has_token, _wants_only_json(request))
         # Kept by clients, and asked for again each time.
         headers = {"ETag": made.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
-        if _has_it(request, made.tag):
+        if entity_tags.is_known(request, made.tag):
             return Answer(status=304, headers=headers)
         return Answer(headers=headers, body=made.body, content_type="application/json; charset=utf-8")
 
@@ -94,8 +95,3 @@ def _wants_only_json(request: Request) -> bool:
     if body not in ("", "json"):
         raise Invalid("body is json, or left out for all types of bodies", field="body")
     return body == "json"
-
-
-def _has_it(request: Request, tag: str) -> bool:
-    listed = [each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")]
-    return tag in listed or "*" in listed

@@ -4,7 +4,8 @@ from typing import Any
 
 from server.desk import records
 from server.errors import Invalid
-from server.web import envelope
+from server.store.transaction import Transaction
+from server.web import entity_tags, envelope
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -29,7 +30,21 @@ PAGE = shapes.keys({
     "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
     "notes": shapes.list_of(shapes.TEXT),
 })  # fmt: skip
-CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record."})
+IF_MATCH = Parameter(
+    "If-Match", "string", "The ETag of the record as it was read: 412 with what it is now if it is another by now.",
+    place="header",
+)  # fmt: skip
+IF_NONE_MATCH = Parameter(
+    "If-None-Match",
+    "string",
+    "The ETag of the record that the client has: 304 if it is still the same.",
+    place="header",
+)
+IF_NEW = Parameter("If-None-Match", "string", "*: create the record, or 412 if the query finds one.", place="header")
+ETAG = {"ETag": "The tag of the record as this response has it."}
+SHOWN = shapes.Success(shapes.RECORD, headers=ETAG)
+CREATED = shapes.Success(shapes.RECORD, headers={"Location": "The path of the new record.", **ETAG})
+UNCHANGED = shapes.Success(status=304, headers=ETAG, note="The client has it already.")
 # Hashed, decoded, rendered or checked before the write, on a thread.
 SLOW_FIELDS = frozenset((
     "password", "content", "script", "policy_kata", "automations_kata", "automation_kata", "toolbar_kata", "scopes",
@@ -42,10 +57,13 @@ def is_small(call: EndpointCall) -> bool:
     return not isinstance(fields, dict) or SLOW_FIELDS.isdisjoint(fields)
 
 
-@endpoint("GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, answer=shapes.RECORD, operation="retrieve")
-def retrieve(call: EndpointCall) -> dict[str, Any]:
+@endpoint(
+    "GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, IF_NONE_MATCH, answer=(SHOWN, UNCHANGED),
+    operation="retrieve",
+)  # fmt: skip
+def retrieve(call: EndpointCall) -> Answer:
     found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
-    return with_meta(call, call.uri, found)
+    return _tagged(call, found)
 
 
 @endpoint(
@@ -63,7 +81,7 @@ def retrieve(call: EndpointCall) -> dict[str, Any]:
 )
 def create(call: EndpointCall) -> Answer:
     found = records.create(call.ctx, call.uri, sent_fields(call), call.params.text("expand", ""))
-    return Answer(with_meta(call, call.uri, found), headers={"Location": location(call, found)})
+    return _tagged(call, found, {"Location": location(call, found)})
 
 
 @endpoint(
@@ -74,38 +92,41 @@ def create(call: EndpointCall) -> Answer:
     FIELDS,
     EXPAND,
     META,
+    IF_MATCH,
     size="file",
     is_small=is_small,
-    answer=shapes.RECORD,
+    answer=SHOWN,
     operation="update",
+    may_fail=(412,),
 )
-def update(call: EndpointCall) -> dict[str, Any]:
+def update(call: EndpointCall) -> Answer:
     # Programs send a record back with the envelope that it came in.
     fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
-    found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""))
-    return with_meta(call, call.uri, found)
+    found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""), _condition(call))
+    return _tagged(call, found)
 
 
 @endpoint(
     "PATCH", "records/{uri}/upsert", "Change the one record that a query finds, or create it.", "small write",
     Parameter("query", "string", "A search that finds no record or one.", required=True),
-    Parameter("q", "string", "Accepted in place of query."), FIELDS, EXPAND, META,
-    size="file", is_small=is_small, answer=shapes.RECORD, operation="create",
+    Parameter("q", "string", "Accepted in place of query."), FIELDS, EXPAND, META, IF_MATCH, IF_NEW,
+    size="file", is_small=is_small, answer=SHOWN, operation="create", may_fail=(412,),
 )  # fmt: skip
-def upsert(call: EndpointCall) -> dict[str, Any]:
+def upsert(call: EndpointCall) -> Answer:
     query, fields = call.params.text("query", "") or call.params.text("q", ""), sent_fields(call)
-    found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""))
-    return with_meta(call, call.uri, found)
+    found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""), _condition(call))
+    return _tagged(call, found)
 
 
 @endpoint(
     "DELETE", "records/{uri}/{id}", "Delete a record.", "small write",
     Parameter("confirm", "boolean", "1: delete an address although other records use it, as the 409 lists them."),
-    answer=shapes.NOTHING, operation="delete",
+    IF_MATCH, answer=shapes.NOTHING, operation="delete", may_fail=(412,),
 )  # fmt: skip
 def delete(call: EndpointCall) -> dict[str, Any]:
-    records.delete(call.ctx, call.uri, call.id, is_confirmed=call.params.flag("confirm"))
+    is_confirmed = call.params.flag("confirm")
+    records.delete(call.ctx, call.uri, call.id, is_confirmed=is_confirmed, condition=_condition(call))
     return {}
 
 
@@ -152,6 +173,28 @@ def sent_fields(call: EndpointCall) -> dict[str, Any]:
 def location(call: EndpointCall, record: dict[str, Any]) -> str:
     """The API path of a record."""
     return f"/rest/records/{record['_type']}/{record['id']}.json"
+
+
+def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
+    """The answer that has a record, with its entity tag."""
+    return Answer(with_meta(call, call.uri, record), headers=headers or {}, view=entity_tags.view_of(call.params))
+
+
+def _condition(call: EndpointCall) -> records.Condition | None:
+    """What the headers of the request ask of the record that it changes."""
+    found = entity_tags.conditions(call.headers)
+    if found is None:
+        return None
+    record_type = call.ctx.service.registry.type(call.uri)
+
+    def require(tx: Transaction, id: int) -> None:
+        def show(expand: str, has_meta: bool) -> dict[str, Any]:
+            record = records.shown(call.ctx, tx, record_type, id, expand)
+            return record | {"_meta": records.meta(call.ctx, call.uri)} if has_meta else record
+
+        found.require(show if id else None)
+
+    return require
 
 
 def with_meta(call: EndpointCall, uri: str, payload: dict[str, Any]) -> dict[str, Any]:

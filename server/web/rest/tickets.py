@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from server import tickets
+from server import mailroom, tickets
 from server.automation import macros
 from server.automation.inputs import InputDeclaration
 from server.automation.macros import Macro
@@ -93,6 +93,38 @@ def reply(call: EndpointCall) -> dict[str, Any]:
 
 
 TICKET = named_shape(shapes.record("ticket"))
+IS_NEW = {"is_new_ticket": shapes.BOOLEAN}
+CREATED = shapes.any_of(
+    TICKET | {"properties": TICKET["properties"] | IS_NEW, "required": ["is_new_ticket"]}, shapes.keys(**IS_NEW)
+)
+UNREADABLE = "you may not read the ticket, so that it is not in this response"
+
+
+@endpoint(
+    "POST", "tickets/create", "Create a ticket for somebody outside, such as who filled in a contact form: as if they "
+    "had written an email. What they typed becomes no header, and joins no ticket that is there.", "write",
+    Parameter("from", "string", "The email address of who asks, with or without a name.", required=True),
+    Parameter("name", "string", "Their name."),
+    Parameter("subject", "string", "The subject.", required=True),
+    Parameter("content", "string", "What they wrote.", required=True),
+    Parameter("content_format", "string", "markdown or html; blank for plain text."),
+    Parameter("group_id", "integer", "The group; where mail goes by default when absent."),
+    Parameter("bucket_id", "integer", "The bucket; the group follows it."),
+    Parameter("file_id[]", "array", "Ids of files to attach."),
+    Parameter("custom_*", "mixed", "Values of custom fields of the ticket, as custom_<id>."),
+    Parameter("external_id", "string", "What your program knows it by. The same one again changes nothing and "
+              "answers the ticket that it made."),
+    EXPAND, META, size="file", answer=CREATED,
+)  # fmt: skip
+def create(call: EndpointCall) -> dict[str, Any]:
+    made = mailroom.create(call.ctx, call.params.tree)
+    told: dict[str, Any] = {"is_new_ticket": made.is_new_ticket}
+    if not made.is_readable:
+        call.params.notes.append(UNREADABLE)
+        return told
+    return _shown(call, made.ticket_id) | told
+
+
 EMAIL = Parameter("email", "string", "The mail address.", required=True)
 
 

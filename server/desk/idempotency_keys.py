@@ -1,0 +1,186 @@
+"""Keys of requests that may be sent again: the work of a key is done once, and its response is kept for a day.
+
+What a small request does, its key and its response are one transaction. A request on a thread claims its key first,
+and each of its writes notes, in its own transaction, that something was done. So nothing is done twice where a service
+ends half way: a key under which nothing was written is free again, and one under which something was is refused.
+
+Only whoever knows the key can read a kept response, which may hold a secret that is shown once."""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from server.context import Service
+from server.dataclass import dataclass
+from server.errors import Conflict, HelpdeskError, Invalid
+from server.jobs import processes, queue
+from server.jobs.scheduler import periodic
+from server.store.database import Store
+from server.store.statements import slot
+from server.store.tables import Column, Index, Table
+from server.store.transaction import Row, Transaction
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+Result = TypeVar("Result")
+HEADER = "Idempotency-Key"
+KEPT_SECONDS = 86_400
+MAX_RESPONSE_BYTES = 1_048_576  # of a larger one, only that it was sent is kept
+RETRY_SECONDS = 1
+NONCE_BYTES = 12
+BATCH = 1000  # removed in one transaction
+
+KEY = Table(
+    "idempotency_key",
+    [
+        Column("name", "TEXT"), Column("fingerprint", "TEXT"), Column("at"), Column("claimed_by", "TEXT"),
+        Column("has_written"), Column("sealed", "BLOB"),
+    ],
+    [Index(("name",), "every request with a key", unique=True), Index(("at",), "cleaning up")],
+)  # fmt: skip
+# claimed_by: the process that works on it, "" when it is done. sealed: the response, empty where there is none.
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRequest:
+    """A request with a key. name: of worker, app and key, by which the database knows it. fingerprint: what is asked
+    for. secret: what seals the response; the database does not know it."""
+
+    name: str
+    fingerprint: str
+    secret: bytes
+
+
+def once(
+    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    packed: Callable[[Result | HelpdeskError], bytes],
+) -> Result | bytes:  # fmt: skip
+    """The result of the work, or the packed one of the first request with the same key. packed: a result, or the error
+    in its place, as bytes. Raises Conflict while the first request is worked on, and where its response is lost;
+    Invalid if it asked for something else."""
+    done_here = _in_write if store.is_writing else _on_thread
+    return done_here(store, now, request, work, packed)
+
+
+def _in_write(
+    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    packed: Callable[[Result | HelpdeskError], bytes],
+) -> Result | bytes:  # fmt: skip
+    def write(tx: Transaction) -> Result | bytes:
+        row = _current(tx, request, now)
+        if row is not None:
+            return _kept(request, row)
+        result = work()
+        tx.insert(KEY, _new(request, now) | {"sealed": _seal(request, packed(result))})
+        return result
+
+    return store.write(write)
+
+
+def _on_thread(
+    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    packed: Callable[[Result | HelpdeskError], bytes],
+) -> Result | bytes:  # fmt: skip
+    def claim(tx: Transaction) -> bytes | int:
+        row = _current(tx, request, now)
+        if row is not None:
+            return _kept(request, row)
+        return tx.insert(KEY, _new(request, now) | {"claimed_by": queue.run_name()})
+
+    claimed = store.write(claim)
+    if isinstance(claimed, bytes):
+        return claimed
+    failed = b""
+    try:
+        with store.along(lambda tx: tx.update(KEY, claimed, {"has_written": 1})):
+            result = work()
+    except BaseException as error:
+        if isinstance(error, HelpdeskError):
+            failed = packed(error)
+        store.write(lambda tx: _settle(tx, claimed, _seal(request, failed)))
+        raise
+    sealed = _seal(request, packed(result))
+    store.write(lambda tx: tx.update(KEY, claimed, {"claimed_by": "", "sealed": sealed}))
+    return result
+
+
+def _settle(tx: Transaction, id: int, sealed: bytes) -> None:
+    """A request failed. If it had written something, its response is that of its key; else the key is free again."""
+    row = tx.first(KEY, id=id)
+    if row is None or not row[KEY.position["has_written"]]:
+        tx.delete(KEY, id=id)
+    else:
+        tx.update(KEY, id, {"claimed_by": "", "sealed": sealed})
+
+
+def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
+    """The row of a key; None where it is free."""
+    row = tx.first(KEY, name=request.name)
+    if row is None:
+        return None
+    at, claimed_by, has_written = (row[KEY.position[each]] for each in ("at", "claimed_by", "has_written"))
+    is_left = bool(claimed_by) and not tx.store.is_shared and claimed_by != queue.run_name()
+    if at <= now - KEPT_SECONDS or (is_left and not has_written):
+        tx.delete(KEY, id=row[0])
+        return None
+    if is_left:
+        tx.update(KEY, row[0], {"claimed_by": ""})
+        return tx.first(KEY, id=row[0])
+    return row
+
+
+def _kept(request: KeyedRequest, row: Row) -> bytes:
+    """The response of the first request, packed. Raises as once."""
+    found = dict(zip(KEY.names, row, strict=True))
+    if found["fingerprint"] != request.fingerprint:
+        raise Invalid(f"{HEADER}: this key was sent with another request; make a new one for each", field=HEADER)
+    if found["claimed_by"]:
+        raise Conflict(
+            "the first request with this key is being worked on; send it again in a moment", retry_after=RETRY_SECONDS
+        )
+    if not found["sealed"]:
+        raise Conflict(
+            "the first request with this key did its work, but its response is lost; look for what it made before you "
+            "send another request with a new key"
+        )
+    sealed = bytes(found["sealed"])
+    return _cipher(request).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
+
+
+def _new(request: KeyedRequest, now: int) -> dict[str, Any]:
+    return {"name": request.name, "fingerprint": request.fingerprint, "at": now}
+
+
+def _seal(request: KeyedRequest, response: bytes) -> bytes:
+    """A response for whoever knows the key; nothing of one that is empty or too large."""
+    if not response or len(response) > MAX_RESPONSE_BYTES:
+        return b""
+    nonce = os.urandom(NONCE_BYTES)
+    return nonce + _cipher(request).encrypt(nonce, response, None)
+
+
+def _cipher(request: KeyedRequest) -> "AESGCM":
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # 20 ms to import, and many desks send no keys
+
+    return AESGCM(request.secret)
+
+
+@processes.releases
+def _release(tx: Transaction, name: str) -> None:
+    """The keys that a process worked on when it ended: free where nothing was written, else without a response."""
+    table: Any = KEY.sql
+    tx.run(lambda: table.delete().where(table.claimed_by == slot(0), table.has_written == 0), (name,))
+    tx.run(lambda: table.update({table.claimed_by: ""}).where(table.claimed_by == slot(0)), (name,))
+
+
+@periodic("old idempotency keys", deletes=True)
+def _forget_old(service: Service, now: int) -> None:
+    """Remove the keys of more than a day ago, BATCH at a time."""
+    table: Any = KEY.sql
+
+    def build() -> Any:
+        return table.delete().where(table.id << table.select(table.id).where(table.at <= slot(0)).limit(slot(1)))
+
+    while service.store.write(lambda tx: tx.run(build, (now - KEPT_SECONDS, BATCH))):
+        pass

@@ -1,0 +1,114 @@
+"""Tickets that programs create for somebody outside, such as who filled in a contact form: as if they had written an
+email, but what they typed decides nothing. It becomes no header, and joins no ticket that is there."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email import policy
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import format_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from server.context import Context
+from server.desk.reading import RecordReader
+from server.desk.writing import RecordWriter
+from server.errors import Invalid
+from server.mail.compose import new_message_id
+from server.mailroom import receiving, threading
+from server.mailroom.receiving import Receipt
+from server.markup import clean_html, markdown_to_html, text_of_html
+from server.outbox.content import HTML, MARKDOWN
+from server.store import blobs
+from server.store.tables import Column, Table
+from server.store.transaction import Transaction
+from server.tickets import letter
+from server.tickets.letter import Customs
+from server.tickets.parameters import IncomingRequest, incoming_request
+
+EXTERNAL_TICKET = Table(
+    "external_ticket",
+    [Column("external_id", "TEXT"), Column("ticket_id")],
+    key=("external_id",),
+)  # what other programs know tickets by
+_OCTETS = ("application", "octet-stream")
+
+
+def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
+    """Create a ticket from a form; the same `external_id` again finds the ticket that it made.
+
+    values: form values by name. Raises Required, Invalid, Forbidden, TooLarge, and Rejected as receive does."""
+    request = incoming_request(values)
+    known = ctx.service.store.read(lambda tx: _known(RecordReader(ctx, tx), request))
+    if known is not None:
+        return known
+    place, customs, files = ctx.service.store.read(lambda tx: _checked(RecordReader(ctx, tx), request))
+    take = receiving.ready(ctx, _mail(ctx, request, files), place=place)
+
+    def write(tx: Transaction) -> Receipt:
+        writing = RecordWriter(ctx, tx)
+        known = _known(writing, request)
+        if known is not None:
+            return known
+        made = take(tx)
+        if made.ticket_id:
+            letter.write_customs(writing, made.ticket_id, customs)
+            if request.external_id:
+                tx.put(EXTERNAL_TICKET, {"external_id": request.external_id, "ticket_id": made.ticket_id})
+        return made
+
+    return ctx.service.store.write(write)
+
+
+def _known(reading: RecordReader, request: IncomingRequest) -> Receipt | None:
+    """The ticket that the external id made, or the one that it was merged into; None for a new id."""
+    row = reading.tx.first(EXTERNAL_TICKET, external_id=request.external_id) if request.external_id else None
+    ticket = threading.survivor(reading, row[1]) if row is not None else None
+    if ticket is None:
+        return None
+    is_readable = reading.may_read("ticket", ticket["id"])
+    return Receipt(ticket["id"], ticket["mask"], ticket["latest_message_id"], False, "duplicate", is_readable)
+
+
+def _checked(
+    reading: RecordReader, request: IncomingRequest
+) -> tuple[dict[str, int], Customs, list[tuple[str, str, bytes]]]:
+    """Where the ticket goes ({} for where mail goes), its custom values, and the files: name, type, bytes."""
+    reading.rules.require_create(reading.registry.type("ticket"))
+    place: dict[str, int] = {}
+    if request.group_id or request.bucket_id:
+        group, bucket = letter.place_of(reading, request.group_id, request.bucket_id)
+        letter.require_group(reading.ctx, group)
+        place = {"bucket_id": bucket["id"]} if bucket is not None else {"group_id": group["id"]}
+    read = [
+        (each["name"], each["mime_type"], b"".join(blobs.pieces(reading.tx, each["blob_id"], 0, each["size"])))
+        for each in letter.mailable_files(reading, request.file_ids)
+    ]
+    return place, letter.customs_of(reading, request.custom), read
+
+
+def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
+    """The email that the person would have written."""
+    mail = EmailMessage(policy.SMTP)
+    mailbox, _, host = request.sender.address.rpartition("@")
+    try:
+        mail["From"] = Address(request.sender.name, mailbox, host)
+    except ValueError as error:
+        raise Invalid(f"from: '{request.sender.address[:80]}' is not an email address", field="from") from error
+    mail["Message-ID"] = f"<{new_message_id(urlsplit(ctx.service.base_url).hostname or 'localhost')}>"
+    mail["Subject"] = request.subject
+    mail["Date"] = format_datetime(datetime.fromtimestamp(ctx.now, UTC))
+    text, html = request.content, ""
+    if request.format == HTML:
+        html = clean_html(request.content)
+        text = text_of_html(html)
+    elif request.format == MARKDOWN:
+        html = markdown_to_html(request.content)
+    mail.set_content(text)
+    if html:
+        mail.add_alternative(html, subtype="html")
+    for name, mime_type, content in files:
+        main, _, sub = mime_type.partition(";")[0].strip().partition("/")
+        kind = (main, sub) if main and sub and main not in ("message", "multipart") else _OCTETS
+        mail.add_attachment(content, *kind, filename=name)
+    return mail.as_bytes()

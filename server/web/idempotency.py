@@ -1,0 +1,72 @@
+"""Requests that are safe to send again: with an Idempotency-Key, the work is done once, and the first response is sent
+again (draft-ietf-httpapi-idempotency-key-header-07). What is kept, and how: desk/idempotency_keys.py."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from server.desk import idempotency_keys
+from server.desk.idempotency_keys import HEADER, KeyedRequest
+from server.errors import HelpdeskError, Malformed
+from server.store.database import Store
+from server.web import entity_tags, errors
+from server.web.call import Answer, EndpointCall
+from server.web.routes import Endpoint
+
+REPLAYED = "Idempotent-Replayed"
+METHODS = ("POST", "PATCH")  # the others are safe to send again as they are
+MAX_KEY_CHARS = 255
+
+
+def is_for(each: Endpoint) -> bool:
+    """Whether an endpoint does the work of a key once."""
+    return each.method in METHODS and each.mode != "read"
+
+
+def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
+    """The request of a call that has a key; None for any other. Raises Malformed for a key that is none."""
+    if HEADER not in call.headers or not is_for(each):
+        return None
+    key = call.headers[HEADER].strip()
+    if not key or len(key) > MAX_KEY_CHARS or not key.isascii() or not key.isprintable():
+        raise Malformed(f"{HEADER}: send 1 to {MAX_KEY_CHARS} printable ASCII characters, such as a UUID", field=HEADER)
+    own = f"{call.ctx.actor.worker_id}\n{call.app_id}\n{key}"
+    asked = json.dumps([call.method, call.path, call.params.tree], sort_keys=True, default=_plain)
+    return KeyedRequest(_digest(f"name {own}"), _digest(asked), hashlib.sha256(f"seal {own}".encode()).digest())
+
+
+def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answer]) -> Answer:
+    """The answer of the work, or that of the first request with the same key. Raises as idempotency_keys.once."""
+    found = idempotency_keys.once(store, now, request, work, _packed)
+    return found if isinstance(found, Answer) else _unpacked(found)
+
+
+def _packed(found: Answer | HelpdeskError) -> bytes:
+    """An answer, or that to an error, as bytes; b"" for one that goes on as a stream."""
+    if isinstance(found, HelpdeskError):
+        found = Answer(errors.body(found), errors.status_and_code(found)[0], errors.headers(found))
+    answer = entity_tags.rendered(found)
+    if answer.pieces is not None or answer.feed is not None or answer.feeds:
+        return b""
+    head = {"status": answer.status, "headers": answer.headers, "content_type": answer.content_type}
+    return json.dumps(head).encode() + b"\n" + answer.body
+
+
+def _unpacked(packed: bytes) -> Answer:
+    head, _, body = packed.partition(b"\n")
+    told = json.loads(head)
+    headers = told["headers"] | {REPLAYED: "true"}
+    return Answer(status=told["status"], headers=headers, body=body, content_type=told["content_type"])
+
+
+def _plain(value: Any) -> Any:
+    """A file or bytes as something that JSON knows."""
+    if isinstance(value, bytes):
+        return hashlib.sha256(value).hexdigest()
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

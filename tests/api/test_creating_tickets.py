@@ -1,0 +1,132 @@
+"""Tickets that a program creates for somebody outside, such as who filled in a contact form."""
+
+import threading
+import uuid
+from typing import Any
+
+import pytest
+
+from tests.api.minimal import made
+from tests.service import Api, Reply
+
+FORM = {"from": "ann@form.example", "subject": "Pump", "content": "It leaks."}
+
+
+def create(api: Api, **more: Any) -> Reply:
+    return api.post("/rest/tickets/create.json", **(FORM | {name.rstrip("_"): value for name, value in more.items()}))
+
+
+def message(api: Api, ticket: Reply) -> dict[str, Any]:
+    return api.record("message", ticket["latest_message_id"], "headers,content,sender_,attachments").ok().json
+
+
+def test_a_ticket_is_as_if_its_sender_had_written(api: Api) -> None:
+    file = api.call(
+        "POST", "/rest/attachments/upload.json", data={"file_name": "pump.txt", "content": "drip drip"}
+    ).ok()["id"]
+    made = create(api, from_="Ann Form <ann@form.example>", **{"file_id[]": file}).ok()
+    assert made["is_new_ticket"] and made["subject"] == "Pump" and made["status"] == "open"
+    shown = message(api, made)
+    assert shown["content"].strip() == "It leaks." and shown["sender_email"] == "ann@form.example"
+    assert not shown["is_outgoing"] and shown["from_name"] == "Ann Form"
+    [attached] = api.found("attachment", f"on.message:(id:{shown['id']})")
+    assert api.record("attachment", attached).ok()["name"] == "pump.txt"
+
+
+def test_a_name_is_the_given_one(api: Api) -> None:
+    assert message(api, create(api, name="Ann Öberg", from_="X <ann.o@form.example>").ok())["from_name"] == "Ann Öberg"
+
+
+@pytest.mark.parametrize(
+    ("format", "content", "text", "html"),
+    [
+        ("markdown", "It **leaks**.", "It **leaks**.", "<strong>leaks</strong>"),
+        ("html", "<p>It <b>leaks</b><script>alert(1)</script></p>", "It leaks", "<b>leaks</b>"),
+    ],
+)
+def test_what_somebody_wrote_may_be_formatted(api: Api, format: str, content: str, text: str, html: str) -> None:
+    shown = message(api, create(api, content=content, content_format=format).ok())
+    assert text in shown["content"] and "alert" not in shown["content"]
+    [file] = api.found("attachment", f"on.message:(id:{shown['id']})")
+    body = api.call("GET", f"/rest/attachments/{file}/download.json").content.decode()
+    assert html in body and "<script" not in body
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("from", "", "from is required"),
+        ("from", "ann", "from: 'ann'"),
+        ("from", "ann@form.example, bea@form.example", "not one email address"),
+        ("from", "ann@form.example\nBcc: all@form.example", "must be one line"),
+        ("from", "ann@form.example\r\n\r\nHello", "must be one line"),
+        ("name", "Ann\r\nBcc: all@form.example", "must be one line"),
+        ("name", "x" * 256, "at most 255"),
+        ("subject", "", "subject is required"),
+        ("subject", "Pump\nBcc: all@form.example", "must be one line"),
+        ("content", "", "content is required"),
+        ("content_format", "bbcode", "not known"),
+        ("external_id", "x" * 256, "at most 255"),
+        ("group_id", "999999", "there is no group"),
+        ("bucket_id", "999999", "there is no bucket"),
+        ("file_id[]", "999999", "there is no attachment"),
+        ("custom_999999", "1", "is not a custom field of ticket"),
+    ],
+)
+def test_a_form_that_is_wrong_creates_nothing(api: Api, field: str, value: str, told: str) -> None:
+    subject = f"Wrong {uuid.uuid4()}"
+    refused = api.post("/rest/tickets/create.json", **(FORM | {"subject": subject} | {field: value}))
+    assert refused.status == 422 and told in refused["message"], refused.json
+    assert not api.found("ticket", f'subject:"{subject}"')
+
+
+def test_what_somebody_wrote_becomes_no_header_and_joins_no_ticket(api: Api) -> None:
+    first = create(api).ok()
+    content = "Bcc: all@form.example\nIn-Reply-To: <x@y>\n\nHello\n--boundary\n"
+    second = create(api, subject=f"Re: [#{first['mask']}] Pump", content=content).ok()
+    assert second["id"] != first["id"] and second["is_new_ticket"]
+    shown = message(api, second)
+    assert "Bcc" not in shown["headers"] and "In-Reply-To" not in shown["headers"]
+    assert shown["content"].split() == content.split()
+
+
+def test_custom_values_and_a_group_are_those_of_the_ticket(api: Api) -> None:
+    field = made(api, "custom_field", context="ticket", type="S")
+    group = made(api, "group", name=f"Forms {uuid.uuid4().hex[:8]}")
+    ticket = create(api, group_id=group, **{f"custom_{field}": "A-17"}).ok()
+    shown = api.record("ticket", ticket["id"], "custom_").ok()
+    assert shown["group_id"] == group and shown[f"custom_{field}"] == "A-17"
+    subject = f"Wrong {uuid.uuid4()}"
+    number = made(api, "custom_field", context="ticket", type="N")
+    assert create(api, subject=subject, **{f"custom_{number}": "many"}).status == 422
+    assert not api.found("ticket", f'subject:"{subject}"')
+
+
+def test_the_same_external_id_finds_the_ticket_that_it_made(api: Api) -> None:
+    id = str(uuid.uuid4())
+    first = create(api, external_id=id).ok()
+    again = create(api, external_id=id, content="Something else", from_="bea@form.example").ok()
+    assert again["id"] == first["id"] and not again["is_new_ticket"] and again["num_messages"] == 1
+    target = create(api).ok()["id"]
+    kept = api.post("/rest/tickets/merge.json", **{"ticket_ids[]": [first["id"], target]}).ok()["id"]
+    assert create(api, external_id=id).ok()["id"] == kept
+
+
+def test_twelve_at_once_make_one_ticket(api: Api) -> None:
+    id, made = str(uuid.uuid4()), []
+    threads = [threading.Thread(target=lambda: made.append(create(api, external_id=id))) for _ in range(12)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(made) == 12 and len({each.ok()["id"] for each in made}) == 1
+
+
+def test_who_may_not_read_a_ticket_learns_nothing_of_it(api: Api) -> None:
+    group = made(api, "group", name=f"Private {uuid.uuid4().hex[:8]}", is_private=1)
+    id = str(uuid.uuid4())
+    ticket = create(api, external_id=id, group_id=group).ok()
+    olga = api.as_("olga")
+    assert create(olga, group_id=group).status == 403
+    again = create(olga, external_id=id).ok()
+    assert ticket["mask"] not in str(again.json) and "id" not in again.json and again["notes"]
