@@ -172,6 +172,7 @@ ARGUMENT = re.compile(r"\{\w+\}")
 # alone behind its path.
 SAMPLES = {
     "tickets/reply: message_id": "message_id=1",
+    "operations": 'operations=[{"method": "GET", "path": "workers/me"}]',
     "from": "from=Ana Costa <ana@example.com>",
     "{id}": "1",
     "{uri}": "org",
@@ -214,6 +215,7 @@ SAMPLES = {
 # The section of clients.md with the example of a family.
 ANCHORS = {
     "attachments": "files",
+    "batch": "many-at-once",
     "automations": "packages-automations-webhooks",
     "bots": "behaviors",
     "changes": "changes",

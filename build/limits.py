@@ -29,6 +29,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "web.entity_tags.MAX_VIEW_CHARS", "characters",
             "`expand` whose `ETag` serves `If-Match`; that of a longer one serves `If-None-Match` alone",
         ),
+        ("web.rest.batch.MAX_OPERATIONS", "", "requests in one batch"),
         ("web.rest.records.MAX_SUBTOTALS", "", "`subtotals[]` of a search"),
         ("desk.records.UPSERT_STEPS", "steps of SQLite", "the search of an upsert; one that takes more is refused"),
         ("counting.subtotals.MAX_VALUES", "", "values of one subtotal, those with most hits"),

@@ -7,7 +7,7 @@ from typing import Any
 from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
-from server.errors import NotFound
+from server.errors import NotFound, NotOffered
 from server.records.shared.scopes import Scope
 from server.store.writer import Write
 from server.web.params import Params
@@ -15,10 +15,30 @@ from server.web.params import Params
 SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser show one anyway, it runs nothing
 
 
+@dataclass(frozen=True, slots=True)
+class InnerRequest:
+    """A request inside of another one. path: the whole of it. params: as a JSON body."""
+
+    method: str
+    path: str
+    params: dict[str, Any]
+    headers: Any
+
+
+@dataclass(frozen=True, slots=True)
+class InnerCall:
+    """An inner request whose endpoint is found and allowed. is_small: whether it may run on the writer. run: does it;
+    raises what the endpoint raises."""
+
+    path: str
+    is_small: bool
+    run: Callable[[], "Answer"]
+
+
 @dataclass(frozen=True)
 class EndpointCall:
     """arguments: those of the path. params: query and body, decoded. scopes: those of the token. app_id: its app.
-    path: as it was sent."""
+    path: as it was sent. inner: begins a request inside of this one, with the same token; raises what refuses it."""
 
     ctx: Context
     method: str
@@ -28,6 +48,7 @@ class EndpointCall:
     scopes: tuple[Scope, ...] = ()
     app_id: int = 0
     path: str = ""
+    inner: Callable[[InnerRequest], InnerCall] = field(default=lambda asked: _no_inner(), repr=False)
 
     @property
     def id(self) -> int:
@@ -83,6 +104,10 @@ class Answer:
     write: Write | None = None
     view: str | None = None
     notes: list[str] = field(default_factory=list)
+
+
+def _no_inner() -> InnerCall:
+    raise NotOffered("a batch holds no batch")
 
 
 def id_of(text: str) -> int:

@@ -25,7 +25,7 @@ from server.errors import (
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
 from server.web import cors, idempotency
-from server.web.call import Answer, EndpointCall
+from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
 from server.web.packed import HEADER, packing_of, unpacked
 from server.web.params import (
     NAME_CHARS,
@@ -46,7 +46,12 @@ from server.web.streams import Follower
 Result = TypeVar("Result")
 
 PREFIX, ENDING = "/rest/", ".json"
-WORKERS = ("/rest/records/worker", "/rest/workers", "/rest/packages")  # those of them with a password are slow
+WORKERS = (
+    "/rest/batch",
+    "/rest/records/worker",
+    "/rest/workers",
+    "/rest/packages",
+)  # those of them with a password are slow
 BIG_BODY_BYTES = 64 * 1024  # decoded on a thread from here on
 SMALL_BODY_BYTES = 16 * 1024  # up to here a request may be worked on by the writer itself
 AT_ONCE_SECONDS = 0.002  # between head and body: no other request was answered meanwhile
@@ -199,9 +204,25 @@ class RestSite(Site):
         params = Params(parameters(request, each, self.limit(request)), _prefers_strict(request))
         note_unknown(params, each)
         call = EndpointCall(
-            ctx, target.method, target.arguments, params, request.headers, grant.scopes, grant.app_id, request.path
-        )
+            ctx, target.method, target.arguments, params, request.headers, grant.scopes, grant.app_id, request.path,
+            partial(self._inner, request, grant, ctx),
+        )  # fmt: skip
         return each, call
+
+    def _inner(self, request: Request, grant: Grant, ctx: Context, asked: InnerRequest) -> InnerCall:
+        """A request inside of another one. Raises as _call, and TooMany."""
+        if self.rate.limit:
+            self.rate.count(grant.token_id, time.time())
+        below = _below(asked.path) or ""
+        endpoints, arguments = self.router.find(below)
+        each = _offered(RestTarget(asked.method, below, endpoints, arguments), grant, asked.path)
+        if each.asks_inner:
+            raise NotOffered("a batch holds no batch")
+        params = Params(asked.params, _prefers_strict(asked))
+        note_unknown(params, each)
+        call = EndpointCall(ctx, asked.method, arguments, params, asked.headers, grant.scopes, grant.app_id, asked.path)
+        is_small = each.mode == "small write" and each.ready is None and each.is_small(call)
+        return InnerCall(asked.path, is_small, partial(self._run, each, call))
 
     def _admitted(self, request: Request, now: int) -> tuple[Grant, Endpoint]:
         """Who calls, counted, and the endpoint; not found out twice when the body came along with the head."""
@@ -225,17 +246,11 @@ class RestSite(Site):
     def _endpoint(self, request: Request, grant: Grant) -> Endpoint:
         """The endpoint that the grant may call. Raises as _call."""
         target = _target(request)
-        if not target.endpoints:
-            raise NotFound(f"there is no endpoint {request.path[:200]}; paths end in .json")
-        if request.method == "OPTIONS":
+        if request.method == "OPTIONS" and target.endpoints:
             return _OPTIONS
-        each = target.endpoint
-        request.route = (each or next(iter(target.endpoints.values()))).path
-        if each is None:  # before the scopes, which know five methods only
-            allow = target.allow
-            raise NotOffered(f"{request.method} is not offered at {request.path[:200]}, but {allow}", allow=allow)
-        _require_scope(grant, target.method, target.below)
-        return each
+        if target.endpoints:
+            request.route = (target.endpoint or next(iter(target.endpoints.values()))).path
+        return _offered(target, grant, request.path)
 
     def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
         zone = times.zone(grant.actor.timezone or "UTC")
@@ -259,6 +274,19 @@ class RestSite(Site):
             left = self.rate.count(grant.token_id, now)
         finally:
             request.told |= self.rate.headers(left, now)
+
+
+def _offered(target: RestTarget, grant: Grant, path: str) -> Endpoint:
+    """The endpoint at a path that the grant may call. Raises NotFound, NotOffered, ScopeDenied."""
+    if not target.endpoints:
+        raise NotFound(f"there is no endpoint {path[:200]}; paths end in .json")
+    each = target.endpoint
+    if each is None:  # before the scopes, which know five methods only
+        allow = target.allow
+        raise NotOffered(f"{target.method} is not offered at {path[:200]}, but {allow}", allow=allow)
+    if not each.asks_inner:
+        _require_scope(grant, target.method, target.below)
+    return each
 
 
 def _rights(grant: Grant) -> tuple[Hashable, ...]:
@@ -309,7 +337,7 @@ def note_unknown(params: Params, each: Endpoint) -> None:
             params.note(name, f"'{name[:NAME_CHARS]}' is not a parameter of {each.method} /rest/{each.path}.json{near}")
 
 
-def _prefers_strict(request: Request) -> bool:
+def _prefers_strict(request: Request | InnerRequest) -> bool:
     """Whether the client asks for strict handling: `Prefer: handling=strict` (RFC 7240, 4.4)."""
     return _STRICT.search(request.headers.get("Prefer", "")) is not None
 

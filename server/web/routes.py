@@ -46,7 +46,8 @@ class Endpoint:
     answer: what the payload of a success holds, in the words of openapi/shapes.py.
     text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
     such parameter. operation: which a record type that `{uri}` names must offer: create, search, ... may_fail: statuses
-    with which it may fail, and most do not."""
+    with which it may fail, and most do not. asks_inner: whether it is made of requests, and scopes are asked for those
+    alone."""
 
     method: str
     path: str
@@ -62,6 +63,7 @@ class Endpoint:
     text_body: str = ""
     operation: str = ""
     may_fail: tuple[int, ...] = ()
+    asks_inner: bool = False
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -107,6 +109,7 @@ def endpoint(
     text_body: str = "",
     operation: str = "",
     may_fail: tuple[int, ...] = (),
+    asks_inner: bool = False,
 ) -> Callable[[Callable[["EndpointCall"], Any]], Callable[["EndpointCall"], Any]]:
     """Declare the decorated function as an endpoint."""
 
@@ -127,6 +130,7 @@ def endpoint(
                 text_body,
                 operation,
                 may_fail,
+                asks_inner,
             )
         )
         return function

@@ -66,6 +66,7 @@ EXCEPTIONS = {
     ),
     "files of one's own": ("POST attachments/upload",),
     "reads, whatever its method": ("POST data/query",),
+    "is made of other requests, which have their entries": ("POST batch",),
     "every worker may run what bots offer; what it does is told": ("POST bots/behavior/{behavior}/run",),
 }
 OF_RECORDS = ("records/{uri}/create", "records/{uri}/{id}", "records/{uri}/upsert", "groups/{id}")

@@ -1,0 +1,80 @@
+"""Several pieces of work, each as if it were done alone, in few transactions: a hundred small writes then wait for the
+disk a few times and not a hundred times. Source: ours."""
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
+
+from server.context import Context
+from server.errors import HelpdeskError, Invalid
+from server.store.database import NotOnWriter
+from server.store.transaction import Transaction
+
+Result = TypeVar("Result")
+GROUP = 25  # pieces that other writes wait for at once
+
+
+class Failed(Exception):
+    """One of several pieces of work failed, and none is done. place: of it, from 0."""
+
+    def __init__(self, place: int, error: HelpdeskError) -> None:
+        super().__init__(place)
+        self.place = place
+        self.error = error
+
+
+class _Broken(Exception):
+    """Something went wrong inside of a piece of work, and its transaction is undone."""
+
+
+def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of all of them, in one transaction. Raises Failed with the error of the first that fails."""
+
+    def done(place: int, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except NotOnWriter:
+            raise Failed(place, Invalid("this takes time before it writes; do it outside of the others")) from None
+        except HelpdeskError as error:
+            raise Failed(place, error) from error
+
+    return ctx.service.store.write(lambda tx: [done(place, work) for place, work in enumerate(works)])
+
+
+def each_by_itself(
+    ctx: Context, works: Sequence[Callable[[], Result]], alone: Callable[[Callable[[], Result]], Result]
+) -> list[Result]:
+    """The results of small writes, GROUP of them in one transaction. Work that needs longer than others may wait, or
+    breaks, or whose transaction cannot be written, is done `alone`, which never raises; so is what failed, whose
+    errors are its results."""
+    results: list[Result] = []
+    for begin in range(0, len(works), GROUP):
+        results += _group(ctx, works[begin : begin + GROUP], alone)
+    return results
+
+
+def _group(
+    ctx: Context, works: Sequence[Callable[[], Result]], alone: Callable[[Callable[[], Result]], Result]
+) -> list[Result]:
+    def part(tx: Transaction, work: Callable[[], Result]) -> Result:
+        try:
+            return tx.part(lambda _: work())
+        except HelpdeskError as error:
+            return alone(_raising(error))
+        except NotOnWriter:
+            raise
+        except Exception as error:
+            raise _Broken from error
+
+    try:
+        return ctx.service.store.write(lambda tx: [part(tx, work) for work in works])
+    except (NotOnWriter, _Broken):  # nothing was written
+        return [alone(work) for work in works]
+    except HelpdeskError as error:
+        return [alone(_raising(error)) for _ in works]
+
+
+def _raising(error: HelpdeskError) -> Callable[[], NoReturn]:
+    def work() -> NoReturn:
+        raise error
+
+    return work

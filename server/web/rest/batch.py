@@ -1,0 +1,165 @@
+"""Many requests in one: each is an endpoint with its own parameters, rights, scopes and response. Source: ours.
+
+Small writes that follow each other share transactions: see desk/batches.py. Everything else runs as it would alone."""
+
+import json
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
+
+from tornado.httputil import HTTPHeaders
+
+from server import log
+from server.dataclass import dataclass
+from server.desk import batches
+from server.errors import HelpdeskError, Invalid, Required
+from server.web import entity_tags, errors
+from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+MAX_OPERATIONS = 100
+METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+KEYS = frozenset(("headers", "method", "params", "path"))
+RESULT = shapes.keys(status=shapes.COUNT, headers=shapes.map_of(shapes.TEXT), body=shapes.OBJECT)
+LOG = log.get("web")
+
+Result = dict[str, Any]
+
+
+@endpoint(
+    "POST", "batch", "Send up to 100 requests in one. Each has its own response, in their order, and needs the scopes "
+    "that it would need alone. One that fails does not stop the others, unless `all_or_nothing` is set.", "write",
+    Parameter("operations", "json", "A list of requests: the `method`, `path`, `params` and `headers` of each.",
+              required=True),
+    Parameter("all_or_nothing", "boolean", "1: if one fails, nothing is done, and the response is its error. Takes "
+              "requests that write, and need no time before that."),
+    size="file", asks_inner=True, answer=shapes.keys(results=shapes.list_of(RESULT), failed=shapes.COUNT),
+)  # fmt: skip
+def batch(call: EndpointCall) -> dict[str, Any]:
+    operations = _operations(call)
+    in_turn = _together if call.params.flag("all_or_nothing") else _one_by_one
+    results = in_turn(call, operations)
+    return {"results": results, "failed": sum(each["status"] >= 400 for each in results)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """place: among the others, from 0. begin: finds the endpoint, and raises what the request would be refused with."""
+
+    place: int
+    begin: Callable[[], InnerCall]
+
+
+def _operations(call: EndpointCall) -> list[_Operation]:
+    """What was sent. Raises Required, Invalid, Malformed."""
+    sent = call.params.json("operations", required=True)
+    if not isinstance(sent, list):
+        raise Invalid('operations: send a list, such as [{"method": "GET", "path": "workers/me"}]', field="operations")
+    if not sent:
+        raise Required("operations: the list is empty", field="operations")
+    if len(sent) > MAX_OPERATIONS:
+        raise Invalid(f"operations: at most {MAX_OPERATIONS} at once, these are {len(sent)}", field="operations")
+    return [_operation(call, place, each) for place, each in enumerate(sent)]
+
+
+def _operation(call: EndpointCall, place: int, sent: Any) -> _Operation:
+    field = f"operations[{place}]"
+    if not isinstance(sent, dict) or not isinstance(sent.get("path"), str) or not sent["path"]:
+        raise Invalid(f"{field}: send a map with at least a method and a path", field=field)
+    unknown = sorted(str(each)[:80] for each in sent.keys() - KEYS)
+    if unknown:
+        raise Invalid(f"{field}: '{unknown[0]}' is not one of {', '.join(sorted(KEYS))}", field=field)
+    method, params, headers = sent.get("method", "GET"), sent.get("params") or {}, sent.get("headers") or {}
+    if method not in METHODS:
+        raise Invalid(f"{field}: method is one of {', '.join(METHODS)}", field=field)
+    if not isinstance(params, dict) or not isinstance(headers, dict):
+        raise Invalid(f"{field}: params and headers are maps", field=field)
+    named = HTTPHeaders()
+    for name, value in headers.items():
+        named[str(name)] = str(value)
+    asked = InnerRequest(method, _full_path(sent["path"]), params, named)
+    return _Operation(place, lambda: call.inner(asked))
+
+
+def _full_path(path: str) -> str:
+    """The path of a request by its short form.
+
+    >>> _full_path("workers/me"), _full_path("/rest/workers/me.json")
+    ('/rest/workers/me.json', '/rest/workers/me.json')
+    """
+    path = path if path.startswith("/") else f"/rest/{path}"
+    return path if path.endswith(".json") else f"{path}.json"
+
+
+def _together(call: EndpointCall, operations: list[_Operation]) -> list[Result]:
+    """All of them, or none. Raises the error of the one that fails, named by its place."""
+    works = []
+    for each in operations:
+        try:
+            inner = each.begin()
+            if not inner.is_small:
+                raise Invalid("with all_or_nothing, send requests that write, and need no time before that")
+        except HelpdeskError as error:
+            raise _named(error, each.place) from error
+        works.append(_work(inner))
+    try:
+        return batches.all_or_nothing(call.ctx, works)
+    except batches.Failed as failed:
+        raise _named(failed.error, failed.place) from failed.error
+
+
+def _work(inner: InnerCall) -> Callable[[], Result]:
+    return lambda: _result(inner.run())
+
+
+def _named(error: HelpdeskError, place: int) -> HelpdeskError:
+    """The error of an operation as that of the whole."""
+    field = f"operations[{place}]"
+    return type(error)(f"{field}: {error.message}; nothing was done", **{**error.details, "field": field, "more": []})
+
+
+def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Result]:
+    """Each in its turn; small writes in a row share transactions."""
+    results: list[Result] = []
+    row: list[Callable[[], Result]] = []
+
+    def alone(work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        except HelpdeskError as error:
+            return _shown(Answer(errors.body(error), errors.status_and_code(error)[0], errors.headers(error)))
+        except Exception as error:
+            LOG.exception("request.failed", of=error, request_id=call.ctx.request_id, path=call.path)
+            body = {"__error": "ERROR_SERVER", "message": errors.BUG_MESSAGE + call.ctx.request_id}
+            return _shown(Answer(body, 500))
+
+    for each in operations:
+        try:
+            inner = each.begin()
+            is_small, work = inner.is_small, _work(inner)
+        except HelpdeskError as error:
+            is_small, work = False, partial(_raise, error)
+        if is_small:
+            row.append(work)
+            continue
+        results += [*batches.each_by_itself(call.ctx, row, alone), alone(work)]
+        row.clear()
+    return [*results, *batches.each_by_itself(call.ctx, row, alone)]
+
+
+def _raise(error: HelpdeskError) -> NoReturn:
+    raise error
+
+
+def _result(answer: Answer) -> Result:
+    """What the batch answers of one operation. Raises Invalid for one that is no JSON."""
+    if answer.pieces is not None or answer.feed is not None or answer.feeds:
+        raise Invalid("this response is a file or a stream; request it alone")
+    return _shown(answer)
+
+
+def _shown(answer: Answer) -> Result:
+    rendered = entity_tags.rendered(answer)
+    body = json.loads(rendered.body) if rendered.body else {}
+    return {"status": rendered.status, "headers": rendered.headers, "body": body}
