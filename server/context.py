@@ -84,13 +84,30 @@ class Service:
 WAKE, TELL = "wake", "tell"  # what processes announce: that something is due, that there is news on a channel
 
 
+@dataclass(slots=True)
+class ScopeLimit:
+    """What the scopes of a token leave of records that others name. uris: of the types that may be read. left_out:
+    those of which something was asked for, and is left out."""
+
+    uris: frozenset[str]
+    left_out: set[str] = field(default_factory=set)
+
+    def covers(self, uri: str) -> bool:
+        """Whether a type may be read; notes one that may not."""
+        if uri in self.uris:
+            return True
+        self.left_out.add(uri)
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.
 
     steps: the budget of a read on the event loop, None on a thread. is_quiet: whether neither automations nor
     workers are told of what it changes, is_untold: whether only automations are not. is_dry: whether all that it
-    changes is undone, and nothing is sent. is_by_machine: whether mail that a program wrote set it off."""
+    changes is undone, and nothing is sent. is_by_machine: whether mail that a program wrote set it off. limit: of the
+    token that asks, None for everything that the actor may read."""
 
     service: "Service"
     actor: "Actor"
@@ -103,6 +120,7 @@ class Context:
     is_untold: bool = False
     is_dry: bool = False
     is_by_machine: bool = False
+    limit: ScopeLimit | None = None
 
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""

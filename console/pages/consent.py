@@ -74,10 +74,10 @@ def _refused(visit: Visit, refused: AuthorizationRefusal) -> PageResponse:
 
 def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> PageResponse:
     service, worker_id = visit.service, visit.actor.worker_id
-    known = consent.granted_scopes(visit.ctx, asked.app_id)
+    known, access = consent.granted_scopes(visit.ctx, asked.app_id), consent.access_of(visit.ctx, asked.scopes)
     shown = render(
         visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
-        seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),
+        access=access, seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),
     )  # fmt: skip
     return PageResponse(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
 

@@ -148,6 +148,8 @@ class Dictionaries:
         if links and "custom_" not in loads:
             loads["custom_"] = (record_type.expand_by_name["custom_"], "")
         for each, form in loads.values():
+            if not self._covers(each.reads or each.target):
+                continue
             answers = each.load(self, list(records), form)
             for record, dictionary in zip(records, shown, strict=True):
                 dictionary.update(answers.get(record["id"], {}))
@@ -155,6 +157,10 @@ class Dictionaries:
             self._open_nested(record_type.nested_by_prefix[prefix], records, shown, rest, depth)
         for number, rest in links.items():
             self._open_custom(f"custom_{number}", shown, rest, depth)
+
+    def _covers(self, uri: str) -> bool:
+        """Whether the scopes of the caller's token cover records of a type; "" for no other record."""
+        return not uri or self.ctx.limit is None or self.ctx.limit.covers(uri)
 
     def _open_nested(
         self, nested: NestedRecord, records: Sequence[Record], shown: list[dict[str, Any]], rest: list[str], depth: int
@@ -186,7 +192,7 @@ class Dictionaries:
         wanted = sorted({path for path in rest if path} | {"_label"})
         for name in {name for name, _ in targets}:
             target = self.registry.find(name)
-            if target is None:
+            if target is None or not self._covers(target.uri):
                 continue
             records = self.records(target.uri, {id for each, id in targets if each == name})
             for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):

@@ -2,12 +2,18 @@
 
 Source: Authentication; the entry in the activity log is ours."""
 
+from collections.abc import Iterable
+
 from server.access import consents, device_flow, provider
 from server.access.actor import WORKER
 from server.access.provider import AuthorizationRequest
 from server.context import Context
+from server.dataclass import dataclass
+from server.desk import scoped_types
 from server.desk.writing import RecordWriter
+from server.records.shared.scopes import Scope
 from server.store.transaction import Transaction
+from server.translation import listed, shown, sort_key
 
 
 def allow(ctx: Context, asked: AuthorizationRequest) -> str:
@@ -19,6 +25,31 @@ def decide_device(ctx: Context, asked: AuthorizationRequest, user_code: str, is_
     """Allow or deny the program that shows a code to act for the caller. Raises as device_flow.decide."""
     device_flow.decide(
         ctx.service, ctx.actor.worker_id, user_code, is_allowed, ctx.now, along=lambda tx: _log(ctx, tx, asked)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AppAccess:
+    """What an app may do with the records that a worker may see. has_all: everything that they may do. reads, changes:
+    what types are called, as a sentence lists them."""
+
+    has_all: bool
+    reads: str
+    changes: str
+
+
+def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
+    """What these scopes let an app do."""
+    registry = ctx.service.registry
+
+    def named(uris: Iterable[str]) -> str:
+        return listed(sorted((shown(registry.type(uri).label_names[1]) for uri in uris), key=sort_key))
+
+    return AppAccess(
+        any(each.allows(method, "*") for each in scopes for method in ("POST", "PUT"))
+        and scoped_types.limit_of(registry, scopes) is None,
+        named(scoped_types.readable(registry, scopes)),
+        named(scoped_types.changeable(registry, scopes)),
     )
 
 

@@ -87,6 +87,7 @@ class KbArticle(RecordType):
             "map",
             "By category id: the names of the category and those above it by id, the top first.",
             load_categories,
+            reads="kb_category",
         ),
     )
     filters = (

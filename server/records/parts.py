@@ -64,7 +64,8 @@ class Expand:
     """Something computed on request for many records at once.
 
     load(shown, records, form) answers {record id: {key: value}}; `form` is what followed the name: "~5", ".ticket",
-    ":key" or "". common: works the same on every type with the feature."""
+    ":key" or "". common: works the same on every type with the feature. reads: the type of the records that it tells
+    of, where its values are not their dictionaries."""
 
     name: str
     type: str
@@ -73,6 +74,7 @@ class Expand:
     target: str = ""
     common: bool = False
     origin: str = ""
+    reads: str = ""
 
 
 @dataclass(frozen=True)

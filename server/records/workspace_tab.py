@@ -48,7 +48,13 @@ class WorkspaceTab(RecordType):
             contents.widgets_with_data,
             "workspace_widget",
         ),
-        Expand("worklists", "array", "Its worklists in order: {id, title, context}.", contents.worklists),
+        Expand(
+            "worklists",
+            "array",
+            "Its worklists in order: {id, title, context}.",
+            contents.worklists,
+            reads="workspace_list",
+        ),
     )
     filters = (
         DeepFilter("workspace", "On a matching page.", "workspace_page", BelongsTo("page_id")),

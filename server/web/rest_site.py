@@ -11,6 +11,7 @@ from server.access import tokens
 from server.access.tokens import Grant
 from server.context import Context, Service
 from server.dataclass import dataclass
+from server.desk import scoped_types
 from server.errors import (
     Forbidden,
     HelpdeskError,
@@ -254,7 +255,8 @@ class RestSite(Site):
 
     def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
         zone = times.zone(grant.actor.timezone or "UTC")
-        return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps)
+        limit = scoped_types.limit_of(self.service.registry, grant.scopes)
+        return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps, limit=limit)
 
     def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
         def work() -> Answer:
@@ -356,6 +358,9 @@ def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -
     """The answer that the work gives, with the notes of the call."""
     found = _noting(call, work)
     answer = found if isinstance(found, Answer) else Answer(found)
+    limit = call.ctx.limit
+    if limit is not None and limit.left_out:
+        call.params.notes.append(f"the token's scopes do not cover {', '.join(sorted(limit.left_out))}; left out")
     answer.notes = call.params.notes
     if call.params.is_strict:
         answer.headers = answer.headers | {"Preference-Applied": "handling=strict"}

@@ -129,9 +129,19 @@ class Address(RecordType):
             lambda record, shown: bool(record["contact_id"])),
     )  # fmt: skip
     expands = (
-        Expand("full_name", "text", "Name of the contact; `first_name` and `last_name` come along.", _load_names),
-        Expand("first_name", "text", "First name of the contact; the other names come along.", _load_names),
-        Expand("last_name", "text", "Last name of the contact; the other names come along.", _load_names),
+        Expand(
+            "full_name",
+            "text",
+            "Name of the contact; `first_name` and `last_name` come along.",
+            _load_names,
+            reads="contact",
+        ),
+        Expand(
+            "first_name", "text", "First name of the contact; the other names come along.", _load_names, reads="contact"
+        ),
+        Expand(
+            "last_name", "text", "Last name of the contact; the other names come along.", _load_names, reads="contact"
+        ),
         *newest_messages.expands("address", "the address"),
     )
     filters = (

@@ -56,7 +56,11 @@ class Bot(RecordType):
             lambda record, shown: bool(record["is_disabled"]),
         ),
     )
-    expands = (Expand("behaviors", "map", "Its behaviors by id, each as a package holds it.", load_behaviors),)
+    expands = (
+        Expand(
+            "behaviors", "map", "Its behaviors by id, each as a package holds it.", load_behaviors, reads="behavior"
+        ),
+    )
     subtotals = Subtotals(search=("disabled", "fieldset", "links", "owner", "watchers"), virtual=("owner",))
 
     def bind(self, registry: "Registry") -> None:

@@ -111,7 +111,7 @@ class Contact(RecordType):
         Key("updated_at", "timestamp", "Last change.", column="updated_at"),
     )
     expands = (
-        Expand("emails", "map", "{address id: email} of every address of the contact.", _load_emails),
+        Expand("emails", "map", "{address id: email} of every address of the contact.", _load_emails, reads="address"),
         *newest_messages.expands("contact", "the contact", lambda own, address: address.c.contact_id == own.c.id),
     )
     filters = (

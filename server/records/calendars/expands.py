@@ -69,15 +69,28 @@ def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[
 EXPANDS = (
     Expand("scope", "object", "The current month and the range of days shown for it.", _load(_scope)),
     Expand("weeks", "array", "The days of the current month in weeks, filled up at both ends.", _load(_weeks)),
-    Expand("events", "array", "What is on in the current month, by day.", _load(_events(False))),
-    Expand("events_occluded", "array", "The same with busy hiding available; lands in `events`.", _load(_events(True))),
     Expand(
-        "weeks_events", "array", "The weeks with the events of each day; lands in `weeks`.", _load(_weeks_events(False))
+        "events", "array", "What is on in the current month, by day.", _load(_events(False)), reads="calendar_event"
+    ),
+    Expand(
+        "events_occluded",
+        "array",
+        "The same with busy hiding available; lands in `events`.",
+        _load(_events(True)),
+        reads="calendar_event",
+    ),
+    Expand(
+        "weeks_events",
+        "array",
+        "The weeks with the events of each day; lands in `weeks`.",
+        _load(_weeks_events(False)),
+        reads="calendar_event",
     ),
     Expand(
         "weeks_events_occluded",
         "array",
         "The same with busy hiding available; lands in `weeks`.",
         _load(_weeks_events(True)),
+        reads="calendar_event",
     ),
 )

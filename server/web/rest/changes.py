@@ -5,13 +5,12 @@ from typing import Any
 from server import times
 from server.context import Context
 from server.dataclass import dataclass
-from server.desk import changes
+from server.desk import changes, scoped_types
 from server.desk.records import reading, require_thread
 from server.digits import id_in
 from server.errors import Invalid, ScopeDenied, nearest
-from server.records.base import RecordType
-from server.records.registry import Registry, names_of
-from server.records.shared.scopes import Scope, allowed
+from server.records.registry import Registry
+from server.records.shared.scopes import Scope
 from server.web.call import Answer, EndpointCall, Feed, News
 from server.web.openapi import shapes
 from server.web.openapi.shapes import Success
@@ -20,7 +19,6 @@ from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 LIMIT, MOST = 100, 500
 MANY_ENDPOINTS = 20  # of scopes; each is compared with the paths of all types
-MAX_KEPT = 64  # sets of scopes whose types are kept
 CHANGE = shapes.keys(
     type=shapes.TEXT, id=shapes.ID, event={"type": "string", "enum": ["created", "updated", "deleted"]}, at=shapes.TIME
 )
@@ -37,7 +35,7 @@ class WantedTypes:
     @property
     def uris(self) -> frozenset[str]:
         """As the types are now: administrators make further ones."""
-        seen = covered(self.registry, self.scopes)
+        seen = scoped_types.readable(self.registry, self.scopes)
         return seen & self.asked if self.asked else seen
 
 
@@ -117,7 +115,7 @@ def _wanted(call: EndpointCall, types: str) -> WantedTypes:
     registry = call.ctx.service.registry
     if sum(len(each.endpoints) for each in call.scopes) > MANY_ENDPOINTS:
         require_thread(call.ctx)
-    seen = covered(registry, call.scopes)
+    seen = scoped_types.readable(registry, call.scopes)
     asked = frozenset(_asked(registry, name, seen) for name in map(str.strip, types.split(",")) if name)
     return WantedTypes(asked, registry, call.scopes)
 
@@ -131,19 +129,3 @@ def _asked(registry: Registry, name: str, seen: frozenset[str]) -> str:
     if record_type.uri not in seen:
         raise ScopeDenied(f"types: the token's scopes do not let records of {record_type.uri} be read")
     return record_type.uri
-
-
-def covered(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
-    """The types whose records these scopes let be read, or searched."""
-    kept: dict[tuple[Scope, ...], frozenset[str]] = registry.kept.setdefault(covered, {})
-    found = kept.get(scopes)
-    if found is None:
-        if len(kept) >= MAX_KEPT:
-            kept.clear()
-        found = kept[scopes] = frozenset(each.uri for each in registry if _covers(scopes, each))
-    return found
-
-
-def _covers(scopes: tuple[Scope, ...], record_type: RecordType) -> bool:
-    names = (record_type.uri, *names_of(record_type))
-    return any(allowed(scopes, "GET", f"records/{name}/{below}") for name in names for below in ("1", "search"))

@@ -184,9 +184,9 @@ def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tup
 
 EXPANDS = (
     Expand("requesters", "map", "{address id: {id, email, name, contact_id, org_id}} of those who get replies.",
-           requesters),
+           requesters, reads="address"),
     Expand("requester_emails", "text", "Addresses of the requesters with comma and space between; adds `requesters`.",
-           requester_emails),
+           requester_emails, reads="address"),
     Expand("participants", "records", "The requesters as address dictionaries with their contacts.", participants,
            "address"),
     Expand("signature", "text", "Signature of the bucket or group for a reply by the calling worker.", signature),

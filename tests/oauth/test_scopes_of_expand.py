@@ -1,0 +1,72 @@
+"""What a token with few scopes reads of records that others name."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.minimal import made
+from tests.service import Api
+
+READS = "read:\n  label: Read tickets\n  endpoints:\n{}"
+
+
+def scoped(api: Api, *endpoints: str) -> Api:
+    scopes = READS.format("".join(f'    - "{each}": [GET]\n' for each in endpoints))
+    app = made(api, "oauth_app", name="Reader", callback_url="https://reader.example/back", scopes=scopes)
+    sent = {"worker_id": api.ids["nora"], "app_id": app, "scopes": "read"}
+    return Api(api.url, api.post("/rest/oauth/tokens/create.json", **sent).ok()["access_token"])
+
+
+@pytest.fixture(scope="module")
+def ticket(nora: Api) -> int:
+    parsed = nora.parse(b"From: Ann <ann@scopes.example>\nSubject: Pump\n\nIt leaks.").ok()
+    id = int(parsed["id"])
+    nora.update("ticket", id, owner_id=nora.ids["nora"], org_id=made(nora, "org", name="Scopes Ltd")).ok()
+    nora.create("comment", comment="Secret note", target__context="ticket", target_id=id).ok()
+    return id
+
+
+EXPANDED = [
+    ("owner_", "owner_first_name", "worker"),
+    ("org_", "org_name", "org"),
+    ("latest_message_content", "latest_message_content", "message"),
+    ("comments", "comments", "comment"),
+    ("requesters", "requesters", "address"),
+    ("requester_emails", "requester_emails", "address"),
+    ("participants", "participants", "address"),
+    ("watchers", "watchers", "worker"),
+    ("_messages", "_messages", "message"),
+]
+
+
+@pytest.mark.parametrize(("expand", "key", "uri"), EXPANDED)
+@pytest.mark.parametrize("endpoint", ["records/ticket/*", "tickets/*"])
+def test_what_no_scope_covers_is_left_out_and_named(
+    nora: Api, ticket: int, endpoint: str, expand: str, key: str, uri: str
+) -> None:
+    path = f"/rest/{endpoint.removesuffix('*')}{ticket}.json"
+    found = scoped(nora, endpoint).get(path, expand=expand).ok()
+    assert key not in found.json and found["subject"] == "Pump"
+    assert found["notes"] == [f"the token's scopes do not cover {uri}; left out"]
+    whole = nora.get(path, expand=expand).ok()
+    assert key in whole.json and "notes" not in whole.json
+
+
+@pytest.mark.parametrize(("expand", "key", "uri"), EXPANDED)
+def test_what_a_scope_covers_is_there(nora: Api, ticket: int, expand: str, key: str, uri: str) -> None:
+    found = scoped(nora, "records/ticket/*", f"records/{uri}/*").get(
+        f"/rest/records/ticket/{ticket}.json", expand=expand
+    )
+    assert key in found.ok().json and f"cover {uri}" not in str(found.json.get("notes"))
+
+
+def test_what_is_behind_what_is_covered_is_asked_for_too(nora: Api, ticket: int) -> None:
+    reader = scoped(nora, "records/ticket/*", "records/message/*")
+    found: dict[str, Any] = (
+        reader.get("/rest/records/ticket/search.json", q=f"id:{ticket}", expand="latest_message_sender_contact_")
+        .ok()
+        .json
+    )
+    [shown] = found["results"]
+    assert shown["latest_message_id"] and shown["latest_message_sender_id"]
+    assert "latest_message_sender_email" not in shown and found["notes"]
