@@ -46,12 +46,18 @@ def is_kept(record_type: RecordType) -> bool:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def note(writing: "RecordWriter", event: Event, record_type: RecordType, id: int, owner: Owner = NOBODY) -> None:
-    """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it."""
+def note(
+    writing: "RecordWriter", event: Event, record_type: RecordType, id: int, owner: Owner = NOBODY,
+    *, is_stamped: bool = False,
+) -> None:  # fmt: skip
+    """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it.
+    is_stamped: whether the record has the time of the change already."""
     tx, key = writing.tx, ("change noted", record_type.context, id)
     if not is_kept(record_type) or (key in tx.memo and event != "deleted"):
         return
     tx.memo[key] = True
+    if event == "updated" and record_type.changed_column and not is_stamped:
+        tx.set(record_type.table, id, {record_type.changed_column: writing.now})
     tx.append(_row, (writing.now, record_type.context, event, *owner, id))
     writing.ctx.service.tell_after(tx, CHANNEL)
 
@@ -77,8 +83,18 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
         found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
         return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
 
+    if record_type.changed_column:
+        writing.tx.run(lambda: _stamping(record_type, names), (*equals.values(), writing.now))
     writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+def _stamping(record_type: RecordType, names: tuple[str, ...]) -> Any:
+    table: Any = record_type.table.sql
+    query = table.update({getattr(table, record_type.changed_column): slot(len(names))})
+    for place, name in enumerate(names):
+        query = query.where(getattr(table, name) == slot(place))
+    return query
 
 
 def date_anew(tx: Transaction, cursor: int, at: int) -> None:

@@ -175,7 +175,7 @@ class RecordWriter(RecordReader):
         for trait in record_type.traits if change.extras else ():
             trait.write(change, self)
         if events.is_change(change, differing):
-            changes.note(self, "updated", record_type, change.id)
+            changes.note(self, "updated", record_type, change.id, is_stamped=True)
             events.changed(self, "created" if is_create else "updated", record_type, change.id, was)
         record_type.after_write(change, self)
         if record_type.wakes(change):

@@ -1,5 +1,6 @@
 """Email that was answered elsewhere: files that are imported, and what a mailbox held before it was first read."""
 
+from server import clock
 from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.mailroom.incoming import IncomingMail
@@ -25,15 +26,15 @@ def instant(incoming: IncomingMail, now: int) -> int:
 
 
 def settle_new_ticket(writing: RecordWriter, ticket_id: int) -> None:
-    """Let no service target run on a ticket of the past."""
-    writing.set("ticket", ticket_id, dict.fromkeys(due_times.NAMES, 0))
+    """Let no service target run on a ticket of the past, which is written now all the same."""
+    writing.set("ticket", ticket_id, dict.fromkeys(due_times.NAMES, 0) | {"changed_at": clock.now()})
 
 
 def settle_reply(writing: RecordWriter, ticket: Record) -> None:
     """Keep the last activity of a ticket that an older message joined; a closed one ends with its last message.
 
     ticket: as it was before."""
-    values = {"updated": max(ticket["updated"], writing.now)}
+    values = {"updated": max(ticket["updated"], writing.now), "changed_at": clock.now()}
     if ticket["status_id"] == CLOSED and ticket["closed"] < writing.now:
         values["closed"] = writing.now
     writing.set("ticket", ticket["id"], values)

@@ -82,6 +82,7 @@ class RecordType:
     columns: ClassVar[tuple[Column, ...]] = ()
     indexes: ClassVar[tuple[Index, ...]] = ()
     reopening: ClassVar[Reopening | None] = None
+    changed_column: ClassVar[str] = ""  # the time of the last write, also of what hangs on the record
     due_column: ClassVar[str] = ""  # a time at which the scheduler has something to do with a record
     summary: ClassVar[tuple[str, ...]] = ()
     days: ClassVar[tuple[str, ...]] = ()

@@ -127,15 +127,25 @@ class Comment(RecordType):
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """An entry on the commented record; those named in the text are told as well."""
+        context, id = change.value("target__context"), change.value("target_id")
+        self._touch(context, id, writing)
         if not change.is_create:
             return
-        context, id = change.value("target__context"), change.value("target_id")
         target_type = self.registry.type(context)
         writing.log(
             "comment.create", context, id,
             {"object": target_type.label_names[0].lower(), "target": writing.label(target_type.uri, id)},
             mentioned(writing, change.value("comment"), target_type.uri, id),
     )  # fmt: skip
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        self._touch(record["target__context"], record["target_id"], writing)
+
+    def _touch(self, context: str, id: int, writing: Writing) -> None:
+        """A record that keeps the time of its last change has been changed."""
+        target = self.registry.find(context)
+        if target is not None and target.changed_column:
+            writing.touch(target.uri, id=id)
 
     def bind(self, registry: "Registry") -> None:
         self.registry = registry

@@ -89,6 +89,16 @@ class Ticket(RecordType):
             alternatives=("bucket",),
             deep="Its bucket matches the query.",
         ),
+        "changed_at": Timestamp(
+            "When the ticket was last written: a field, a custom field, a requester, a link, a comment or a message. Kept "
+            "by the service.",
+            immutable=True,
+            auto="now",
+            auto_update="now",
+            filter="changedAt",
+            filter_note="When it was last written, also by a comment or a link.",
+            origin="ours",
+        ),
         "closed": Timestamp(
             "First time the ticket was closed; set by the service when that happens.",
             filter_note="First time closed; never, when it was not.",
@@ -189,6 +199,7 @@ class Ticket(RecordType):
             filter_note="Last activity: creation or newest message.",
         ),
     }
+    changed_column = "changed_at"
     columns = (
         Column("num_messages"),
         Column("num_messages_in"),
@@ -215,6 +226,7 @@ class Ticket(RecordType):
         # The columns of `days`: the tickets of some hours are counted without a look at them.
         Index(("created", "status_id", "group_id"), "tickets in order of their age"),
         Index(("updated",), "tickets by last activity, whatever their status"),
+        Index(("changed_at",), "tickets that programs read again since they were written"),
         # With the status in front, or SQLite takes one of the larger indexes above.
         Index(("status_id", "deleted_at"), "tickets due to be purged", where="status_id = 3"),
         Index(("latest_message_id",), "messages.last:"),

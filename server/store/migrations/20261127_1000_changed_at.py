@@ -1,0 +1,13 @@
+"""Tickets keep when they were last written. Of those that are there, the last activity is known."""
+
+from server.store.transaction import Transaction
+
+
+def up(tx: Transaction) -> None:
+    """Add the column with its values, before it gets its index."""
+    columns = tx.store.columns(tx, "ticket")
+    if not columns or "changed_at" in columns:
+        return
+    kind = "BIGINT" if tx.store.is_shared else "INTEGER"
+    tx.connection.execute(f'ALTER TABLE "ticket" ADD COLUMN "changed_at" {kind} NOT NULL DEFAULT 0')
+    tx.connection.execute('UPDATE "ticket" SET "changed_at" = "updated"')
