@@ -37,6 +37,7 @@ from server import (
     notifying,
     outbound,
     outbox,
+    outgoing,
     packages,
     people,
     queries,
@@ -61,6 +62,7 @@ from server.jobs.processes import Membership
 from server.jobs.scheduler import Scheduler, periodic
 from server.mailroom import mail_listening
 from server.outbox.sending import Sending
+from server.outgoing.courier import Courier
 from server.people import presence
 from server.records import registry as record_types
 from server.records.registry import Registry
@@ -92,7 +94,7 @@ from server.web.worker_site import WorkerSite
 
 ROOMS = (
     access, jobs, counting, desk, people, connections, outbox, tickets, notifying, mailroom, queries, packages, imports,
-    automation, export, upkeep, first_start,
+    automation, export, upkeep, first_start, outgoing,
 )  # fmt: skip
 DATABASE = "helpdesk.db"
 KEEP_EXPIRED_SECONDS = 7 * 86400  # tokens that ended are kept so long, to tell an old one from an unknown one
@@ -117,6 +119,7 @@ class RunningService:
     scripts: ThreadPoolExecutor
     mail: MailListener
     sending: Sending
+    courier: Courier
     members: Membership
     url: str
 
@@ -426,6 +429,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     sending = Sending(service, max(settings.worker_threads // 2, 1))
     scripts = ThreadPoolExecutor(settings.script_threads, thread_name_prefix="script")
     service.store.after_commit = lambda callback: _run_later(scripts, callback)
+    courier = Courier(service)
     slots = settings.script_threads if members.does_jobs else 0
     scheduler = Scheduler(service, scripts, wake, slots=slots, stop_seconds=settings.stop_seconds)
     meter = Meter()
@@ -446,6 +450,8 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     scheduler.start()
     members.can_lead = lambda: members.does_jobs and scheduler.is_alive
     mail.start()
+    if members.does_jobs:
+        courier.start()
     if gc.get_freeze_count():  # it starts again in the same process, and leaves what was before to be collected
         gc.unfreeze()
         gc.collect()
@@ -453,7 +459,7 @@ def _start(service: Service, sites: SiteMaker, sockets: list[socket.socket], wak
     gc.set_threshold(*GC_THRESHOLDS)
     gc.enable()
     url = local_url(settings)
-    return RunningService(service, front, http, scheduler, scripts, mail, sending, members, url)
+    return RunningService(service, front, http, scheduler, scripts, mail, sending, courier, members, url)
 
 
 def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
@@ -529,6 +535,7 @@ async def _stop(running: RunningService) -> None:
         running.front.drain(seconds),
         loop.run_in_executor(None, running.mail.stop, seconds),
         loop.run_in_executor(None, running.scheduler.stop),
+        loop.run_in_executor(None, running.courier.stop),
         loop.run_in_executor(None, running.sending.stop, max(seconds - 2 * END_SECONDS, 0)),  # the rest to end
     )
     running.scripts.shutdown(wait=False, cancel_futures=True)

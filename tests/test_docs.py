@@ -63,14 +63,15 @@ ASSIGNED = re.compile(r"^([A-Z_0-9]+(?:, [A-Z_0-9]+)*)(?:: \w+)? = ", re.MULTILI
 # Limits that are no user's concern: why, and which.
 INTERNAL = {
     "what is kept to be looked at, the newest": """
-        log.MAX_KEPT log.MAX_KEPT_CHARS log.MAX_KEPT_WARNINGS
+        log.MAX_KEPT log.MAX_KEPT_CHARS log.MAX_KEPT_WARNINGS outgoing.deliveries.MAX_ERROR_CHARS
+        console.pages.automation.outgoing.MAX_SHOWN_CHARS
     """,
     "what is made once and kept to be used again; what is beyond it is made anew": """
         console.pages.explorer.MAX_KEPT
         automation.bindings.MAX_KEPT automation.bindings.MAX_KEPT_CHARS
         automation.policy.MAX_KEPT automation.policy.MAX_KEPT_CHARS automation.program.MAX_KEPT
         automation.program.MAX_KEPT_CHARS records.shared.checks.MAX_KEPT records.shared.scopes.MAX_KEPT
-        access.rules.MAX_KEPT web.rest.changes.MAX_KEPT web.heads.MAX_KEPT
+        access.rules.MAX_KEPT desk.scoped_types.MAX_KEPT web.heads.MAX_KEPT
         web.serving.MAX_KEPT_CHARS web.serving.MAX_KEPT_LINES web.serving.MAX_AHEAD_BYTES
         search.parser.MAX_CACHED_CHARS search.filters.fulltext.MAX_KEPT_WORDS search.filters.fulltext.MAX_KEPT_CHARS
         store.words.MAX_CACHED_RUN search.filters.text.MAX_DOUBLE_S

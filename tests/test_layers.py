@@ -38,6 +38,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "notifying",
         "mailroom",
         "queries",
+        "outgoing",
         "packages",
         "imports",
         "automation",

@@ -84,7 +84,7 @@ def test_no_table_and_no_column_that_ever_was_is_gone(fresh: Shape, tmp_path: Pa
     assert gone == moved
 
 
-@pytest.mark.parametrize("old", OLD, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize("old", [path for path in OLD if path.name < "20261124"], ids=lambda path: path.name[:9])
 def test_values_of_custom_fields_stand_where_their_kind_says(old: Path, data: Path) -> None:
     _unpacked(old, data)
     added = [(1, 7, 0, 2**63 - 1), (1, 8, 0, -1), (2, 7, 0, "Blue"), (2, 7, 1, "12"), (2, 8, 0, ""), (3, 7, 0, 1.0)]

@@ -16,7 +16,7 @@ from server.markup import markdown_to_html, text_of_html
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
-    ("Programs", ("api", "clients", "oauth", "types")),
+    ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
     ("Scripts", ("automations", "kata", "templates", "behaviors")),
     ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
 )

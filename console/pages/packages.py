@@ -27,7 +27,7 @@ from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocume
 from server.packages.importing import ImportResult
 from server.packages.library import PastImport
 from server.packages.prompts import unanswered
-from server.packages.results import SECRET
+from server.packages.results import secret_of
 from server.records.shared.custom_types import CustomType
 from server.translation import N_, _, shown
 from server.web.json_text import loads
@@ -331,7 +331,7 @@ def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[Imported
         name = shown(record_type.label_names[0]) if record_type is not None else context
         base = PATHS.get(record_type.uri, "") if record_type is not None and is_there else ""
         for uid, each in made.items():
-            secret = str(each.get(SECRET) or "") if is_there else ""
+            secret = secret_of(each) if is_there else ""
             path = f"{base}{each['id']}" if base else ""
             found.append(
                 ImportedRecord(name, uid, str(each["label"]), path, {_("Client secret"): secret} if secret else {})

@@ -22,6 +22,7 @@ from server.records.base import Record, RecordType
 from server.records.shared.tables import CHANGE
 from server.search.conditions import NEVER
 from server.store.statements import in_list, slot
+from server.store.tables import Table
 from server.store.transaction import Row, Transaction, equal_to
 
 if TYPE_CHECKING:
@@ -83,17 +84,17 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
         found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
         return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
 
-    if record_type.changed_column:
-        writing.tx.run(lambda: _stamping(record_type, names), (*equals.values(), writing.now))
+    column = record_type.changed_column
+    if column:
+        writing.tx.run(lambda: _stamping(table, column, names), (*equals.values(), writing.now))
     writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
 
-def _stamping(record_type: RecordType, names: tuple[str, ...]) -> Any:
-    table: Any = record_type.table.sql
-    query = table.update({getattr(table, record_type.changed_column): slot(len(names))})
+def _stamping(table: Table, column: str, names: tuple[str, ...]) -> Any:
+    query = table.sql.update({getattr(table.sql, column): slot(len(names))})
     for place, name in enumerate(names):
-        query = query.where(getattr(table, name) == slot(place))
+        query = query.where(getattr(table.sql, name) == slot(place))
     return query
 
 
@@ -198,6 +199,20 @@ def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collectio
     if len(rows) == limit:
         end = rows[-1][0]
     return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < last)
+
+
+def told_between(
+    service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]
+) -> tuple[list[ToldChange], int, bool]:
+    """Changes after a cursor, of these record types, whoever may read them: at most `limit`, the cursor behind them,
+    and whether there may be more. Raises Gone."""
+    last = require_kept(tx, cursor)
+    end = min(cursor + LOOKED_AT, last)
+    types = {each.context: each for each in service.registry if each.uri in uris}
+    rows = [] if cursor == end else _between(tx, cursor, end, types, limit)
+    if len(rows) == limit:
+        end = rows[-1][0]
+    return [_told(types[row[2]], row) for row in rows], end, end < last
 
 
 def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:

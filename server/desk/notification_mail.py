@@ -24,6 +24,7 @@ _OF_POINT = {
     "transport.delivery.error": "failed",
     "group.acknowledgement.error": "failed",
     "mailbox.check.error": "failed",
+    "outgoing_webhook.switched_off": "failed",
     "ticket.message.held": "failed",
     "ticket.answer.refused": "failed",
     "ticket.target.due": DUE,

@@ -26,6 +26,7 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "mailbox": ("password",),
     "message": ("token",),
     "oauth_app": ("client_secret",),
+    "outgoing_webhook": ("headers", "secret"),
     "webhook_listener": ("guid",),
     "worker": ("password",),
 }
@@ -35,7 +36,11 @@ SECRET_PARAMS: dict[str, tuple[str, ...]] = {
     "mail_transport": ("password",),
 }
 # Those of SECRETS that a prompt may ask the importer for.
-ENTERED: dict[str, tuple[str, ...]] = {"connected_account": ("params",), "mailbox": ("password",)}
+ENTERED: dict[str, tuple[str, ...]] = {
+    "connected_account": ("params",),
+    "mailbox": ("password",),
+    "outgoing_webhook": ("headers",),
+}
 _CHOSEN_LATER = {
     "connected_account": "the credentials were left out; enter them after the import",
     "worker": "the password was left out; workers choose theirs behind a link",
@@ -154,6 +159,10 @@ def _mailbox(writing: RecordWriter, uri: str, mailbox: Record) -> Iterable[str]:
     yield f"turns the email of {mailbox['username'] or mailbox['name']} at {mailbox['host']} into tickets"
 
 
+def _outgoing_webhook(writing: RecordWriter, uri: str, webhook: Record) -> Iterable[str]:
+    yield f"sends {webhook['events']} with their records to {webhook['url']}"
+
+
 def _transport(writing: RecordWriter, uri: str, transport: Record) -> Iterable[str]:
     host = (transport["params"] or {}).get("host", "")
     yield f"adds the mail transport {transport['name']}" + (f", which sends email through {host}" if host else "")
@@ -219,6 +228,7 @@ _DESCRIBERS: dict[str, Describer] = {
     "message": _message,
     "notification": _notification,
     "oauth_app": _app,
+    "outgoing_webhook": _outgoing_webhook,
     "role": _role,
     "worker": _worker,
 }

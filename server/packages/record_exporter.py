@@ -7,7 +7,7 @@ from typing import Any
 from server.desk.dictionary import Dictionaries
 from server.fields import ContextName, Field, Id, Structure, Url
 from server.fields.link import APP
-from server.packages import secret_texts, text_references
+from server.packages import grants, secret_texts, text_references
 from server.packages.exported_types import LEFT_OUT, PARAM_TARGETS, RENEWED
 from server.packages.substitution import Expression, escaped, spliced
 from server.records.base import Record, RecordType
@@ -89,9 +89,9 @@ class RecordExporter:
             return self._structure(record_type, record, value)
         if not isinstance(value, str):
             return value
-        if field.name.endswith("_kata") or field.name in SCRIPTS or isinstance(field, Url):
+        if field.name.endswith("_kata") or field.name in SCRIPTS or isinstance(field, Url) or field.name == "url":
             return self._script(record_type, record, field.name, value)
-        if secret_texts.is_secret_name(field.name):
+        if secret_texts.is_secret_name(field.name) or field.name in grants.SECRETS.get(record_type.uri, ()):
             return self._spliced(value, [(0, len(value), field.name)], (), record_type, record) if value else value
         places = text_references.references_in(value, self._named) if "query" in field.name else ()
         return self._spliced(value, secret_texts.secrets_in_prose(value), places, record_type, record)

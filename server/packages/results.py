@@ -7,7 +7,7 @@ import hashlib
 import json
 import secrets
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from server.context import Context
 from server.packages.making import ImportResult
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEPT_SECONDS = 600
 MAX_KEPT = 50  # results; the oldest go first
 CODE_BYTES = 24
-SECRET = "client_secret"  # what only the answer of an import holds, of apps
+SECRETS = ("client_secret", "secret")  # what only the answer of an import holds, of apps and outgoing webhooks
 _NONCE = bytes(12)  # each key seals one text
 
 PACKAGE_RESULT = Table(
@@ -29,6 +29,11 @@ PACKAGE_RESULT = Table(
     [Column("name", "TEXT"), Column("worker_id"), Column("until"), Column("sealed", "BLOB")],
     [Index(("name",), "the result of a code", unique=True)],
 )
+
+
+def secret_of(made: dict[str, Any]) -> str:
+    """What a record that was made shows this once, "" for nothing."""
+    return next((str(made[each]) for each in SECRETS if made.get(each)), "")
 
 
 def put(ctx: Context, name: str, imported: ImportResult) -> str:
@@ -60,7 +65,7 @@ def get(ctx: Context, code: str) -> tuple[str, ImportResult] | None:
         return None
     name, told = json.loads(_seal(code).decrypt(_NONCE, bytes(found["sealed"]), None))
     imported = ImportResult(**told)
-    has_secrets = any(SECRET in each for made in imported.records.values() for each in made.values())
+    has_secrets = any(secret_of(each) for made in imported.records.values() for each in made.values())
     if has_secrets and not ctx.service.store.write(lambda tx: tx.delete(PACKAGE_RESULT, id=found["id"])):
         return None  # it was shown meanwhile
     return str(name), imported

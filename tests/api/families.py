@@ -58,7 +58,8 @@ PLAIN = {
     "made by many": "currency queue resource",
     "made by administrators": "activity_log automation automation_timer custom_field group metric role "
     "service_target worker",
-    "secret": "automation_resource connected_service custom_record mail_transport mailbox oauth_app webhook_listener",
+    "secret": "automation_resource connected_service custom_record mail_transport mailbox oauth_app outgoing_webhook "
+    "webhook_listener",
     "comes with the service": "automation_event toolbar",
     "comes with packages": "package",
     "written by the service": "automation_log",

@@ -130,6 +130,8 @@ _TABLE: list[tuple[str, str, str, str]] = [
     ("ticket", "bucket_id group_id owner_id participants participant_ids", TICKET, "who works on it, who is answered"),
     ("time_entry", "worker_id", ITS_WORKER, "who worked"),
     ("toolbar", "toolbar_kata", ADMINS, "what runs as the service"),
+    ("outgoing_webhook", "url secret is_disabled", ADMINS,
+     "who is told what, and what proves it"),
     ("webhook_listener", "automations_kata guid is_disabled", ADMINS, "what runs as the service, and what opens it"),
     ("worker", "email email_id email_ids at_mention_name", ADMINS, "who they are; their own: Account"),
     ("worker", "password is_superuser is_disabled is_mfa_required is_password_disabled", ADMINS, "who they are"),

@@ -119,6 +119,9 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "ticket": lambda api: {"subject": "Pump leak", "group_id": api.ids["support"]},
     "time_entry": lambda api: {"mins": "15", "worker_id": api.ids["nora"]},
     "timetracking_activity": lambda api: {"name": "Repair"},
+    "outgoing_webhook": lambda api: {
+        "name": "Shop", "url": "https://shop.example/hooks", "events": "ticket.created", "is_disabled": 1,
+    },
     "webhook_listener": lambda api: {"name": "Parcels"},
     "worker": _worker,
     "workspace_list": lambda api: {"name": "Open", "context": "ticket", "tab_id": made(api, "workspace_tab")},

@@ -170,7 +170,8 @@ ELSEWHERE = {
     "ticket.target.due", "ticket.target.missed",
     "ticket.split.from", "ticket.unmerge", "record.merge",
     "group.acknowledgement.error",
-    "transport.delivery.error", "mailbox.check.error", "worker.logged_in", "worker.logged_out", "worker.login.failed",
+    "transport.delivery.error", "mailbox.check.error", "outgoing_webhook.switched_off",
+    "worker.logged_in", "worker.logged_out", "worker.login.failed",
     "worker.login.locked",
     "worker.impersonated", "worker.seat_expired", "address.email.changed",
 }  # fmt: skip

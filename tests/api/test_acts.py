@@ -39,6 +39,9 @@ ACTS = {
     })}),
     "POST automations/{id}/bind": ("automation_event.changed", lambda api: {}),
     "POST automations/{id}/unbind": ("automation_event.changed", lambda api: {}),
+    "POST outgoing_webhooks/{id}/test": ("outgoing_webhook.tried", lambda api: {}),
+    "POST outgoing_webhooks/{id}/replay": ("outgoing_webhook.sent_again", lambda api: {"since": "-1 minute"}),
+    "POST outgoing_webhooks/deliveries/{id}/replay": ("outgoing_webhook.sent_again", lambda api: {}),
     "POST webhooks/{id}/rotate": ("webhook_listener.address.renewed", lambda api: {}),
     "POST webhooks/deliveries/{id}/replay": ("webhook_listener.called", lambda api: {}),
 }  # fmt: skip
@@ -146,7 +149,11 @@ def test_every_endpoint_that_writes_is_told_or_excused() -> None:
 def test_what_an_endpoint_does_is_told(name: str, api: Api) -> None:
     point, form = ACTS[name]
     method, _, path = name.partition(" ")
-    if "webhooks" in path:
+    if path.startswith("outgoing_webhooks"):
+        hook = api.create("outgoing_webhook", name="Kite", url="http://127.0.0.1:9/x", events="currency.deleted").ok()
+        tried = api.post(f"/rest/outgoing_webhooks/{hook['id']}/test.json").ok()["id"]
+        path = path.format(id=tried if "deliveries" in path else hook["id"])
+    elif "webhooks" in path:
         hook = api.create("webhook_listener", name="Kite").ok()
         api.session.post(f"{api.url}/webhooks/{hook['guid']}", data="x", timeout=60)
         made_now = api.get(f"/rest/webhooks/{hook['id']}/deliveries.json").ok()["results"]

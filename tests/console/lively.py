@@ -221,6 +221,15 @@ class Lively:
             self.ids[key] = hook["id"]
             for body in bodies:
                 post(f"{self.nora.url}/webhooks/{hook['guid']}/orders?from=shop", data=body, timeout=60)
+        self._make(
+            "outgoing",
+            "outgoing_webhook",
+            name="Shop",
+            url="http://127.0.0.1:9/hooks",
+            is_disabled=1,
+            events="ticket.created, ticket.updated, message.created",
+        )
+        self.ids["sent"] = self.nora.post(f"/rest/outgoing_webhooks/{self.ids['outgoing']}/test.json").ok()["id"]
         made = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()["results"]
         self.ids["delivery"] = made[0]["id"]
 

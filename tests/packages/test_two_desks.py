@@ -70,7 +70,11 @@ def prompts(package: Tree) -> dict[str, Tree]:
 
 def answers(package: Tree) -> dict[str, str]:
     """An answer to each prompt: a new secret, or the first record of the type."""
-    return {key: f"new-{key}" if each["type"] == "text" else "1" for key, each in prompts(package).items()}
+    return {key: _answer(key) if each["type"] == "text" else "1" for key, each in prompts(package).items()}
+
+
+def _answer(key: str) -> str:
+    return f"X-Token: new-{key}" if key.endswith("_headers") else f"new-{key}"
 
 
 def automation(desk: Api, name: str, trigger: str = "webhook.respond", script: str = SCRIPT) -> int:
@@ -111,6 +115,8 @@ SAMPLES: dict[str, Tree] = {
     "oauth_app": {"name": "Shop app", "callback_url": "https://shop.example/back", "client_secret": SECRET * 3},
     "opportunity": {"title": "Ten presses", "amount": "10"},
     "org": {"name": "Kite"},
+    "outgoing_webhook": {"name": "Shop", "url": "https://shop.example/hooks", "events": "ticket.created",
+                         "headers": f"X-Token: {SECRET}", "is_disabled": 1},
     "queue": {"name": "orders"},
     "role": {"name": "Buyers", "member_query_worker": "group:(id:{group})"},
     "saved_search": {"name": "Mine", "context": "ticket", "query": "group.id:{group}", **OWNED},

@@ -40,6 +40,7 @@ DRAW_LOTS = {
     "server/first_start/demo/files.py",
     "server/first_start/demo/plan.py",
     "server/first_start/demo/words.py",
+    "server/outgoing/schedule.py",
     "server/queries/samples.py",
 }
 # Patterns with a repetition inside another one in which only one way of reading leads anywhere.

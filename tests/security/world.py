@@ -38,6 +38,7 @@ CRUMBS = {
     "apps": "app", "people": "worker", "targets": "service_target", "contact": "contact", "org": "org",
     "reminders": "reminder",
     "fields": "custom_field", "sets": "custom_fieldset", "groups": "group",
+    "outgoing": "outgoing", "sent": "sent",
     "buckets": "bucket", "roles": "role", "automations": "automation", "webhooks": "webhook", "deliveries": "delivery",
     "transports": "transport", "mailboxes": "mailbox", "outbox": "letter", "jobs": "job", "timers": "timer",
     "sessions": "session", "senders": "sender", "tokens": "token",
@@ -253,6 +254,11 @@ class World:
             params=params,
             extension_id="core.mail.transport.smtp",
         )
+        self._make(
+            "outgoing", "outgoing_webhook", name=payloads.text(255), url="http://127.0.0.1:9/hook",
+            events="ticket.created", is_disabled=1,
+        )  # fmt: skip
+        self.ids["sent"] = self.nora.post(f"/rest/outgoing_webhooks/{self.ids['outgoing']}/test.json").ok()["id"]
         self._make("sender", "address", email="help@desk.example", mail_transport_id=self.ids["transport"])
         self._make(
             "mailbox",

@@ -28,6 +28,7 @@ RECORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mailbox": ("mailbox", ALL),
     "metric": ("metric", ALL),
     "oauth_app": ("OAuth app", ALL),
+    "outgoing_webhook": ("outgoing webhook", ALL),
     "package": ("package", ("update", "delete")),
     "queue": ("queue", ALL),
     "resource": ("resource", ALL),
@@ -98,6 +99,11 @@ ROWS = (
         "{{actor}} gave the webhook {{target}} a new address",
     ),
     ("webhook_listener.called", "Webhook called by hand", "{{actor}} called the webhook {{target}} by hand"),
+    ("outgoing_webhook.tried", "Outgoing webhook tried", "{{actor}} sent a test to the outgoing webhook {{target}}"),
+    (
+        "outgoing_webhook.sent_again", "Outgoing webhook sent again",
+        "{{actor}} let the outgoing webhook {{target}} send again: {{what}}",
+    ),
     ("automation.run", "Automation run by hand", "{{actor}} ran the automation {{target}} by hand"),
     (
         "custom_field.option.renamed", "Option renamed",

@@ -84,7 +84,8 @@ FORMER = {
 }  # fmt: skip
 # What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
 RESERVED = frozenset((
-    "group.acknowledgement.error", "mailbox.check.error", "record.deleted", "ticket.answer.refused",
+    "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
+    "ticket.answer.refused",
     "ticket.message.held", "ticket.message.inbound", "ticket.message.outbound", "ticket.message.relay",
     "ticket.target.due", "ticket.target.missed", "transport.delivery.error", "worker.impersonated",
     "worker.logged_in", "worker.logged_out", "worker.login.failed", "worker.login.locked", "worker.seat_expired",
@@ -127,6 +128,10 @@ WORK = _points(
     (
         "mailbox.check.error", "Mailbox could not be read",
         "Mailbox {{target}} could not be read, {{count}} times in a row: {{error}}",
+    ),
+    (
+        "outgoing_webhook.switched_off", "Outgoing webhook switched off",
+        "The outgoing webhook {{target}} was switched off: {{error}}",
     ),
     ("opp.status.closed_lost", "Opportunity lost", "{{actor}} marked opportunity {{target}} as lost"),
     ("opp.status.closed_won", "Opportunity won", "{{actor}} marked opportunity {{target}} as won"),

@@ -90,8 +90,8 @@ class Ticket(RecordType):
             deep="Its bucket matches the query.",
         ),
         "changed_at": Timestamp(
-            "When the ticket was last written: a field, a custom field, a requester, a link, a comment or a message. Kept "
-            "by the service.",
+            "When the ticket was last written: a field, a custom field, a requester, a link, a comment or a message. "
+            "Kept by the service.",
             immutable=True,
             auto="now",
             auto_update="now",

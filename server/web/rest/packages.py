@@ -14,6 +14,7 @@ MADE = shapes.keys(
         "behavior_id": shapes.ID,
         "client_id": shapes.TEXT,
         "client_secret": shapes.TEXT,
+        "secret": shapes.TEXT,
         "parent_id": shapes.ID,
         "type": shapes.TEXT,
         "url": shapes.TEXT,

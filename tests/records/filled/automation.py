@@ -6,7 +6,7 @@ from tests.records.desk import NOW, Desk
 
 TYPES = (
     "bot", "behavior", "automation", "automation_event", "automation_timer", "automation_resource",
-    "webhook_listener", "connected_account", "connected_service", "package", "toolbar",
+    "webhook_listener", "outgoing_webhook", "connected_account", "connected_service", "package", "toolbar",
 )  # fmt: skip
 VARIABLES = {"var_city": {"key": "var_city", "label": "City", "type": "S", "is_private": "0", "params": {}}}
 
@@ -38,6 +38,10 @@ def populate(desk: Desk) -> dict[str, int]:
     made["automation_timer"] = desk.create("automation_timer", name="Pump", is_recurring=1, next_run_at=NOW)["id"]
     made["automation_resource"] = desk.create("automation_resource", name="pump.png", mime_type="image/png")["id"]
     made["webhook_listener"] = desk.create("webhook_listener", name="Pump")["id"]
+    made["outgoing_webhook"] = desk.create(
+        "outgoing_webhook", name="Pump", url="https://pump.example/hooks", events="ticket.created", is_disabled=1,
+        headers="X-Token: canary",
+    )["id"]  # fmt: skip
     made["connected_service"] = desk.create(
         "connected_service", name="Stock", uri="Stock", extension_id="svc.service.provider.oauth2",
         params={"client_secret": "canary"},

@@ -1,0 +1,149 @@
+"""Outgoing webhooks: which programs are told of which changes, what they were sent, and sending it again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from console import lists, ui, worklist
+from console.controls import Control
+from console.page_response import PageResponse, see
+from console.record_form import OpenForm, RecordForm
+from console.rendering import render
+from console.routes import page
+from console.visit import Visit
+from console.worklist import Worklist, declare
+from console.worklist_columns import ListColumn
+from server.desk import records
+from server.outgoing import courier, deliveries
+from server.translation import N_, _
+
+URI, BASE = "outgoing_webhook", "/automations/outgoing"
+SHOWN = 25
+MAX_SHOWN_CHARS = 20_000
+STATES = {
+    deliveries.WAITING: ("info", N_("waiting")), deliveries.SENT: ("ok", N_("sent")),
+    deliveries.FAILED: ("err", N_("failed")),
+}  # fmt: skip
+
+
+def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    """Whether it is on, and whether its receiver answers."""
+    if row["is_disabled"]:
+        return ui.badge("muted", N_("off"))
+    _, state = more[row["id"]]
+    return ui.badge("err", N_("failing")) if state.failing_since else ui.badge("ok", N_("on"))
+
+
+LIST = declare(Worklist(
+    URI, BASE, N_("Outgoing webhooks"), ("_label", "events", "state", "waiting", "updated_at"),
+    own=(
+        ListColumn("state", N_("State"), _state, value=lambda row, more: "off" if row["is_disabled"] else "on"),
+        ListColumn("waiting", N_("Waiting"), lambda visit, row, more: ui.number(visit, more[row["id"]][0]),
+                   kind="number", value=lambda row, more: more[row["id"]][0]),
+    ),
+    load=lambda visit, rows: deliveries.overview(visit.ctx, [each["id"] for each in rows]),
+    sort="name", none=N_("No outgoing webhook matches."),
+    intro=N_("Other programs are told what changes here, by requests that they can verify."),
+    empty=N_("Tell another program when a ticket is created or a message comes in. What it does not hear is sent "
+             "again, for three days."),
+    new=(f"{BASE}/new", N_("New outgoing webhook")), row=f"{BASE}/{{id}}",
+))  # fmt: skip
+FORM = RecordForm(URI, (
+    Control("name", N_("Name"), ""),
+    Control("url", N_("Address"), N_("Where requests are sent, such as https://shop.example/hooks/helpdesk.")),
+    Control("events", N_("Events"), N_("Such as ticket.created, ticket.updated, message.* or *. With commas or line "
+            "ends between.")),
+    Control("query", N_("Only records that match"), N_("A search, for events of one record type, such as "
+            "status:open.")),
+    Control("expanded", N_("Keys to open"), N_("As in the API, such as owner_,org_,custom_.")),
+    Control("headers", N_("Further headers"), N_("One a line, as Name: value. They are not shown again; blank leaves "
+            "them as they are."), kind="area", is_kept=True),
+    Control("body", N_("Body"), N_("Blank for JSON with type, timestamp and data. A template otherwise, with event, "
+            "timestamp and record."), kind="area"),
+    Control("is_disabled", N_("Disabled")),
+))  # fmt: skip
+
+
+@page("GET", BASE, "admin")
+def show_list(visit: Visit) -> PageResponse:
+    """All of them."""
+    return worklist.page(visit, LIST)
+
+
+@page("GET", f"{BASE}/new", "proven admin")
+def show_new(visit: Visit) -> PageResponse:
+    """The form for a new one."""
+    return _form(visit, FORM.open(visit))
+
+
+@page("POST", f"{BASE}/new", "proven admin", creates=True)
+def create(visit: Visit) -> PageResponse:
+    """Make one, and show its secret this once."""
+    fields = FORM.open(visit)
+    made = fields.create()
+    return _form(visit, fields) if made is None else _secret(visit, made)
+
+
+@page("GET", f"{BASE}/{{id}}", "proven admin")
+def show(visit: Visit) -> PageResponse:
+    """One: its settings, and what it sent."""
+    return _form(visit, FORM.open(visit, visit.id))
+
+
+@page("POST", f"{BASE}/{{id}}", "proven admin")
+def change(visit: Visit) -> PageResponse:
+    """Change one."""
+    fields = FORM.open(visit, visit.id)
+    saved = fields.update()
+    if saved is None:
+        return _form(visit, fields)
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
+    return see(f"{BASE}/{visit.id}")
+
+
+@page("POST", f"{BASE}/{{id}}/test", "proven admin")
+def test(visit: Visit) -> PageResponse:
+    """Send a test, and show how it went."""
+    return see(f"{BASE}/sent/{courier.tried(visit.ctx, visit.id)['id']}")
+
+
+@page("POST", f"{BASE}/{{id}}/rotate", "proven admin")
+def rotate(visit: Visit) -> PageResponse:
+    """Give it a new secret; the one before signs as well for a day."""
+    return _secret(visit, records.update(visit.ctx, URI, visit.id, {"secret": ""}))
+
+
+@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
+def delete(visit: Visit) -> PageResponse:
+    """Remove one, with what waits for it."""
+    each = lists.remove(visit, URI)
+    visit.tell(_("{name} is deleted.", name=each["name"]))
+    return see(BASE)
+
+
+@page("GET", f"{BASE}/sent/{{id}}", "proven admin")
+def show_delivery(visit: Visit) -> PageResponse:
+    """What was sent, and what came back."""
+    found = deliveries.one(visit.ctx, visit.id)
+    each = lists.record(visit, URI, found["webhook_id"])
+    return render(visit, "outgoing_delivery.html", found=found, each=each, states=STATES, most=MAX_SHOWN_CHARS)
+
+
+@page("POST", f"{BASE}/sent/{{id}}/replay", "proven admin")
+def replay(visit: Visit) -> PageResponse:
+    """Send it again."""
+    deliveries.replay(visit.ctx, visit.id)
+    visit.tell(_("It is sent again now."))
+    return see(f"{BASE}/sent/{visit.id}")
+
+
+def _form(visit: Visit, fields: OpenForm) -> PageResponse:
+    each = records.retrieve(visit.ctx, URI, fields.id, "failing_since,last_error") if fields.id else {}
+    listed, total = deliveries.listed(visit.ctx, fields.id, "", SHOWN, 0) if fields.id else ([], 0)
+    return render(
+        visit, "outgoing_webhook.html", fields.status, form=fields.values, fields=fields, each=each, listed=listed,
+        total=total, states=STATES, kept=deliveries.KEPT_DAYS,
+    )  # fmt: skip
+
+
+def _secret(visit: Visit, made: dict[str, Any]) -> PageResponse:
+    return render(visit, "outgoing_secret.html", each=made)

@@ -1,0 +1,455 @@
+"""The thread that finds what changed, and the threads that tell it. One thread alone writes: deliveries are rows, and
+where the next change is to be looked for, in one transaction; so are results, many at once.
+
+A change is in the change log as soon as it is on disk, by its own transaction. What the log holds behind the cursor of
+a webhook has no delivery yet: a service that is killed goes on from there, and sends again, under the same id, what was
+on its way. Deliveries about one record leave one after the other. In a database that several processes serve, the one
+that leads sends."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from server import clock, log
+from server.access.service_actor import own_context
+from server.context import Context, Service
+from server.contexts import context_of
+from server.dataclass import dataclass
+from server.desk import changes
+from server.desk.changes import ToldChange
+from server.desk.writing import RecordWriter
+from server.errors import Gone, HelpdeskError, NotFound, ScriptError
+from server.jobs import processes
+from server.outbound import client
+from server.outgoing import deliveries, event_names, message, schedule
+from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, OutgoingDelivery, Receiver, ReceiverState
+from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
+from server.people.administrators import administrators
+from server.store.statements import slot
+from server.store.store_local import StoreLocal
+from server.store.transaction import Transaction
+
+THREADS = 32
+AT_ONCE = 4  # requests to one receiver that answers; to any other one
+SUSPECTS = 8  # requests to receivers that failed last, together: they may take all of their time
+SECONDS = 15.0  # for one request
+PAGE = 500  # changes that are looked through at once
+MOST_ROWS = 2000  # deliveries written in one transaction
+KEPT = 1000  # deliveries of one receiver in memory; the others are read when these are gone
+PAUSE_SECONDS = 0.05  # between two rounds, in which changes gather
+IDLE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
+MAX_RESPONSE_BYTES = 256 * 1024
+LOG = log.get("outgoing")
+COURIER: "StoreLocal[Courier]" = StoreLocal()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How an attempt went. status: 0 where there was no response. asked: seconds to wait, as the receiver wants.
+    is_unwanted: the search of the webhook does not find the record."""
+
+    delivery: OutgoingDelivery
+    at: int
+    status: int = 0
+    ms: int = 0
+    error: str = ""
+    response: str = ""
+    asked: int = 0
+    is_unwanted: bool = False
+
+    @property
+    def is_heard(self) -> bool:
+        return self.is_unwanted or 200 <= self.status < 300
+
+    @property
+    def is_of_receiver(self) -> bool:
+        """Whether it is the receiver that fails, and not this delivery alone."""
+        return not self.is_heard and (not self.status or self.status == 429 or self.status >= 500)
+
+
+class _Line:
+    """What waits for one receiver, in order. tail: the last that was read. has_more: whether more waits behind it."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[OutgoingDelivery] = deque()
+        self.busy: dict[tuple[str, int], int] = {}  # {record that is being told of: the delivery}
+        self.running = 0
+        self.tail = 0
+        self.has_more = True
+        self.has_answered = False
+
+
+class Courier:
+    """Tells receivers what changed, while a service runs."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._wake = threading.Event()
+        self._lock = threading.Lock()
+        self._done: deque[Attempt] = deque()
+        self._lines: dict[int, _Line] = {}
+        self._states: dict[int, ReceiverState] = {}
+        self._receivers: dict[int, Receiver] = {}
+        self._is_known = False  # whether the receivers are as they are stored
+        self._is_over = False
+        self._looks_again = False  # there is more in the log
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="outgoing")
+        self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
+        COURIER.set(service.store, self)
+
+    def start(self) -> None:
+        self._service.followers.append(self._told)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing further; what is on its way is sent again by the next start unless its response came."""
+        self._is_over = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _told(self, channel: str) -> None:
+        """On the writer's thread, for each change: quick."""
+        if channel in (CHANNEL, deliveries.CHANNEL):
+            self._is_known = False
+            self._wake.set()
+        elif channel == changes.CHANNEL and self._receivers:
+            self._wake.set()
+
+    def _run(self) -> None:
+        while not self._is_over:
+            try:
+                seconds = self._round()
+            except Exception as error:
+                self._is_known, seconds = False, AGAIN_SECONDS
+                if isinstance(error, HelpdeskError):
+                    LOG.warning("outgoing.failed", reason=error.message)
+                else:
+                    LOG.exception("outgoing.failed")
+            if self._wake.wait(0 if self._looks_again else seconds):
+                time.sleep(0 if self._is_over else PAUSE_SECONDS)
+            self._wake.clear()
+
+    def _round(self) -> float:
+        """One look at all there is to do; answers the seconds until the next."""
+        if not processes.leads(self._service):
+            self._is_known, self._receivers = False, {}
+            return IDLE_SECONDS
+        if not self._is_known:
+            self._is_known = True
+            self._learn()
+        self._keep(self._taken())
+        self._looks_again = bool(self._receivers) and self._find()
+        return self._send(clock.now())
+
+    def _taken(self) -> list[Attempt]:
+        with self._lock:
+            found = list(self._done)
+            self._done.clear()
+        return found
+
+    # -- who is told -------------------------------------------------------------------------------------------------
+
+    def _learn(self) -> None:
+        """Read the webhooks, and what waits for them."""
+        rows, states = self._service.store.read(lambda tx: (_receivers(self._service, tx), tx.find(STATE)))
+        self._receivers = {each.id: each for each in rows}
+        known = {row[0]: ReceiverState(*row) for row in states}
+        self._states = {id: known.get(id, ReceiverState(id)) for id in self._receivers}
+        for id in self._receivers:
+            line = self._lines.setdefault(id, _Line())
+            line.waiting.clear()
+            line.tail, line.has_more = 0, True
+        for id in self._lines.keys() - self._receivers.keys():
+            if not self._lines[id].running:
+                del self._lines[id]
+
+    # -- what there is to tell ---------------------------------------------------------------------------------------
+
+    def _find(self) -> bool:
+        """Write the deliveries of what changed, a part of it; whether there may be more."""
+        service = self._service
+        types = told_types(service.registry)
+        start = min(each.cursor for each in self._states.values())
+        limit = max(min(PAGE, MOST_ROWS // len(self._receivers)), 1)
+        try:
+            found, end, has_more = service.store.read(lambda tx: changes.told_between(service, tx, start, limit, types))
+        except Gone as error:
+            self._skip(int(str(error.details["cursor"])))
+            return False
+        if end == start:
+            return False
+        rows = [row for id, each in self._receivers.items() for row in self._rows_of(id, each, found)]
+
+        def write(tx: Transaction) -> None:
+            there = {(row[0], row[1]) for row in tx.rows(_known, (start, end))}
+            for row in rows:
+                if (row["webhook_id"], row["cursor"]) not in there:
+                    tx.insert(DELIVERY, row)
+            for id, state in self._states.items():
+                if state.cursor < end:
+                    tx.run(_moving, (end, id))
+
+        service.store.write(write)
+        self._states = {id: replace(each, cursor=max(each.cursor, end)) for id, each in self._states.items()}
+        for row in rows:
+            self._lines[row["webhook_id"]].has_more = True
+        return has_more
+
+    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[dict[str, Any]]:
+        cursor = self._states[id].cursor
+        return [
+            {
+                "webhook_id": id, "cursor": each.cursor, "uri": each.type, "record_id": each.id, "event": each.event,
+                "at": each.at, "state": WAITING, "due_at": each.at,
+            }
+            for each in found
+            if each.cursor > cursor and event_names.matches(receiver.events, each.type, each.event)
+        ]  # fmt: skip
+
+    def _skip(self, cursor: int) -> None:
+        """The log has not all that a webhook was to be told."""
+        behind = [id for id, each in self._states.items() if each.cursor < cursor]
+        LOG.warning("outgoing.changes_lost", webhooks=behind)
+        self._service.store.write(lambda tx: [tx.run(_moving, (cursor, id)) for id in behind])
+        self._is_known = False
+
+    # -- telling it --------------------------------------------------------------------------------------------------
+
+    def _send(self, now: int) -> float:
+        """Hand what is due to the threads; answers the seconds until something else is."""
+        next_at = now + IDLE_SECONDS
+        suspects = sum(self._lines[id].running for id in self._receivers if self._states[id].failures)
+        for id, receiver in self._receivers.items():
+            state, line = self._states[id], self._lines[id]
+            if state.resume_at > now:
+                next_at = min(next_at, state.resume_at)
+                continue
+            self._fill(id, line)
+            most = AT_ONCE if line.has_answered and not state.failures else 1
+            held = set(line.busy)
+            for each in list(line.waiting):
+                if line.running >= most or (state.failures and suspects >= SUSPECTS):
+                    break
+                about = (each.uri, each.record_id)
+                if about in held:
+                    continue
+                held.add(about)
+                if each.due_at > now:
+                    next_at = min(next_at, each.due_at)
+                    continue
+                line.waiting.remove(each)
+                line.busy[about] = each.id
+                line.running += 1
+                suspects += bool(state.failures)
+                self._pool.submit(self._tell, receiver, each)
+        return max(next_at - now, 0.0)
+
+    def _fill(self, id: int, line: _Line) -> None:
+        """Read on where few are left."""
+        if not line.has_more or len(line.waiting) >= KEPT // 2:
+            return
+        found = self._service.store.read(lambda tx: deliveries.waiting(tx, id, line.tail, KEPT))
+        busy = set(line.busy.values())
+        line.waiting.extend(each for each in found if each.id not in busy)
+        line.has_more = len(found) == KEPT
+        line.tail = found[-1].id if found else line.tail
+
+    def _tell(self, receiver: Receiver, each: OutgoingDelivery) -> None:
+        """On a thread of its own."""
+        try:
+            attempt = attempted(self._service, receiver, each)
+        except Exception as error:
+            LOG.exception("outgoing.broken", webhook=receiver.id, delivery=each.id)
+            attempt = Attempt(each, clock.now(), error=f"it could not be sent: {type(error).__name__}")
+        with self._lock:
+            self._done.append(attempt)
+        self._wake.set()
+
+    # -- how it went -------------------------------------------------------------------------------------------------
+
+    def _keep(self, attempts: list[Attempt]) -> None:
+        """Write how attempts went."""
+        if not attempts:
+            return
+        before = dict(self._states)
+        for each in attempts:
+            id = each.delivery.webhook_id
+            line = self._lines.get(id)
+            if line is not None:
+                line.running -= 1
+                line.busy.pop((each.delivery.uri, each.delivery.record_id), None)
+                line.has_answered = line.has_answered or each.is_heard
+            if id in self._states:
+                self._states[id] = _state_after(self._states[id], each)
+        changed = [each for id, each in self._states.items() if each != before.get(id)]
+        again: list[OutgoingDelivery] = []
+
+        def write(tx: Transaction) -> None:
+            again.clear()
+            for each in attempts:
+                kept = _store_attempt(tx, each)
+                if kept is not None:
+                    again.append(kept)
+            for state in changed:
+                tx.run(_stating, (state.failures, state.resume_at, state.failing_since, state.error, state.webhook_id))
+            for id in {each.delivery.webhook_id for each in attempts if _ends(each, self._states)}:
+                _switch_off(self._service, tx, id, self._states[id].error)
+
+        self._service.store.write(write)
+        for delivery in again:
+            line = self._lines.get(delivery.webhook_id)
+            if line is not None:
+                line.waiting.appendleft(delivery)
+
+
+def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> Attempt:
+    """Send a delivery once, now."""
+    at, began = clock.now(), time.monotonic()
+    try:
+        body = each.body if each.body is not None else message.body_of(service, receiver, each)
+    except ScriptError as error:
+        return Attempt(each, at, error=f"its body cannot be made: {error.message}"[: deliveries.MAX_ERROR_CHARS])
+    if body is None:
+        return Attempt(each, at, is_unwanted=True)
+    each = replace(each, body=body)
+    bounds = replace(client.limits(service.settings), max_bytes=MAX_RESPONSE_BYTES)
+    try:
+        asked = replace(message.request_of(receiver, each, body, at, SECONDS), follow=False)
+        answer = client.send(asked, bounds)
+    except HelpdeskError as error:
+        ms = round((time.monotonic() - began) * 1000)
+        return Attempt(each, at, 0, ms, error.message[: deliveries.MAX_ERROR_CHARS])
+    ms = round((time.monotonic() - began) * 1000)
+    text = answer.body.decode("utf-8", "replace")[: deliveries.MAX_RESPONSE_CHARS].replace("\0", "")
+    wrong = "" if 200 <= answer.status < 300 else f"{deliveries.place_of(receiver.url)} answered {answer.status}"
+    asked_seconds = answer.headers.get("retry-after", "")
+    return Attempt(
+        each, at, answer.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0
+    )  # fmt: skip
+
+
+def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
+    """Send a test to a webhook, whether it is on or not; how it went. Raises AdminOnly, NotFound."""
+    ctx.require_admin("try outgoing webhooks")
+    service = ctx.service
+    table = service.registry.type(OutgoingWebhook.uri).table
+    row = service.store.read(lambda tx: tx.get(table, webhook_id))
+    receiver = _receiver(dict(zip(table.names, row, strict=True))) if row is not None else None
+    if receiver is None:
+        raise NotFound(f"there is no outgoing_webhook {webhook_id}")
+    now = clock.now()
+    values = {"webhook_id": webhook_id, "event": message.TEST, "at": now, "state": FAILED, "due_at": now}
+
+    def begin(tx: Transaction) -> int:
+        context = context_of(OutgoingWebhook.uri)
+        RecordWriter(ctx, tx).log("outgoing_webhook.tried", context, webhook_id, {"target": receiver.name})
+        return tx.insert(DELIVERY, values)
+
+    id = service.store.write(begin)
+    attempt = attempted(service, receiver, OutgoingDelivery(id, webhook_id, 0, "", 0, message.TEST, now))
+    service.store.write(lambda tx: tx.update(DELIVERY, id, _values_of(attempt) | {
+        "state": SENT if attempt.is_heard else FAILED, "attempts": 1,
+    }))  # fmt: skip
+    return deliveries.one(ctx, id)
+
+
+def _values_of(each: Attempt) -> dict[str, Any]:
+    """What is stored of an attempt."""
+    return {
+        "tried_at": each.at, "status": each.status, "ms": each.ms, "error": each.error, "response": each.response,
+        "body": each.delivery.body,
+    }  # fmt: skip
+
+
+def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
+    """Write how an attempt went; the delivery as it waits, None where it is done."""
+    id, attempts = each.delivery.id, each.delivery.attempts + 1
+    row = tx.first(DELIVERY, id=id)
+    if row is None:
+        return None
+    replays = row[DELIVERY.position["replays"]]
+    if replays != each.delivery.replays:  # somebody wants it sent again, whatever became of this attempt
+        tx.update(DELIVERY, id, _values_of(each))
+        return replace(each.delivery, attempts=0, due_at=each.at, replays=replays)
+    if each.is_unwanted:
+        tx.delete(DELIVERY, id=id)
+        return None
+    wait = None if each.is_heard else schedule.wait(attempts, each.asked)
+    values = _values_of(each) | {"attempts": attempts, "due_at": each.at + (wait or 0)}
+    values["state"] = SENT if each.is_heard else FAILED if wait is None or each.status == 410 else WAITING
+    tx.update(DELIVERY, id, values)
+    if values["state"] != WAITING:
+        return None
+    return replace(each.delivery, attempts=attempts, due_at=values["due_at"])
+
+
+def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
+    """How it goes with a receiver after an attempt."""
+    if each.is_heard:
+        return state if each.is_unwanted else replace(state, failures=0, resume_at=0, failing_since=0, error="")
+    if not each.is_of_receiver:
+        return replace(state, error=each.error)
+    failures = state.failures + 1
+    return replace(
+        state, failures=failures, resume_at=each.at + schedule.rest(failures),
+        failing_since=state.failing_since or each.at, error=each.error,
+    )  # fmt: skip
+
+
+def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
+    """Whether a receiver is told no more: it says that it is gone, or has failed for days."""
+    state = states.get(each.delivery.webhook_id)
+    if state is None or each.is_heard:
+        return False
+    has_failed_long = 0 < state.failing_since <= each.at - schedule.GIVEN_UP_SECONDS
+    return each.status == 410 or has_failed_long
+
+
+def _switch_off(service: Service, tx: Transaction, id: int, error: str) -> None:
+    """Disable a webhook, and let administrators know."""
+    writing = RecordWriter(own_context(service), tx)
+    record = writing.record(OutgoingWebhook.uri, id)
+    if record is None or record["is_disabled"]:
+        return
+    writing.update(OutgoingWebhook.uri, id, {"is_disabled": 1})
+    context = context_of(OutgoingWebhook.uri)
+    names = {"target": str(record["name"]), "error": error}
+    writing.log("outgoing_webhook.switched_off", context, id, names, administrators(tx))
+    service.tell_after(tx, CHANNEL)
+
+
+def _receivers(service: Service, tx: Transaction) -> list[Receiver]:
+    table = service.registry.type(OutgoingWebhook.uri).table
+    rows = tx.find(table, is_disabled=0)
+    return [_receiver(dict(zip(table.names, row, strict=True))) for row in rows]
+
+
+def _receiver(record: dict[str, Any]) -> Receiver:
+    return Receiver(
+        record["id"], record["name"], record["url"], tuple(event_names.split(record["events"])),
+        record["query"].strip(), record["expanded"], record["headers"], record["body"], record["secret"],
+        record["previous_secret"], record["overlap_until"],
+    )  # fmt: skip
+
+
+def _known() -> Any:
+    table: Any = DELIVERY.sql
+    return table.select(table.webhook_id, table.cursor).where(table.cursor > slot(0), table.cursor <= slot(1))
+
+
+def _moving() -> Any:
+    table: Any = STATE.sql
+    return table.update({table.cursor: slot(0)}).where(table.webhook_id == slot(1))
+
+
+def _stating() -> Any:
+    table: Any = STATE.sql
+    return table.update(
+        {table.failures: slot(0), table.resume_at: slot(1), table.failing_since: slot(2), table.error: slot(3)}
+    ).where(table.webhook_id == slot(4))

@@ -1,0 +1,336 @@
+"""Deliveries of outgoing webhooks as rows: what waits, what was sent, and how it went."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import peewee
+
+from server.context import Context, Service
+from server.contexts import context_of
+from server.dataclass import dataclass
+from server.desk import changes
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, Invalid, NotFound
+from server.jobs.scheduler import periodic
+from server.outbound.urls import parsed
+from server.store.statements import in_list, slot
+from server.store.tables import Column, Index, Table, table_named
+from server.store.transaction import Row, Transaction
+
+URI = "outgoing_webhook"
+DOING = "see what outgoing webhooks sent"
+WAITING, SENT, FAILED = STATES = ("waiting", "sent", "failed")
+CHANNEL = "outgoing deliveries"  # that something waits which was not there
+KEPT_DAYS = 14
+MAX_KEPT = 100_000  # deliveries of all webhooks that are done; the oldest go first
+MAX_RESPONSE_CHARS = 4096  # of a response, as it is kept
+MAX_ERROR_CHARS = 500
+BATCH = 1000  # removed in one transaction
+DAY_SECONDS = 86_400
+
+DELIVERY = Table(
+    "outgoing_delivery",
+    [
+        Column("webhook_id"), Column("cursor"), Column("uri", "TEXT"), Column("record_id"), Column("event", "TEXT"),
+        Column("at"), Column("state", "TEXT"), Column("attempts"), Column("due_at"), Column("tried_at"),
+        Column("status"), Column("ms"), Column("error", "TEXT"), Column("body", "TEXT", null=True),
+        Column("response", "TEXT"), Column("replays"),
+    ],
+    [
+        Index(("webhook_id", "state", "id"), "what waits for a receiver, in order"),
+        Index(("cursor", "webhook_id"), "the deliveries of a change"),
+        Index(("state", "at"), "those that are done, by their age"),
+    ],
+)  # fmt: skip
+# cursor: of the change in the log, 0 for one that somebody tried. status: of the response, 0 where there was none.
+# replays: how often somebody had it sent again.
+
+STATE = Table(
+    "outgoing_state",
+    [
+        Column("webhook_id"), Column("cursor"), Column("failures"), Column("resume_at"), Column("failing_since"),
+        Column("error", "TEXT"),
+    ],
+    key=("webhook_id",),
+)  # fmt: skip
+# cursor: changes up to here have their deliveries. resume_at: the receiver is left alone until then.
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverState:
+    """How it goes with a receiver."""
+
+    webhook_id: int
+    cursor: int = 0
+    failures: int = 0
+    resume_at: int = 0
+    failing_since: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receiver:
+    """A webhook that is on."""
+
+    id: int
+    name: str
+    url: str
+    events: tuple[str, ...]
+    query: str
+    expand: str
+    headers: str
+    body: str
+    secret: str
+    previous_secret: str
+    overlap_until: int
+
+    def secrets(self, now: int) -> list[str]:
+        """Those that sign now, the present one first."""
+        is_both = self.previous_secret and now < self.overlap_until
+        return [self.secret, self.previous_secret] if is_both else [self.secret]
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingDelivery:
+    """One delivery. id: 0 for one that is not stored. body: as it is sent, None before the first attempt."""
+
+    id: int
+    webhook_id: int
+    cursor: int
+    uri: str
+    record_id: int
+    event: str
+    at: int
+    attempts: int = 0
+    due_at: int = 0
+    body: str | None = None
+    replays: int = 0
+
+    @property
+    def message_id(self) -> str:
+        """What receivers know it by, the same each time that it is sent."""
+        return f"msg_{self.webhook_id}_{self.cursor}" if self.cursor else f"msg_{self.webhook_id}_try{self.id}"
+
+
+def state_of(tx: Transaction, webhook_id: int) -> ReceiverState:
+    """How it goes with the receiver of a webhook."""
+    row = tx.first(STATE, webhook_id=webhook_id)
+    return ReceiverState(*row) if row is not None else ReceiverState(webhook_id)
+
+
+def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, ReceiverState]:
+    """{id of a webhook: how it goes with its receiver}."""
+    table: Any = STATE.sql
+    ids = list(webhook_ids)
+    rows = tx.rows(
+        lambda: table.select(*STATE.all_columns).where(in_list(table.webhook_id, slot(0))), (json.dumps(ids),)
+    )
+    found = {row[0]: ReceiverState(*row) for row in rows}
+    return {id: found.get(id, ReceiverState(id)) for id in ids}
+
+
+def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
+    """A webhook is told what changes from a cursor on."""
+    tx.put(STATE, {
+        "webhook_id": webhook_id, "cursor": cursor, "failures": 0, "resume_at": 0, "failing_since": 0, "error": "",
+    })  # fmt: skip
+
+
+def forget(tx: Transaction, webhook_id: int) -> None:
+    """A webhook is gone, and so is what it was told."""
+    tx.delete(STATE, webhook_id=webhook_id)
+    tx.delete(DELIVERY, webhook_id=webhook_id)
+
+
+def waiting(tx: Transaction, webhook_id: int, after: int, limit: int) -> list[OutgoingDelivery]:
+    """What waits for a receiver behind a delivery, in order."""
+    table: Any = DELIVERY.sql
+    rows = tx.rows(
+        lambda: (
+            table.select(*DELIVERY.all_columns)
+            .where(table.webhook_id == slot(0), table.state == slot(1), table.id > slot(2))
+            .order_by(table.id)
+            .limit(slot(3))
+        ),
+        (webhook_id, WAITING, after, limit),
+    )
+    return [_delivery(row) for row in rows]
+
+
+def _delivery(row: Row) -> OutgoingDelivery:
+    each = dict(zip(DELIVERY.names, row, strict=True))
+    return OutgoingDelivery(
+        each["id"], each["webhook_id"], each["cursor"], each["uri"], each["record_id"], each["event"], each["at"],
+        each["attempts"], each["due_at"], each["body"], each["replays"],
+    )  # fmt: skip
+
+
+# -- for administrators -----------------------------------------------------------------------------------------------
+
+
+def listed(ctx: Context, webhook_id: int, state: str, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
+    """Deliveries without their bodies, the newest first, and how many there are. webhook_id: 0 for all of them. state:
+    "" for any. Raises AdminOnly, Invalid."""
+    ctx.require_admin(DOING)
+    if state and state not in STATES:
+        raise Invalid(f"state: '{state[:50]}' is not one of {', '.join(STATES)}", field="state")
+    given, has_webhook, has_state = tuple(each for each in (webhook_id, state) if each), bool(webhook_id), bool(state)
+
+    def read(tx: Transaction) -> tuple[list[Row], int]:
+        rows = tx.rows(lambda: _page(has_webhook, has_state), (*given, limit, page * limit))
+        total = tx.value(lambda: _narrowed(has_webhook, has_state, peewee.fn.COUNT(DELIVERY.sql.id)), given)
+        return rows, int(total or 0)
+
+    rows, total = ctx.service.store.read(read)
+    return [_brief(dict(zip(DELIVERY.names, row, strict=True))) for row in rows], total
+
+
+def _page(has_webhook: bool, has_state: bool) -> Any:
+    at = int(has_webhook) + int(has_state)
+    query = _narrowed(has_webhook, has_state, *DELIVERY.all_columns).order_by(DELIVERY.sql.id.desc())
+    return query.limit(slot(at)).offset(slot(at + 1))
+
+
+def _narrowed(has_webhook: bool, has_state: bool, *columns: Any) -> Any:
+    table: Any = DELIVERY.sql
+    query = table.select(*columns)
+    if has_webhook:
+        query = query.where(table.webhook_id == slot(0))
+    return query.where(table.state == slot(int(has_webhook))) if has_state else query
+
+
+def one(ctx: Context, id: int) -> dict[str, Any]:
+    """One delivery with what was sent and what came back. Raises AdminOnly, NotFound."""
+    ctx.require_admin(DOING)
+    row = ctx.service.store.read(lambda tx: tx.get(DELIVERY, id))
+    if row is None:
+        raise NotFound(f"there is no delivery {id}; old ones are removed after {KEPT_DAYS} days")
+    each = dict(zip(DELIVERY.names, row, strict=True))
+    webhook = table_named(URI)
+    url = ctx.service.store.read(
+        lambda tx: tx.value(lambda: webhook.select(webhook.c.url).where(webhook.c.id == slot(0)), (each["webhook_id"],))
+    )
+    return _brief(each) | {
+        "request": {"url": str(url or ""), "body": each["body"] or ""}, "response": {"body": each["response"]},
+    }  # fmt: skip
+
+
+def _brief(each: dict[str, Any]) -> dict[str, Any]:
+    names = ("id", "webhook_id", "at", "state", "attempts", "due_at", "tried_at", "status", "ms", "error")
+    told = {name: each[name] for name in names}
+    kind = f"{each['uri']}.{each['event']}" if each["uri"] else each["event"]
+    message = OutgoingDelivery(each["id"], each["webhook_id"], each["cursor"], "", 0, "", 0).message_id
+    return told | {"event": kind, "record_id": each["record_id"], "message_id": message}
+
+
+def replay(ctx: Context, id: int) -> dict[str, Any]:
+    """Send one again, under the same id; answers it as it waits. Raises AdminOnly, NotFound, Conflict."""
+    found = one(ctx, id)
+    _require_on(ctx, found["webhook_id"])
+    ctx.service.store.write(lambda tx: _again(ctx, tx, found["webhook_id"], [id], found["message_id"]))
+    return one(ctx, id)
+
+
+def replay_since(ctx: Context, webhook_id: int, since: int) -> int:
+    """Send all of a webhook again that changed since then, in order, also what it was not told while it was off;
+    answers how many deliveries there were before. Raises AdminOnly, NotFound, Conflict, Gone."""
+    ctx.require_admin(DOING)
+    _require_on(ctx, webhook_id)
+    table: Any = DELIVERY.sql
+
+    def write(tx: Transaction) -> int:
+        cursor = changes.cursor_at(tx, since)
+        rows = tx.rows(
+            lambda: table.select(table.id).where(table.webhook_id == slot(0), table.cursor > slot(1)),
+            (webhook_id, cursor),
+        )
+        told = datetime.fromtimestamp(since, UTC).isoformat().replace("+00:00", "Z")
+        _again(ctx, tx, webhook_id, [row[0] for row in rows], f"since {told}")
+        state = state_of(tx, webhook_id)
+        begin(tx, webhook_id, min(cursor, state.cursor))
+        return len(rows)
+
+    return ctx.service.store.write(write)
+
+
+def _again(ctx: Context, tx: Transaction, webhook_id: int, ids: Sequence[int], what: str) -> None:
+    writing = RecordWriter(ctx, tx)
+    target = writing.label(URI, webhook_id)
+    writing.log("outgoing_webhook.sent_again", context_of(URI), webhook_id, {"target": target, "what": what})
+    table: Any = DELIVERY.sql
+    tx.run(
+        lambda: table.update(
+            {
+                table.state: slot(0),
+                table.attempts: slot(1),
+                table.due_at: slot(2),
+                table.replays: table.replays + 1,
+            }
+        ).where(in_list(table.id, slot(3))),
+        (WAITING, 0, ctx.now, json.dumps(list(ids))),
+    )
+    ctx.service.tell_after(tx, CHANNEL)
+
+
+def _require_on(ctx: Context, webhook_id: int) -> None:
+    """Raises NotFound, and Conflict for a webhook that is off: nobody would send what waits."""
+    table = ctx.service.registry.type(URI).table
+    row = ctx.service.store.read(lambda tx: tx.get(table, webhook_id))
+    if row is None:
+        raise NotFound(f"there is no outgoing_webhook {webhook_id}")
+    if dict(zip(table.names, row, strict=True))["is_disabled"]:
+        raise Conflict("the webhook is disabled; switch it on first, with is_disabled=0")
+
+
+def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, ReceiverState]]:
+    """{id of a webhook: how many deliveries wait, and how it goes with its receiver}. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    table: Any = DELIVERY.sql
+    listed = list(webhook_ids)
+    ids = json.dumps(listed)
+    rows = ctx.service.store.read(lambda tx: tx.rows(
+        lambda: (
+            table.select(table.webhook_id, peewee.fn.COUNT(table.id))
+            .where(in_list(table.webhook_id, slot(0)), table.state == slot(1))
+            .group_by(table.webhook_id)
+        ),
+        (ids, WAITING),
+    ))  # fmt: skip
+    waiting: dict[int, int] = dict(rows)
+    states = ctx.service.store.read(lambda tx: states_of(tx, listed))
+    return {id: (waiting.get(id, 0), states[id]) for id in listed}
+
+
+@periodic("old outgoing deliveries", deletes=True)
+def forget_old(service: Service, now: int) -> None:
+    """Remove deliveries that are done and older than KEPT_DAYS, and the oldest of them beyond MAX_KEPT."""
+    table: Any = DELIVERY.sql
+    for state in (SENT, FAILED):
+        while ids := service.store.read(lambda tx, state=state: _old(tx, state, now)):  # type: ignore[misc]
+            told = json.dumps(ids)
+            service.store.write(lambda tx, told=told: tx.run(  # type: ignore[misc]
+                lambda: table.delete().where(in_list(table.id, slot(0))), (told,)
+            ))  # fmt: skip
+
+
+def _old(tx: Transaction, state: str, now: int) -> list[int]:
+    table: Any = DELIVERY.sql
+    rows = tx.rows(
+        lambda: (
+            table.select(table.id, table.at).where(table.state == slot(0)).order_by(table.at, table.id).limit(slot(1))
+        ),
+        (state, BATCH),
+    )
+    beyond = int(tx.value(lambda: table.select(peewee.fn.COUNT(table.id)).where(table.state == slot(0)), (state,)) or 0)
+    beyond -= MAX_KEPT
+    return [id for place, (id, at) in enumerate(rows) if at < now - KEPT_DAYS * DAY_SECONDS or place < beyond]
+
+
+def place_of(url: str) -> str:
+    """The host of a receiver, for messages: its address may hold a secret."""
+    try:
+        return parsed(url).authority
+    except Invalid:
+        return "the receiver"

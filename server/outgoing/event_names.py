@@ -1,0 +1,63 @@
+"""Names of what happens to records, `ticket.created` and the like, and patterns of them."""
+
+import re
+from collections.abc import Iterable
+
+from server.errors import Invalid, nearest
+
+EVENTS = ("created", "updated", "deleted")
+ANY = "*"
+MAX_EVENTS = 100
+_BETWEEN = re.compile(r"[\s,]+")
+
+
+def split(text: str) -> list[str]:
+    """The patterns of a text, in their order.
+
+    >>> split("ticket.created, message.*\\n*")
+    ['ticket.created', 'message.*', '*']
+    """
+    return list(dict.fromkeys(each for each in _BETWEEN.split(text.strip()) if each))
+
+
+def matches(patterns: Iterable[str], uri: str, event: str) -> bool:
+    """Whether one of the patterns stands for this event.
+
+    >>> matches(["ticket.*"], "ticket", "updated"), matches(["*.deleted"], "org", "deleted"), matches(["*"], "org", "x")
+    (True, True, True)
+    >>> matches(["ticket.created"], "ticket", "updated")
+    False
+    """
+    wanted = {ANY, f"{uri}.{event}", f"{uri}.{ANY}", f"{ANY}.{event}"}
+    return not wanted.isdisjoint(patterns)
+
+
+def types_of(patterns: Iterable[str]) -> set[str]:
+    """The record types that patterns name, `*` for any.
+
+    >>> sorted(types_of(["ticket.created", "*.deleted", "*"]))
+    ['*', 'ticket']
+    """
+    return {each.partition(".")[0] for each in patterns}
+
+
+def require_known(text: str, uris: Iterable[str]) -> list[str]:
+    """The patterns of a text. Raises Invalid for one that stands for nothing. uris: of the types that tell of
+    changes."""
+    found, known = split(text), sorted(uris)
+    if not found:
+        raise Invalid("events is required: name some, such as ticket.created, ticket.* or *", field="events")
+    if len(found) > MAX_EVENTS:
+        raise Invalid(f"events: at most {MAX_EVENTS}, these are {len(found)}", field="events")
+    for each in found:
+        uri, dot, event = each.partition(".")
+        if each == ANY:
+            continue
+        if not dot or event not in (*EVENTS, ANY):
+            raise Invalid(
+                f"events: '{each[:80]}' is not <type>.created, <type>.updated, <type>.deleted or <type>.*",
+                field="events",
+            )
+        if uri != ANY and uri not in known:
+            raise Invalid(f"events: there are no events of '{uri[:80]}'{nearest(uri, known)}", field="events")
+    return found

@@ -1,0 +1,93 @@
+"""What one delivery says: its body and its headers, made of the record as it is when it is first sent."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from server import template
+from server.access.service_actor import own_context
+from server.context import Service
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import Forbidden, Invalid, NotFound, ScriptError
+from server.outbound import client
+from server.outbound.client import OutboundRequest
+from server.outgoing import signing
+from server.outgoing.deliveries import OutgoingDelivery, Receiver
+
+JSON_TYPE = "application/json"
+TEST = "test"  # the event of a delivery that somebody tries
+
+
+def require_sendable(url: str, headers: str) -> None:
+    """Raises Invalid, with its field, for an address or headers that cannot be sent."""
+    try:
+        client.request(url, "POST")
+    except Invalid as error:
+        raise Invalid(f"url: {error.message}", field="url") from error
+    client.request(url, "POST", headers_of(headers))
+
+
+def require_template(text: str) -> None:
+    """Raises Invalid for a template that cannot be read."""
+    try:
+        template.compile(text)
+    except ScriptError as error:
+        raise Invalid(f"body: {error.message}", field="body") from error
+
+
+def headers_of(text: str) -> dict[str, str]:
+    """Headers from lines of `Name: value`. Raises Invalid for another line.
+
+    >>> headers_of("X-Token: abc\\n\\nX-Desk: 1")
+    {'x-token': 'abc', 'x-desk': '1'}
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = line.partition(":")
+        if line.strip() and not (colon and name.strip()):
+            raise Invalid(f"headers: line {number} is not 'Name: value'", field="headers")
+        if line.strip():
+            found[name.strip().lower()] = value.strip()
+    return found
+
+
+def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str | None:
+    """The body of a delivery; None for a record that the search of its webhook does not find. Raises TemplateFailed."""
+    ctx = own_context(service, each.at)
+    record: dict[str, Any] | None = {}
+    if each.event != TEST:
+        record = _record(service, receiver, each)
+        if record is None and receiver.query and each.event != "deleted":
+            return None
+    kind = f"{each.uri}.{each.event}" if each.uri else TEST
+    timestamp = datetime.fromtimestamp(each.at, UTC).isoformat().replace("+00:00", "Z")
+    data = record or {"id": each.record_id, "_type": each.uri}
+    if not receiver.body.strip():
+        return json.dumps({"type": kind, "timestamp": timestamp, "data": data}, ensure_ascii=False, sort_keys=True)
+    values = {"event": kind, "timestamp": timestamp, "record": data}
+    return str(template.compile(receiver.body).render(values, around=template.Surroundings(now=ctx.now)))
+
+
+def _record(service: Service, receiver: Receiver, each: OutgoingDelivery) -> dict[str, Any] | None:
+    """The record as the service sees it; None for one that is gone, or that the search does not find."""
+    if each.event == "deleted":
+        return None
+    ctx = own_context(service)
+    if receiver.query:
+        asked = SearchRequest(f"id:{each.record_id} ({receiver.query})", limit=1, expand=receiver.expand)
+        found = records.search(ctx, each.uri, asked)["results"]
+        return found[0] if found else None
+    try:
+        return records.retrieve(ctx, each.uri, each.record_id, receiver.expand)
+    except (Forbidden, NotFound):
+        return None
+
+
+def request_of(receiver: Receiver, each: OutgoingDelivery, body: str, now: int, seconds: float) -> OutboundRequest:
+    """The signed request of an attempt. now: Unix seconds."""
+    raw = body.encode("utf-8", "replace")
+    own = headers_of(receiver.headers)
+    kind = JSON_TYPE if not receiver.body.strip() or body.lstrip()[:1] in ("{", "[") else "text/plain; charset=utf-8"
+    signed = signing.headers(each.message_id, now, raw, receiver.secrets(now))
+    return client.request(receiver.url, "POST", {"content-type": kind, **own, **signed}, raw, seconds=seconds)

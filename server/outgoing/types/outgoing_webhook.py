@@ -1,0 +1,141 @@
+"""Outgoing webhooks: which program is told of which changes. The telling is not done here."""
+
+from typing import Any
+
+from server.desk import changes
+from server.errors import Invalid
+from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
+from server.outgoing import deliveries, event_names, message, signing
+from server.records.base import Access, Change, DictionaryContext, Event, Expand, Record, RecordType, Subtotals, Writing
+from server.search.parser import parse
+from server.store.tables import Column
+
+OVERLAP_SECONDS = 86_400  # that the secret before the present one goes on signing
+MAX_URL_CHARS, MAX_HEADER_CHARS, MAX_BODY_CHARS, MAX_QUERY_CHARS = 2048, 16_384, 65_536, 2048
+CHANNEL = "outgoing webhooks"
+
+
+def _load_state(shown: DictionaryContext, found: list[Record], form: str) -> dict[int, dict[str, Any]]:
+    """How it goes with the receivers."""
+    states = deliveries.states_of(shown.tx, [each["id"] for each in found])
+    return {id: {"failing_since": each.failing_since, "last_error": each.error} for id, each in states.items()}
+
+
+class OutgoingWebhook(RecordType):
+    """A program that is told of changes by requests to its address. Administrators alone see it.
+
+    Source: Ours."""
+
+    uri = "outgoing_webhook"
+    aliases = ("outgoing_webhooks", "outgoing webhook", "outgoing webhooks")
+    label_names = ("Outgoing webhook", "Outgoing webhooks")
+    tier = 2
+    features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
+    access = Access(read="admins", write=("admins",))
+    fields = {
+        "body": Text(
+            "Template of the body, with `event`, `record` and `timestamp`; blank for JSON with `type`, `timestamp` and "
+            "`data`.",
+            MAX_BODY_CHARS,
+            filter=None,
+        ),
+        "created_at": CreatedAt(),
+        "events": Text(
+            "What it is told of, with commas or line ends between: `ticket.created`, `message.*`, `*.deleted` or `*`.",
+            4096,
+            required=True,
+        ),
+        "expanded": Text("Keys of the record to open, as `expand` in the records API.", 2048, filter=None),
+        "headers": Text(
+            "Headers to send along, one `Name: value` in a line, such as a token of the receiver. Never returned.",
+            MAX_HEADER_CHARS,
+            shown=False,
+            filter=None,
+        ),
+        "is_disabled": Bit("1: it is told nothing. What changes meanwhile is not told later."),
+        "name": Name(),
+        "overlap_until": Timestamp(
+            "Until when the secret before the present one signs as well; a day from a change when omitted. `now` ends "
+            "it.",
+            filter=None,
+        ),
+        "query": Text(
+            "A search that the record must match, for webhooks of one record type; deletions are told whatever it "
+            "says.",
+            MAX_QUERY_CHARS,
+            filter=None,
+        ),
+        "secret": Text(
+            "What signs its requests: `whsec_` and base64. A new one when omitted, and when blank on a change. It is "
+            "told once, in the response that made it.",
+            signing.MOST_BYTES * 2,
+            shown=False,
+            auto="generated",
+            filter=None,
+        ),
+        "updated_at": UpdatedAt(),
+        "url": Text("Where requests are sent: an https or http address.", MAX_URL_CHARS, required=True, exact=True),
+    }  # fmt: skip
+    columns = (Column("previous_secret", "TEXT"),)
+    expands = (
+        Expand("failing_since", "timestamp", "When the receiver began to fail; 0 while it does not.", _load_state),
+        Expand("last_error", "text", "Why the last attempt failed, or why it was switched off; blank while all is "
+               "well.", _load_state),
+    )  # fmt: skip
+    events = (Event("outgoing_webhook.switched_off", "it was switched off, since its receiver fails or is gone"),)
+    subtotals = Subtotals(search=("fieldset", "links", "watchers"))
+
+    def prepare(self, change: Change, writing: Writing) -> None:
+        new = change.new
+        if "url" in new or "headers" in new:
+            message.require_sendable(change.value("url"), change.value("headers"))
+        if "events" in new or "query" in new:
+            patterns = event_names.require_known(change.value("events"), told_types(writing.registry))
+            _require_one_type(change.value("query"), patterns)
+        if "body" in new:
+            message.require_template(new["body"])
+        self._secret(change, writing.now)
+
+    def _secret(self, change: Change, now: int) -> None:
+        new, present = change.new, change.was("secret") or ""
+        if "secret" not in new and present:
+            if 0 < change.value("overlap_until") <= now:
+                new["previous_secret"] = ""
+            return
+        if new.get("secret"):
+            signing.key_of(new["secret"])
+        else:
+            new["secret"] = signing.new_secret()
+            change.extras["shown_once"] = {"secret": new["secret"]}
+        if present and present != new["secret"]:
+            new["previous_secret"] = present
+            new.setdefault("overlap_until", now + OVERLAP_SECONDS)
+        if 0 < change.value("overlap_until") <= now:
+            new["previous_secret"] = ""
+
+    def after_write(self, change: Change, writing: Writing) -> None:
+        """What changes from now on is told, to the webhook as it is now."""
+        if change.is_create or (change.changes("is_disabled") and not change.value("is_disabled")):
+            deliveries.begin(writing.tx, change.id, changes.now(writing.tx))
+        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+    def after_delete(self, record: Record, writing: Writing) -> None:
+        deliveries.forget(writing.tx, record["id"])
+        writing.ctx.service.tell_after(writing.tx, CHANNEL)
+
+
+def told_types(registry: Any) -> list[str]:
+    """The record types whose changes are told, but for the one that says who is told."""
+    return [each.uri for each in registry if changes.is_kept(each) and each.uri != OutgoingWebhook.uri]
+
+
+def _require_one_type(query: str, patterns: list[str]) -> None:
+    """Raises Invalid for a search that cannot be asked of all records that are told."""
+    if not query.strip():
+        return
+    types = event_names.types_of(patterns)
+    if len(types) > 1 or event_names.ANY in types:
+        raise Invalid(
+            "query: goes with events of one record type, such as ticket.created and ticket.updated", field="query"
+        )
+    parse(f"({query})")

@@ -1,0 +1,95 @@
+"""What outgoing webhooks sent, sending it again, and trying one. The webhooks themselves are records. Source: ours."""
+
+from typing import Any
+
+from server import times
+from server.desk.records import MAX_PAGE
+from server.errors import Invalid, Required
+from server.outgoing import courier, deliveries
+from server.web.call import EndpointCall
+from server.web.openapi import shapes
+from server.web.routes import Parameter, endpoint
+
+LIMIT, MOST = 25, 250
+BRIEF = shapes.keys(
+    id=shapes.ID, webhook_id=shapes.ID, message_id=shapes.TEXT, event=shapes.TEXT, record_id=shapes.ID, at=shapes.TIME,
+    state={"type": "string", "enum": list(deliveries.STATES)}, attempts=shapes.COUNT, due_at=shapes.TIME,
+    tried_at=shapes.TIME, status=shapes.INTEGER, ms=shapes.COUNT, error=shapes.TEXT,
+)  # fmt: skip
+WHOLE = {
+    **BRIEF,
+    "properties": {
+        **BRIEF["properties"], "request": shapes.keys(url=shapes.TEXT, body=shapes.TEXT),
+        "response": shapes.keys(body=shapes.TEXT),
+    },
+    "required": [*BRIEF["required"], "request", "response"],
+}  # fmt: skip
+PAGING = (
+    Parameter("state", "string", "waiting, sent or failed; all of them when absent."),
+    Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
+    Parameter("page", "integer", "The page, counted from 0."),
+)
+
+
+@endpoint(
+    "GET", "outgoing_webhooks/deliveries", "What all outgoing webhooks sent or have to send, newest first. For "
+    "administrators.", "read", *PAGING, answer=shapes.page(BRIEF),
+)  # fmt: skip
+def list_all(call: EndpointCall) -> dict[str, Any]:
+    return _listed(call, 0)
+
+
+@endpoint(
+    "GET", "outgoing_webhooks/{id}/deliveries", "What an outgoing webhook sent or has to send, newest first. For "
+    "administrators.", "read", *PAGING, answer=shapes.page(BRIEF),
+)  # fmt: skip
+def list_of_one(call: EndpointCall) -> dict[str, Any]:
+    return _listed(call, call.id)
+
+
+@endpoint(
+    "GET", "outgoing_webhooks/deliveries/{id}", "One delivery, with the body that was sent and the response to the "
+    "last attempt. For administrators.", "read", answer=WHOLE,
+)  # fmt: skip
+def show(call: EndpointCall) -> dict[str, Any]:
+    return deliveries.one(call.ctx, call.id)
+
+
+@endpoint(
+    "POST", "outgoing_webhooks/deliveries/{id}/replay", "Send a delivery again, under the same id. For administrators.",
+    "write", answer=WHOLE,
+)  # fmt: skip
+def replay(call: EndpointCall) -> dict[str, Any]:
+    return deliveries.replay(call.ctx, call.id)
+
+
+@endpoint(
+    "POST", "outgoing_webhooks/{id}/replay", "Send everything again that changed since a time, also what the webhook "
+    "was not told while it was off. For administrators.", "write",
+    Parameter("since", "time", "From when on.", required=True),
+    answer=shapes.keys(again=shapes.COUNT), may_fail=(410,),
+)  # fmt: skip
+def replay_since(call: EndpointCall) -> dict[str, Any]:
+    text = call.params.text("since", "")
+    if not text:
+        raise Required("'since' is missing or empty; send a time, such as -2 hours", field="since")
+    try:
+        since = times.instant(text, call.ctx.now, call.ctx.tz)
+    except Invalid as error:
+        raise Invalid(f"since: {error.message}", field="since") from error
+    return {"again": deliveries.replay_since(call.ctx, call.id, since)}
+
+
+@endpoint(
+    "POST", "outgoing_webhooks/{id}/test", "Send a test to an outgoing webhook, whether it is on or not; answers how "
+    "it went. For administrators.", "write", answer=WHOLE,
+)  # fmt: skip
+def test(call: EndpointCall) -> dict[str, Any]:
+    return courier.tried(call.ctx, call.id)
+
+
+def _listed(call: EndpointCall, webhook_id: int) -> dict[str, Any]:
+    params = call.params
+    limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
+    results, total = deliveries.listed(call.ctx, webhook_id, params.text("state", ""), limit, page)
+    return {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}

@@ -1,0 +1,140 @@
+"""Outgoing webhooks of a started server: a change is told within the moment, and no kill loses one."""
+
+import json
+import queue
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.outbound.peer import HOST, Asked, Peer, answer
+from tests.service import Api, Server, people
+
+WAIT_SECONDS = 60
+
+
+@dataclass
+class Told:
+    """A server, an administrator's client of it, and a receiver. arrived: what it was sent, in order."""
+
+    server: Server
+    api: Api
+    peer: Peer
+    arrived: "queue.Queue[Asked]" = field(default_factory=queue.Queue)
+
+    def hook(self, path: str, events: str, answered: Callable[[Asked], bytes | None] | None = None) -> int:
+        def take(asked: Asked) -> bytes | None:
+            self.arrived.put(asked)
+            return answered(asked) if answered else answer("thanks")
+
+        self.peer.answers[path] = take
+        made = self.api.create("outgoing_webhook", name=path, url=self.peer.url(path), events=events).ok()
+        return int(made["id"])
+
+    def next(self) -> Asked:
+        return self.arrived.get(timeout=WAIT_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    with Peer() as peer:
+        server = Server(tmp_path_factory.mktemp("outgoing") / "data", env={"HELPDESK_OUTBOUND_ALLOW": HOST})
+        try:
+            api = server.set_up()
+            people(api)
+            yield Told(server, api, peer)
+        finally:
+            code = server.stop()
+        assert code == 0
+
+
+def path_of(id: int, rest: str) -> str:
+    return f"/rest/outgoing_webhooks/{id}/{rest}.json"
+
+
+def test_mail_that_comes_in_is_told(told: Told) -> None:
+    hook = told.hook("/mail", "ticket.created, message.created")
+    parsed = told.api.parse(b"From: ann@told.example\nSubject: Pump\n\nIt leaks.").ok()
+    bodies = [json.loads(told.next().body) for _ in range(2)]
+    assert {(each["type"], each["data"]["id"]) for each in bodies} == {
+        ("ticket.created", parsed["id"]), ("message.created", parsed["last_message_id"]),
+    }  # fmt: skip
+    told.api.remove("outgoing_webhook", hook).ok()
+
+
+def test_deliveries_are_listed_shown_and_sent_again(told: Told) -> None:
+    hook = told.hook("/listed", "task.created", lambda asked: answer("no", status=400))
+    task = told.api.create("task", title="Splice").ok()["id"]
+    first = told.next()
+    listed = told.api.get(path_of(hook, "deliveries")).ok()
+    [row] = listed["results"]
+    assert listed["total"] == 1 and (row["event"], row["record_id"]) == ("task.created", task)
+    assert told.api.get("/rest/outgoing_webhooks/deliveries.json", state="waiting").ok()["total"] >= 1
+    assert told.api.get(path_of(hook, "deliveries"), state="odd").status == 422
+    shown = told.api.get(f"/rest/outgoing_webhooks/deliveries/{row['id']}.json").ok()
+    assert shown["message_id"] == first.header("webhook-id")
+    again = told.api.post(f"/rest/outgoing_webhooks/deliveries/{row['id']}/replay.json").ok()
+    assert again["state"] == "waiting"
+    assert told.next().header("webhook-id") == first.header("webhook-id")
+    assert told.api.post(path_of(hook, "replay"), since="-1 hour").ok()["again"] == 1
+    assert told.next().header("webhook-id") == first.header("webhook-id")
+    assert told.api.post(path_of(hook, "replay")).status == 422
+    assert told.api.post(path_of(hook, "replay"), since="never ever").status == 422
+    told.api.remove("outgoing_webhook", hook).ok()
+    assert told.api.get(path_of(hook, "deliveries")).ok()["total"] == 0
+
+
+def test_a_test_says_how_it_went(told: Told) -> None:
+    hook = told.hook("/tried", "task.deleted")
+    told.api.update("outgoing_webhook", hook, is_disabled=1).ok()
+    tried = told.api.post(path_of(hook, "test")).ok()
+    assert (tried["state"], tried["status"], tried["event"], tried["response"]["body"]) == (
+        "sent",
+        200,
+        "test",
+        "thanks",
+    )
+    asked = told.next()
+    assert asked.header("webhook-id") == tried["message_id"] and json.loads(asked.body)["type"] == "test"
+    assert json.loads(tried["request"]["body"]) == json.loads(asked.body)
+    told.api.update("outgoing_webhook", hook, url=f"http://{HOST}:9/closed").ok()
+    failed = told.api.post(path_of(hook, "test")).ok()
+    assert failed["state"] == "failed" and failed["status"] == 0 and failed["error"]
+    assert told.api.post(path_of(999_999, "test")).status == 404
+
+
+def test_they_are_for_administrators(told: Told) -> None:
+    hook = told.hook("/admins", "task.deleted")
+    milo = told.api.as_("milo")
+    tried = told.api.post(path_of(hook, "test")).ok()["id"]
+    told.next()
+    for method, path in (
+        ("GET", path_of(hook, "deliveries")), ("GET", "/rest/outgoing_webhooks/deliveries.json"),
+        ("GET", f"/rest/outgoing_webhooks/deliveries/{tried}.json"), ("POST", path_of(hook, "test")),
+        ("POST", path_of(hook, "replay")), ("POST", f"/rest/outgoing_webhooks/deliveries/{tried}/replay.json"),
+        ("GET", f"/rest/records/outgoing_webhook/{hook}.json"),
+    ):  # fmt: skip
+        data = {"since": "-1 hour"} if method == "POST" else None
+        assert milo.call(method, path, data=data).status == 403, path
+    assert milo.create("outgoing_webhook", name="x", url="https://x.example", events="*").status == 403
+
+
+def test_what_is_on_its_way_when_the_service_is_killed_arrives_again(tmp_path: Path) -> None:
+    env = {"HELPDESK_OUTBOUND_ALLOW": HOST}
+    with Peer() as peer:
+        server = Server(tmp_path / "data", env=env)
+        told = Told(server, server.set_up(), peer)
+        told.hook("/killed", "task.created", lambda asked: asked.hung_up.wait(0) or asked.socket.recv(1) or None)
+        id = told.api.create("task", title="Splice").ok()["id"]
+        first = told.next()
+        told.server.process.kill()
+        told.server.process.wait(30)
+        peer.answers["/killed"] = lambda asked: told.arrived.put(asked) or answer("thanks")
+        again = Server(tmp_path / "data", env=env)
+        try:
+            second = told.next()
+        finally:
+            assert again.stop() == 0
+    assert second.header("webhook-id") == first.header("webhook-id")
+    assert json.loads(second.body)["data"]["id"] == id
