@@ -120,7 +120,7 @@ MINIMAL: dict[str, Callable[[Api], Fields]] = {
     "time_entry": lambda api: {"mins": "15", "worker_id": api.ids["nora"]},
     "timetracking_activity": lambda api: {"name": "Repair"},
     "outgoing_webhook": lambda api: {
-        "name": "Shop", "url": "https://shop.example/hooks", "events": "ticket.created", "is_disabled": 1,
+        "name": "Shop", "url": "https://shop.example/hooks", "events": "currency.deleted",
     },
     "webhook_listener": lambda api: {"name": "Parcels"},
     "worker": _worker,

@@ -226,8 +226,7 @@ class Lively:
             "outgoing_webhook",
             name="Shop",
             url="http://127.0.0.1:9/hooks",
-            is_disabled=1,
-            events="ticket.created, ticket.updated, message.created",
+            events="currency.created, currency.deleted",
         )
         self.ids["sent"] = self.nora.post(f"/rest/outgoing_webhooks/{self.ids['outgoing']}/test.json").ok()["id"]
         made = self.nora.get(f"/rest/webhooks/{self.ids['webhook']}/deliveries.json").ok()["results"]

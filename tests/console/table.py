@@ -21,6 +21,7 @@ IDS = {
     "/admin/targets": "target", "/records/contact": "contact", "/reminders": "reminder", "/records/org": "org",
     "/messages": "html_message", "/drafts": "draft",
     "/automations": "automation", "/automations/webhooks": "webhook", "/automations/webhooks/deliveries": "delivery",
+    "/automations/outgoing": "outgoing", "/automations/outgoing/sent": "sent",
 }  # fmt: skip
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",

@@ -112,6 +112,7 @@ LISTS = {
     "/inbox": NOTHING, "/notifications": NOTHING, "/admin/targets": NOTHING, "/reminders": NOTHING,
     "/admin/people/rosters": NOTHING, "/admin/jobs/timers": NOTHING, "/automations": NOTHING,
     "/automations/log": f"message:*{NOTHING}*", "/automations/webhooks": NOTHING, "/search/worker": NOTHING,
+    "/automations/outgoing": NOTHING,
 }  # fmt: skip
 
 

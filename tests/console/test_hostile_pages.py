@@ -166,7 +166,7 @@ def test_nobody_sees_or_does_what_is_for_others(name: str, world: World) -> None
     # Of tokens those come and go that the page of the API makes for one request of who uses it.
     # On tickets that they may change they write drafts.
     assert changed(world, before) <= {
-        "login_attempt", "session", "oauth_token", "draft", "change_log", "notification_mail_choice",
+        "login_attempt", "session", "oauth_token", "draft", "change_log", "outgoing_state", "notification_mail_choice",
     }  # fmt: skip
     for each in world.tokens:
         Api(world.server.url, each).get("/rest/workers/me.json").ok()

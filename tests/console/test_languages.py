@@ -69,6 +69,7 @@ def data_of(lively: Lively) -> str:
     for each in registry.load():
         answer = lively.nora.search(each.uri, limit=500)
         found += texts_of(answer.json) if answer.status == 200 else []
+    found += texts_of(lively.nora.get("/rest/outgoing_webhooks/deliveries.json").json)  # what receivers answered
     return " ".join(" ".join(found).split()) + UPLOADED
 
 

@@ -16,7 +16,7 @@ from tests.service import Api
 names = pytest.mark.parametrize
 GENERIC = sorted(set(MINIMAL) - set(PLACES))
 # What is set on every write, or counts that others keep.
-MOVING = {"updated", "updated_at", "updated_date"}
+MOVING = {"changed_at", "updated", "updated_at", "updated_date"}
 
 
 class FormReader(HTMLParser):

@@ -38,6 +38,7 @@ def state(desk: Desk, ticket: dict[str, Any]) -> dict[str, Any]:
         sender = addresses.record(tx.get(addresses.table, record["first_wrote_address_id"]))
         word = tx.first(SPAM_WORD, word=ticket["word"])
         record.pop("updated")
+        record.pop("changed_at", None)
         return {
             **record,
             "senders": (sender["num_spam"], sender["num_nonspam"]),

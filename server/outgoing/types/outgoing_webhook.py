@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.desk import changes
-from server.errors import Invalid
+from server.errors import BadQuery, Invalid
 from server.fields import Bit, CreatedAt, Name, Text, Timestamp, UpdatedAt
 from server.outgoing import deliveries, event_names, message, signing
 from server.records.base import Access, Change, DictionaryContext, Event, Expand, Record, RecordType, Subtotals, Writing
@@ -138,4 +138,7 @@ def _require_one_type(query: str, patterns: list[str]) -> None:
         raise Invalid(
             "query: goes with events of one record type, such as ticket.created and ticket.updated", field="query"
         )
-    parse(f"({query})")
+    try:
+        parse(f"({query})")
+    except BadQuery as error:
+        raise Invalid(f"query: {error.message}", field="query") from error
