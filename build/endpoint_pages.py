@@ -209,6 +209,7 @@ SAMPLES = {
     "target_id": "target_id=1",
     "targets": 'targets=["worker:1"]',
     "ticket_ids[]": "-d 'ticket_ids[]=1' -d 'ticket_ids[]=2'",
+    "automations/simulate: automation_id": "automation_id=1",
     "to": "to=ana@example.com",
     "variables": 'variables={"target": "Acme"}',
     "worker_id": "worker_id=1",

@@ -309,6 +309,8 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("automation.commands.files.MAX_CONTENT_CHARS", "characters", "`content` of `file.write`"),
         ("automation.commands.files.MAX_ZIPPED", "", "files in an archive that `file.write` makes"),
+        ("automation.commands.http.MAX_RETRIED_BYTES", "bytes", "body of an `http.request` with `retry`"),
+        ("automation.simulating.MAX_STEPS", "", "steps of a simulation that its response tells"),
         ("automation.commands.mail.MAX_MAIL_CHARS", "characters", "`message` of `email.parse`"),
         ("automation.commands.mail.MAX_ADDRESS_CHARS", "characters", "`from` of `ticket.create`"),
         ("automation.commands.api.MAX_DIMENSIONS", "", "numbers of a vector that is compared"),

@@ -6,7 +6,7 @@ _helpdesk() {
         if [ -n "$skips" ]; then skips=""; continue; fi
         case "$place $word" in
             "helpdesk serve"|"helpdesk worker"|"helpdesk token"|"helpdesk mail"|"helpdesk import"|"helpdesk export"|"helpdesk kata"|"helpdesk script"|"helpdesk automation"|"helpdesk package"|"helpdesk backup"|"helpdesk restore"|"helpdesk migrate-database"|"helpdesk doctor"|"helpdesk alerts"|"helpdesk completion"|"helpdesk api"|"helpdesk describe"|"helpdesk licenses"|"helpdesk demo"|"helpdesk setup-link"|"helpdesk check"|"helpdesk settings"|"helpdesk worker create"|"helpdesk worker recover"|"helpdesk token create"|"helpdesk mail import"|"helpdesk import csv"|"helpdesk automation run"|"helpdesk package import"|"helpdesk package export") place="$place $word" ;;
-            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk worker recover --data"|"helpdesk worker recover --email"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk mail import --status"|"helpdesk mail import --group"|"helpdesk import csv --data"|"helpdesk import csv --type"|"helpdesk import csv --column"|"helpdesk import csv --key"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk alerts --data"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
+            "helpdesk serve --data"|"helpdesk serve --host"|"helpdesk serve --port"|"helpdesk serve --base-url"|"helpdesk serve --role"|"helpdesk serve --config"|"helpdesk worker create --data"|"helpdesk worker create --email"|"helpdesk worker create --first-name"|"helpdesk worker create --last-name"|"helpdesk worker create --password-file"|"helpdesk worker recover --data"|"helpdesk worker recover --email"|"helpdesk token create --data"|"helpdesk token create --worker"|"helpdesk token create --app"|"helpdesk token create --scope"|"helpdesk token create --expires"|"helpdesk mail import --data"|"helpdesk mail import --status"|"helpdesk mail import --group"|"helpdesk import csv --data"|"helpdesk import csv --type"|"helpdesk import csv --column"|"helpdesk import csv --key"|"helpdesk export --data"|"helpdesk kata --data"|"helpdesk script --data"|"helpdesk script --vars"|"helpdesk automation run --data"|"helpdesk automation run --vars"|"helpdesk automation run --policy"|"helpdesk automation run --url"|"helpdesk automation run --ticket"|"helpdesk package import --data"|"helpdesk package import --answer"|"helpdesk package export --data"|"helpdesk package export --name"|"helpdesk backup --data"|"helpdesk restore --data"|"helpdesk migrate-database --data"|"helpdesk migrate-database --to"|"helpdesk migrate-database --config"|"helpdesk doctor --data"|"helpdesk doctor --config"|"helpdesk alerts --data"|"helpdesk api --data"|"helpdesk api --url"|"helpdesk describe --data"|"helpdesk licenses --data"|"helpdesk demo --data"|"helpdesk setup-link --data"|"helpdesk check --data"|"helpdesk settings --data") skips="$place $word" ;;
         esac
     done
     case "$skips" in
@@ -43,6 +43,8 @@ _helpdesk() {
         "helpdesk automation run --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk automation run --vars") :; return ;;
         "helpdesk automation run --policy") COMPREPLY=($(compgen -f -- "$current")); return ;;
+        "helpdesk automation run --url") :; return ;;
+        "helpdesk automation run --ticket") :; return ;;
         "helpdesk package import --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
         "helpdesk package import --answer") :; return ;;
         "helpdesk package export --data") COMPREPLY=($(compgen -d -- "$current")); return ;;
@@ -99,7 +101,7 @@ _helpdesk() {
             ;;
         "helpdesk automation") COMPREPLY=($(compgen -W $'run\n-h\n--help' -- "$current"))
             ;;
-        "helpdesk automation run") COMPREPLY=($(compgen -W $'-h\n--help\n--json-lines\n--data\n--vars\n--policy\n--simulate' -- "$current"))
+        "helpdesk automation run") COMPREPLY=($(compgen -W $'-h\n--help\n--json-lines\n--data\n--vars\n--policy\n--url\n--ticket\n--simulate' -- "$current"))
             COMPREPLY+=($(compgen -f -- "$current"))
             ;;
         "helpdesk package") COMPREPLY=($(compgen -W $'import\nexport\n-h\n--help' -- "$current"))

@@ -135,6 +135,8 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--data' = 'a data folder whose database is used; no server may run on it'
             '--vars' = 'the dictionary that it begins with, as a JSON object'
             '--policy' = 'what it may do; without one it may only compute'
+            '--url' = 'simulate it on the server at this address, with its records; the token is in HELPDESK_TOKEN'
+            '--ticket' = 'with --url: the ticket that it is handed over'
             '--simulate' = 'run on_simulate branches; write nothing, send nothing'
         }
         'helpdesk package' = [ordered]@{
@@ -275,6 +277,8 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk automation run --data' = @()
         'helpdesk automation run --vars' = @()
         'helpdesk automation run --policy' = @()
+        'helpdesk automation run --url' = @()
+        'helpdesk automation run --ticket' = @()
         'helpdesk package import --data' = @()
         'helpdesk package import --answer' = @()
         'helpdesk package export --data' = @()

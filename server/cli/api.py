@@ -117,12 +117,12 @@ def _run(options: argparse.Namespace) -> int:
     query, form = (pairs, None) if options.method in IN_QUERY else (None, pairs)
     try:
         with requests.request(
-            options.method, address, params=query, data=form, auth=_authorize, timeout=TIMEOUT_SECONDS, stream=True,
+            options.method, address, params=query, data=form, auth=authorize, timeout=TIMEOUT_SECONDS, stream=True,
             allow_redirects=False,
         ) as answer:  # fmt: skip
             return _tell(answer)
     except requests.RequestException as error:
-        raise Unavailable(f"{address} gave no answer: {_cause(error)}") from error
+        raise Unavailable(f"{address} gave no answer: {cause(error)}") from error
 
 
 def _nested(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -153,7 +153,7 @@ def _server(options: argparse.Namespace) -> str:
     return str(given).rstrip("/")
 
 
-def _authorize(request: "PreparedRequest") -> "PreparedRequest":
+def authorize(request: "PreparedRequest") -> "PreparedRequest":
     """With the token, if there is one; in this way no password file of the user takes its place."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if token:
@@ -163,11 +163,11 @@ def _authorize(request: "PreparedRequest") -> "PreparedRequest":
     return request
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
     """What is at the bottom of an error, such as "Connection refused"."""
     below = error.__cause__ or error.__context__
     if below is not None:
-        return _cause(below)
+        return cause(below)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

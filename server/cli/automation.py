@@ -9,10 +9,11 @@ from server.automation import engine, trace
 from server.automation.dictionary import plain
 from server.automation.engine import RunResult
 from server.automation.host import FUNCTION, Script
-from server.cli import lines, texts
+from server.cli import api, lines, texts
 from server.cli.arguments import group, offline, only_for_files
 from server.cli.workspace import OfflineHost, Workspace, workspace
-from server.errors import HelpdeskError, Invalid, nearest
+from server.errors import HelpdeskError, Invalid, Unavailable, nearest
+from server.settings import TOKEN_VARIABLE
 
 DONE, FAILED = 0, 1
 SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
@@ -31,11 +32,22 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     run.add_argument("--vars", metavar="JSON", help="the dictionary that it begins with, as a JSON object")
     run.add_argument("--policy", metavar="FILE", help="what it may do; without one it may only compute")
+    run.add_argument(
+        "--url", metavar="URL", help="simulate it on the server at this address, with its records; the token is in "
+        f"{TOKEN_VARIABLE}",
+    )  # fmt: skip
+    run.add_argument(
+        "--ticket", metavar="ID", type=int, default=0, help="with --url: the ticket that it is handed over"
+    )
     run.add_argument("--simulate", action="store_true", help="run on_simulate branches; write nothing, send nothing")
 
 
 def _run(options: argparse.Namespace) -> int:
-    only_for_files(options, "vars", "policy", "simulate")
+    only_for_files(options, "vars", "policy", "simulate", "url", "ticket")
+    if options.url:
+        return _run_there(options)
+    if options.ticket:
+        options.refuse("--ticket has no meaning without --url")
     with workspace(options.data) as store:
         if options.json_lines:
             lines.serve(SHAPE, lambda request: answer(request, store), _refused, store)
@@ -55,6 +67,31 @@ def _run_file(options: argparse.Namespace, store: Workspace) -> int:
     if found.state in ENDED:
         return DONE
     print(f"{options.file}: {found.message}", file=sys.stderr)
+    return FAILED
+
+
+def _run_there(options: argparse.Namespace) -> int:
+    """Let a server simulate it; print what it answers. Raises Unavailable, and Invalid for what it refuses."""
+    import requests  # takes a while, and few runs need it
+
+    sent: dict[str, Any] = {"script": texts.read(options.file), "values": texts.variables(options)}
+    if options.policy:
+        sent["policy"] = texts.read(options.policy)
+    if options.ticket:
+        sent["ticket_id"] = options.ticket
+    address = f"{options.url.rstrip('/')}/rest/automations/simulate.json"
+    try:
+        response = requests.post(address, json=sent, auth=api.authorize, timeout=api.TIMEOUT_SECONDS)
+        told = response.json()
+    except requests.RequestException as error:
+        raise Unavailable(f"{address} gave no answer: {api.cause(error)}") from error
+    if not response.ok:
+        raise Invalid(str(told.get("message", f"{address} answered {response.status_code}")))
+    shown = {name: value for name, value in told.items() if not name.startswith("__")}
+    texts.put(texts.as_json(shown, indent=1) + "\n")
+    if told["state"] in ENDED:
+        return DONE
+    print(f"{options.file}: {told['message']}", file=sys.stderr)
     return FAILED
 
 

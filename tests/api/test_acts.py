@@ -69,6 +69,7 @@ EXCEPTIONS = {
     ),
     "files of one's own": ("POST attachments/upload",),
     "reads, whatever its method": ("POST data/query",),
+    "writes nothing": ("POST automations/simulate",),
     "is made of other requests, which have their entries": ("POST batch",),
     "every worker may run what bots offer; what it does is told": ("POST bots/behavior/{behavior}/run",),
 }

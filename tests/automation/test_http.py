@@ -13,11 +13,13 @@ import pytest
 import yaml
 
 from server.automation import contents
+from server.automation.commands import http
 from server.automation.engine import RunResult, run
 from server.automation.host import Script, StandaloneHost
 from server.automation.service import perform
 from server.connections import accounts
 from server.errors import NotFound, Unavailable
+from server.jobs import queue
 from server.store import lock
 from tests.outbound.peer import HOST, Peer, answer, redirect
 from tests.records.desk import NOW, Desk
@@ -459,3 +461,50 @@ def test_who_may_not_read_an_account_may_not_sign_with_it(desk, peer):
     assert accounts.signer(desk.context(nora), str(id))
     with pytest.raises(NotFound):
         accounts.signer(desk.context(milo), str(id))
+
+
+# -- again, later ------------------------------------------------------------------------------------------------------
+
+AGAIN = "method: POST\nretry: yes\nheaders:\n  X-Token: abc\nbody: It leaks."
+
+
+def jobs(desk: Desk) -> list[dict[str, Any]]:
+    rows = desk.read(lambda tx: tx.find(queue.JOB, kind=http.RETRY))
+    return [dict(zip(queue.JOB.names, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("reply", [answer(status=503), answer(status=429), b""], ids=["503", "429", "nothing"])
+def test_a_request_that_fails_is_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
+    peer.answers["/again"] = reply
+    told, before = answered(ask(desk, peer, AGAIN, "/again")), len(jobs(desk))
+    assert told["is_retried"] is True and told["reason"]
+    job = jobs(desk)[-1]
+    payload = json.loads(job["payload"])
+    with pytest.raises(Unavailable):
+        http.send_again(desk.service, payload, NOW)
+    peer.answers["/again"] = answer("thanks")
+    http.send_again(desk.service, payload, NOW)
+    asked = peer.asked[-1]
+    assert (asked.method, asked.body, asked.header("x-token")) == ("POST", b"It leaks.", "abc") and before >= 1
+
+
+@pytest.mark.parametrize("reply", [answer("thanks"), answer(status=404)], ids=["200", "404"])
+def test_what_will_not_be_answered_better_later_is_not_sent_again(desk: Desk, peer: Peer, reply: bytes) -> None:
+    peer.answers["/once"] = reply
+    before = len(jobs(desk))
+    found = ask(desk, peer, AGAIN, "/once")
+    assert found.variables["was"] == ("error" if b" 404 " in reply else "success") and len(jobs(desk)) == before
+
+
+def test_without_retry_a_failure_is_one(desk: Desk, peer: Peer) -> None:
+    peer.answers["/plain"] = answer(status=503)
+    before = len(jobs(desk))
+    assert failed(ask(desk, peer, "method: POST", "/plain"))["status_code"] == 503 and len(jobs(desk)) == before
+
+
+def test_a_body_that_is_too_large_does_not_wait(desk: Desk, peer: Peer) -> None:
+    peer.answers["/large"] = answer(status=503)
+    found = ask(
+        desk, peer, "method: POST\nretry: yes\nbody: {{large}}", "/large", large="x" * (http.MAX_RETRIED_BYTES + 1)
+    )
+    assert "is sent again has a body of at most" in str(failed(found)) + found.message

@@ -38,6 +38,7 @@ DOES = {
     "backup": N_("Makes a backup of the database"),
     "backup.verify": N_("Reads all of a backup"),
     "behavior.run": N_("Runs a scheduled behavior"),
+    "http.request": N_("Sends a request of an automation again"),
     "login.address": N_("Sends the mails about a new sign-in address"),
     "login.locked": N_("Tells a worker that sign-in was locked"),
     "csv.import": N_("Checks or imports the rows of a large CSV file"),

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from server import outbound
+from server import log, outbound
+from server.access.service_actor import own_context
 from server.automation import contents
 from server.automation.acting import service_of
 from server.automation.command import CommandCall, CommandFailed, Input, command
 from server.automation.dictionary import plain
 from server.connections import accounts
-from server.context import Context
+from server.context import Context, Service
 from server.desk.files import OCTETS
-from server.errors import Invalid, TooLarge, nearest
+from server.errors import Invalid, TimedOut, TooLarge, Unavailable, nearest
+from server.jobs.queue import RETRY_SECONDS, JobQueue, job
 from server.mail import charsets
-from server.outbound.client import MAX_SECONDS, METHODS, OutboundResponse
+from server.outbound.client import MAX_SECONDS, METHODS, OutboundRequest, OutboundResponse
 from server.outbound.urls import MAX_URL_CHARS
+from server.store.transaction import Transaction
 from server.template.run import Rendering as Rendering
 from server.template.shared import json_text
 from server.template.shared.forms import form_text
@@ -29,6 +32,9 @@ MAX_BODY_CHARS = 16_777_216  # characters of a body as it is given, bytes of one
 MAX_YAML_CHARS = 1_000_000  # of a body of YAML, counted as JSON: writing YAML takes microseconds a character
 STEPS_A_YAML_CHAR = 4
 MAX_BODY_IN_DICTIONARY = 1_024_000  # bytes; a larger answer is kept as an automation resource
+MAX_RETRIED_BYTES = 1_048_576  # of a body that waits to be sent again
+RETRY = "http.request"  # the kind of its jobs
+LOG = log.get("automation")
 REFERENCE = "application/vnd.svc.uri"  # the type of a body that names where the bytes are
 FORM = "application/x-www-form-urlencoded"
 YAML = frozenset(("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"))
@@ -52,6 +58,10 @@ _TEXTS = frozenset(
     ),
     Input("timeout", "number", f"Seconds, at most {MAX_SECONDS:g}; the setting outbound_seconds when 0.", default=0),
     Input("authentication", "text", "Connected account that signs it: svc:connected_account:<id or uri>."),
+    Input(
+        "retry", "flag", "1: a request without an answer, or with 429 or 500 and above, is sent again later, up to 20 "
+        "times with growing waits in half a day, and `is_retried` tells so.", default=False,
+    ),
     Input("response", "map", "`resource:` keeps the body as an automation resource, until its `expires:`."),
     needs_output=True, effects=True,
 )  # fmt: skip
@@ -69,12 +79,59 @@ def http_request(call: CommandCall) -> Any:
     if inputs["authentication"]:
         sign = accounts.signer(_service_of(call), inputs["authentication"], _left(call))
         asked = replace(asked, sign=sign)
-    response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, _left(call))), bounds)
+    try:
+        response = outbound.send(replace(asked, seconds=min(asked.seconds or bounds.seconds, _left(call))), bounds)
+    except (TimedOut, Unavailable) as error:
+        if not inputs["retry"]:
+            raise
+        return _later(call, asked, error.message)
+    if inputs["retry"] and _may_pass(response.status):
+        return _later(call, asked, f"{response.url.host} answered {response.status}")
     told = _told(call, response, expires)
     if response.status >= 400:
         reason = "".join(each for each in response.reason if each.isprintable())[:100]
         raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), told)
     return told
+
+
+def _may_pass(status: int) -> bool:
+    """Whether the same request may be answered well later."""
+    return status == 429 or status >= 500
+
+
+def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any]:
+    """Let a job send a request again; what the script gets meanwhile."""
+    if len(asked.body) > MAX_RETRIED_BYTES:
+        raise TooLarge(f"a request that is sent again has a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
+    ctx = _service_of(call)
+    payload = {
+        "url": str(asked.url), "method": asked.method, "headers": list(asked.headers), "seconds": asked.seconds,
+        "body": base64.b64encode(asked.body).decode(), "authentication": call.inputs["authentication"] or "",
+    }  # fmt: skip
+
+    def add(tx: Transaction) -> None:
+        JobQueue.add(tx, RETRY, ctx.now + RETRY_SECONDS, payload, is_slow=True)
+        ctx.service.wake_after(tx)
+
+    ctx.service.store.write(add)
+    return {"is_retried": True, "status_code": 0, "url": str(asked.url), "content_type": "", "headers": {}, "body": "",
+            "reason": why}  # fmt: skip
+
+
+@job(RETRY)
+def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
+    """Send a request of a script again. Raises Unavailable while it is not answered well; the job is tried later."""
+    asked = outbound.request(
+        payload["url"], payload["method"], tuple((name, value) for name, value in payload["headers"]),
+        base64.b64decode(payload["body"]), seconds=payload["seconds"],
+    )  # fmt: skip
+    if payload["authentication"]:
+        asked = replace(asked, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
+    response = outbound.send(asked, outbound.limits(service.settings))
+    if _may_pass(response.status):
+        raise Unavailable(f"{response.url.host} answered {response.status}")
+    if response.status >= 400:
+        LOG.warning("http.refused", host=response.url.host, status=response.status)
 
 
 def headers_of(given: Any) -> Iterator[tuple[str, str]]:

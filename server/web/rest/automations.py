@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from server.automation import automation_log, binding_edits
+from server.automation import automation_log, binding_edits, simulating
+from server.automation.simulating import SimulationRequest
 from server.desk.records import MAX_PAGE
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
@@ -26,6 +27,35 @@ def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
     return automation_log.search(call.ctx, params.text("q", ""), limit, page)
+
+
+SIMULATED = shapes.keys(
+    {"message": shapes.TEXT, "return": shapes.ANY},
+    state=shapes.TEXT, vars=shapes.OBJECT, log=shapes.list_of(shapes.keys(
+        level=shapes.INTEGER, node=shapes.TEXT, message=shapes.TEXT,
+    )), trace=shapes.list_of(shapes.OBJECT),
+)  # fmt: skip
+
+
+@endpoint(
+    "POST", "automations/simulate", "Run an automation so that nothing is written or sent; `on_simulate` answers for "
+    "commands that reach other programs. Answers how it ends, what it logs and each step. For administrators.", "write",
+    Parameter("automation_id", "integer", "The automation; its script, unless `script` is another one."),
+    Parameter("script", "string", "A script in KATA; required without automation_id."),
+    Parameter("policy", "string", "Its policy; that of the automation when absent."),
+    Parameter("trigger", "string", "Its trigger, such as svc.trigger.mail.received; that of the automation, or of a "
+              "function, when absent."),
+    Parameter("values", "map", "What it is handed over, such as `inputs`."),
+    Parameter("ticket_id", "integer", "Hands over a ticket: `ticket_` is the ticket, `message_` its newest message; "
+              "`record_` and `new_` are the ticket, too."),
+    answer=SIMULATED,
+)  # fmt: skip
+def simulate(call: EndpointCall) -> dict[str, Any]:
+    params = call.params
+    return simulating.simulate(call.ctx, SimulationRequest(
+        params.id("automation_id", 0), params.text("script"), params.text("policy"), params.text("trigger", ""),
+        params.json("values", {}), params.id("ticket_id", 0),
+    ))  # fmt: skip
 
 
 BINDING = shapes.keys(

@@ -1,0 +1,78 @@
+"""Runs of automations that write and send nothing, for programs that try them."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from server.automation import examples, service
+from server.automation.dictionary import plain
+from server.automation.host import Script
+from server.context import Context
+from server.contexts import MESSAGE, TICKET
+from server.dataclass import dataclass
+from server.desk import events, records
+from server.errors import Invalid, NotFound, Required, nearest
+from server.records.shared.triggers import TRIGGERS
+
+ENDED = ("return", "await", "exit")
+MAX_STEPS = 500  # of a trace
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRequest:
+    """What is tried. script, policy: None for those of the automation. trigger: "" likewise."""
+
+    automation_id: int
+    script: str | None
+    policy: str | None
+    trigger: str
+    values: Any
+    ticket_id: int
+
+
+def simulate(ctx: Context, asked: SimulationRequest) -> dict[str, Any]:
+    """How a run ends: `state`, `return`, `vars`, `log` and `trace`, and the `message` of one that failed. Raises
+    AdminOnly, Required, Invalid, NotFound, and ScriptError for a script that cannot be read."""
+    ctx.require_admin("simulate automations")
+    if not isinstance(asked.values, dict):
+        raise Invalid("values: send a map, such as values[inputs][name]=Ann", field="values")
+    found = examples.simulate(ctx, _script(ctx, asked), {**_of_ticket(ctx, asked.ticket_id), **asked.values},
+                              traced=MAX_STEPS)  # fmt: skip
+    told: dict[str, Any] = {
+        "state": found.state, "vars": found.variables,
+        "log": [{"level": each.level, "node": each.node, "message": each.message} for each in found.log],
+        "trace": [asdict(each) for each in found.trace],
+    }  # fmt: skip
+    if found.returned is not None:
+        told["return"] = plain(found.returned)
+    return told if found.state in ENDED else told | {"message": found.message}
+
+
+def _script(ctx: Context, asked: SimulationRequest) -> Script:
+    kept = Script("")
+    if asked.automation_id:
+        rows = records.stored(ctx, "automation", [asked.automation_id])
+        if not rows:
+            raise NotFound(f"there is no automation {asked.automation_id}")
+        kept = service.of_record(rows[0])
+    elif not asked.script:
+        raise Required("script is required, or automation_id", field="script")
+    if asked.trigger and asked.trigger not in TRIGGERS:
+        near = nearest(asked.trigger, TRIGGERS)
+        raise Invalid(f"trigger: there is no trigger '{asked.trigger[:80]}'{near}", field="trigger")
+    return replace(
+        kept,
+        script=kept.script if asked.script is None else asked.script,
+        policy=kept.policy if asked.policy is None else asked.policy,
+        trigger=asked.trigger or kept.trigger,
+    )
+
+
+def _of_ticket(ctx: Context, id: int) -> dict[str, Any]:
+    """A ticket under the names that triggers hand it over by. Raises NotFound, Forbidden."""
+    if not id:
+        return {}
+    ticket = records.retrieve(ctx, "ticket", id)
+    values: dict[str, Any] = {}
+    for prefix in ("ticket", "record", "new"):
+        values |= events.record_values(prefix, TICKET, id)
+    return values | events.record_values("message", MESSAGE, int(ticket["latest_message_id"]))
