@@ -84,16 +84,18 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
         found = equal_to(table, names, table.sql.id, slot(at), slot(at + 1), slot(at + 2))
         return _LOG.insert(found, columns=(_LOG.record_id, _LOG.at, _LOG.context, _LOG.event))
 
-    column = record_type.changed_column
-    if column:
-        writing.tx.run(lambda: _stamping(table, column, names), (*equals.values(), writing.now))
+    if record_type.changed_column:
+        changed = (record_type.changed_column, *names)
+        writing.tx.run(lambda: _stamping(table, changed), (writing.now, *equals.values()))
     writing.tx.run(build, (*equals.values(), writing.now, record_type.context, "updated"))
     writing.ctx.service.tell_after(writing.tx, CHANNEL)
 
 
-def _stamping(table: Table, column: str, names: tuple[str, ...]) -> Any:
-    query = table.sql.update({getattr(table.sql, column): slot(len(names))})
-    for place, name in enumerate(names):
+def _stamping(table: Table, changed: tuple[str, ...]) -> Any:
+    """changed: the column with the time, and those that say which records."""
+    column, *names = changed
+    query = table.sql.update({getattr(table.sql, column): slot(0)})
+    for place, name in enumerate(names, 1):
         query = query.where(getattr(table.sql, name) == slot(place))
     return query
 

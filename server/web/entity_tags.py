@@ -14,13 +14,14 @@ from server.dataclass import dataclass
 from server.errors import PreconditionFailed
 from server.web import envelope
 from server.web.call import Answer
+from server.web.packed import LEAST_BYTES, packed, takes_gzip
 from server.web.params import Params
 from server.web.site import Request
 
 DIGEST_BYTES = 12
 MAX_VIEW_CHARS = 500  # a tag of a longer one serves If-None-Match alone
 MAX_TAGS = 10  # of a condition; each may take another search for the record
-META, LONG = "+meta", "+long"
+META, LONG = "+meta", "+long"  # LONG: of a view that is too long to say, or that leaves keys out
 JSON = "application/json; charset=utf-8"
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
@@ -30,7 +31,12 @@ Show = Callable[[str, bool], dict[str, Any]]
 def view_of(params: Params) -> str:
     """What a response has besides the plain record, as its tag says it."""
     view = quote(params.text("expand", ""), safe=",") + (META if params.flag("show_meta") else "")
-    return view if len(view) <= MAX_VIEW_CHARS else LONG
+    return view if len(view) <= MAX_VIEW_CHARS and not _is_sparse(params) else LONG
+
+
+def _is_sparse(params: Params) -> bool:
+    """Whether `fields` names keys to return; of a write it is a map of values."""
+    return isinstance(params.tree.get("fields"), str)
 
 
 def tag(body: bytes, view: str) -> str:
@@ -55,13 +61,27 @@ def rendered(answer: Answer) -> Answer:
     return answer
 
 
+def pack(answer: Answer, request: Request, most: int | None = None) -> Answer:
+    """The rendered answer, with its body as gzip where that is worth it and the client reads it. most: bytes of a body
+    that is packed here. A tag becomes weak: the bytes are others than those it names (RFC 9110, 8.8.1)."""
+    size = len(answer.body)
+    if size < LEAST_BYTES or answer.content_type != JSON or "Content-Encoding" in answer.headers:
+        return answer
+    if (most is None or size <= most) and takes_gzip(request.headers):
+        answer.body = packed(answer.body)
+        answer.headers = answer.headers | {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        if "ETag" in answer.headers:
+            answer.headers["ETag"] = f"W/{answer.headers['ETag']}"
+    return answer
+
+
 def is_known(request: Request, etag: str) -> bool:
     """Whether a client that reads has this already (If-None-Match, RFC 9110, 13.1.2): tags are compared weakly, since a
     proxy that packs the response marks them `W/`."""
     sent = request.headers.get("If-None-Match", "")
     if not sent or request.method not in ("GET", "HEAD"):
         return False
-    return sent.strip() == "*" or etag.strip('"') in _tags(sent)
+    return sent.strip() == "*" or etag.removeprefix("W/").strip('"') in _tags(sent)
 
 
 @dataclass(frozen=True, slots=True)

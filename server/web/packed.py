@@ -1,4 +1,6 @@
-"""Bodies of requests that came packed, by their Content-Encoding (RFC 9110, 8.4)."""
+"""Bodies that travel packed, by their Content-Encoding (RFC 9110, 8.4): those of requests, and those of responses."""
+
+import zlib
 
 from tornado.httputil import HTTPHeaders
 
@@ -7,6 +9,29 @@ from server.outbound.unpack import PACKINGS, Unpacker
 
 HEADER, OFFER = "Content-Encoding", "Accept-Encoding"
 READ = "gzip, deflate"  # what a refusal offers (RFC 7694)
+
+
+LEAST_BYTES = 8 * 1024  # of a response that is packed: a smaller one gains little on its way
+MOST_AT_ONCE_BYTES = 64 * 1024  # that are packed on the event loop
+GZIP, LEVEL = zlib.MAX_WBITS | 16, 1  # the quickest: a tenth of the size in a third of the time
+
+
+def takes_gzip(headers: HTTPHeaders) -> bool:
+    """Whether a client reads gzip (RFC 9110, 12.5.3).
+
+    >>> [takes_gzip(HTTPHeaders({OFFER: each})) for each in ("gzip, deflate, br", "br, gzip;q=0", "*;q=0.5", "")]
+    [True, False, True, False]
+    """
+    offered = [each.strip().lower().partition(";") for each in headers.get(OFFER, "").split(",")]
+    weights = {name.strip(): weight.strip() for name, _, weight in offered}
+    found = weights.get("gzip", weights.get("x-gzip", weights.get("*")))
+    return found is not None and found not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+
+
+def packed(body: bytes) -> bytes:
+    """A body as gzip."""
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
+    return packer.compress(body) + packer.flush()
 
 
 def packing_of(headers: HTTPHeaders) -> str:

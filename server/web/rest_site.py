@@ -88,6 +88,8 @@ class RestTarget:
 class RestSite(Site):
     """Everything under /rest/."""
 
+    packs = True
+
     def __init__(self, service: Service) -> None:
         self.service = service
         self.router = Router(ENDPOINTS)

@@ -38,6 +38,7 @@ from server.web.call import Answer, Feed
 from server.web.heads import head, head_text, start_line
 from server.web.hosts import client_of, host_name, in_origin_form, known_hosts, networks, require_host
 from server.web.meter import Meter
+from server.web.packed import LEAST_BYTES, MOST_AT_ONCE_BYTES
 from server.web.serving import ServedRequest
 from server.web.site import UNKNOWN_LENGTH, Pool, Request, Site, announced
 from server.web.streams import MEDIA_TYPE, Follower, Stream, Streams, stopping
@@ -418,6 +419,8 @@ class Exchange(HTTPMessageDelegate):
 
         def work() -> None:
             answer = self._answer(site)
+            if site.packs:  # here, where no other request waits for it
+                answer = entity_tags.pack(entity_tags.rendered(answer), self.request)
             if answer.write is None:
                 front.returns.put(self, answer)
             else:
@@ -496,6 +499,8 @@ class Exchange(HTTPMessageDelegate):
             self._follow(answer, feeds)
             return
         answer = entity_tags.rendered(answer)
+        if len(answer.body) >= LEAST_BYTES and self.site is not None and self.site.packs:
+            answer = entity_tags.pack(answer, request, MOST_AT_ONCE_BYTES)
         body, kind = answer.body, answer.content_type
         if answer.view is not None and entity_tags.is_known(request, answer.headers["ETag"]):
             answer.status, kind = 304, ""

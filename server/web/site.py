@@ -87,10 +87,12 @@ class Site(ABC):
     be. looks(request): whether it reads for that. hashes(request): whether a password may have to be hashed for it; it
     waits in a queue of its own then. share: a name for what all of its bodies are counted under together, or "".
     is_json: whether errors are the JSON envelope. is_apart: whether it answers at the host of webhook_base_url as well,
-    where nothing else does. pool: threads of its own, for answers that wait for others."""
+    where nothing else does. packs: whether large answers go out as gzip. pool: threads of its own, for answers that
+    wait for others."""
 
     is_json = True
     is_apart = False
+    packs = False
     share = ""
     pool: Pool | None = None
 

@@ -50,11 +50,10 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
             shown["content"][one.also] = {"schema": shapes.TEXT}
     elif one.media_type:
         shown["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
-    if one.headers:
-        shown["headers"] = {
-            name: {"description": note, "required": True, "schema": {"type": "string"}}
-            for name, note in one.headers.items()
-        }
+    shown["headers"] = shapes.REQUEST_ID | {
+        name: {"description": note, "required": True, "schema": {"type": "string"}}
+        for name, note in one.headers.items()
+    }
     return shown
 
 

@@ -49,6 +49,12 @@ def document(
         "components": {
             "schemas": schemas | found.schemas,
             "responses": errors.responses(),
+            "headers": {
+                "RequestId": {
+                    "description": "The name of this request in the log.",
+                    "schema": {"type": "string"},
+                },
+            },
             "securitySchemes": {
                 "token": {
                     "type": "http",

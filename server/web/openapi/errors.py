@@ -78,10 +78,9 @@ def _response(status: int, listed: list[str]) -> Schema:
         "description": HTTPStatus(status).phrase,
         "content": {shapes.JSON: {"schema": schema}},
     }
-    headers = HEADERS.get(status)
-    if headers:
-        response["headers"] = {
-            each: {"description": note, "required": (status, each) in REQUIRED_HEADERS, "schema": {"type": "string"}}
-            for each, note in headers.items()
-        }
+    headers = HEADERS.get(status, {})
+    response["headers"] = shapes.REQUEST_ID | {
+        each: {"description": note, "required": (status, each) in REQUIRED_HEADERS, "schema": {"type": "string"}}
+        for each, note in headers.items()
+    }
     return response

@@ -89,7 +89,7 @@ def files(each: Endpoint) -> Schema:
 
 def is_map(parameter: Parameter) -> bool:
     """Whether it is written as name[key]=value."""
-    return outermost(parameter) == "fields" or parameter.type in ("map", "object")
+    return parameter.name == "fields[]" or parameter.type in ("map", "object")
 
 
 def _outside_path(each: Endpoint) -> list[Parameter]:
@@ -113,9 +113,7 @@ def _body_schema(parameters: list[Parameter], fields: Schema | None, named: Any)
     schema: Schema = {
         "type": "object",
         "properties": {
-            named(each): fields
-            if fields and outermost(each) == "fields"
-            else _schema(each) | {"description": each.note}
+            named(each): fields if fields and each.name == "fields[]" else _schema(each) | {"description": each.note}
             for each in plain
         },
     }

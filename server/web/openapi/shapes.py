@@ -56,6 +56,9 @@ class Success:
 Shape = Schema | Success | tuple[Success, ...]
 
 
+REQUEST_ID: Schema = {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}}  # a header of every response
+
+
 def successes(answer: Shape) -> tuple[Success, ...]:
     """What `answer=` says, in its longest form."""
     if isinstance(answer, tuple):

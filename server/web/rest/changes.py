@@ -1,6 +1,7 @@
 """What changed: a page of the change log, or the same as it happens. Source: ours."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from server import times
 from server.context import Context
@@ -51,7 +52,7 @@ class WantedTypes:
         Success(shapes.keys(
             results=shapes.list_of(CHANGE), count=shapes.COUNT, limit=shapes.COUNT, cursor=shapes.ID,
             more=shapes.BOOLEAN,
-        ), also=MEDIA_TYPE),
+        ), headers={"Link": "The same request from the cursor of this response on, as rel=next."}, also=MEDIA_TYPE),
     ),
     may_fail=(410,),
 )  # fmt: skip
@@ -64,10 +65,13 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
         found = changes.ChangePage([], reading(call.ctx, changes.now), False)
     else:
         found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.uris))
-    return {
+    told = {
         "results": [each.shown() for each in found.changes], "count": len(found.changes), "limit": limit,
         "cursor": found.cursor, "more": found.has_more,
     }  # fmt: skip
+    types = call.params.text("types", "")
+    query = urlencode({"since": found.cursor, "limit": limit} | ({"types": types} if types else {}))
+    return Answer(told, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})
 
 
 def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from server.desk import records
-from server.errors import Invalid
+from server.errors import Invalid, nearest
 from server.store.transaction import Transaction
 from server.web import entity_tags, envelope
 from server.web.call import Answer, EndpointCall
@@ -12,6 +12,10 @@ from server.web.routes import Parameter, endpoint
 
 EXPAND = Parameter("expand", "string", "Keys to open, with commas between, such as custom_,owner_,watchers.")
 FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", required=True)
+KEYS = Parameter(
+    "fields", "string", "Keys of records to return, with commas between, such as id,subject. The others are left out, "
+    "also those that the schema requires.",
+)  # fmt: skip
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
     Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
@@ -21,6 +25,7 @@ SEARCH = (
     EXPAND,
     Parameter("subtotals[]", "string", "Names to count the matches by; may be repeated."),
     Parameter("show_results", "boolean", "0 leaves the results out; the total stays."),
+    KEYS,
     META,
 )
 MAX_SUBTOTALS = 20
@@ -58,12 +63,12 @@ def is_small(call: EndpointCall) -> bool:
 
 
 @endpoint(
-    "GET", "records/{uri}/{id}", "One record.", "read", EXPAND, META, IF_NONE_MATCH, answer=(SHOWN, UNCHANGED),
+    "GET", "records/{uri}/{id}", "One record.", "read", EXPAND, KEYS, META, IF_NONE_MATCH, answer=(SHOWN, UNCHANGED),
     operation="retrieve",
 )  # fmt: skip
 def retrieve(call: EndpointCall) -> Answer:
     found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
-    return _tagged(call, found)
+    return _tagged(call, _sparse(call, [found])[0])
 
 
 @endpoint(
@@ -133,7 +138,10 @@ def delete(call: EndpointCall) -> dict[str, Any]:
 @endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
 def search(call: EndpointCall) -> dict[str, Any]:
     request = search_request(call, call.params.text("query", ""))
-    return with_meta(call, call.uri, records.search(call.ctx, call.uri, request))
+    found = records.search(call.ctx, call.uri, request)
+    if "results" in found:
+        found["results"] = _sparse(call, found["results"])
+    return with_meta(call, call.uri, found)
 
 
 @endpoint(
@@ -173,6 +181,21 @@ def sent_fields(call: EndpointCall) -> dict[str, Any]:
 def location(call: EndpointCall, record: dict[str, Any]) -> str:
     """The API path of a record."""
     return f"/rest/records/{record['_type']}/{record['id']}.json"
+
+
+def _sparse(call: EndpointCall, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records with the keys that were asked for. A key that none of them has is noted."""
+    if isinstance(call.params.tree.get("fields"), dict):
+        call.params.note("fields", "fields: a search takes keys with commas between, such as fields=id,subject")
+        return found
+    wanted = [each.strip() for each in call.params.text("fields", "").split(",") if each.strip()]
+    if not wanted or not found:
+        return found
+    there = {name for each in found for name in each}
+    for name in wanted:
+        if name not in there:
+            call.params.note("fields", f"fields: '{name[:80]}' is not a key of these records{nearest(name, there)}")
+    return [{name: each[name] for name in wanted if name in each} for each in found]
 
 
 def _tagged(call: EndpointCall, record: dict[str, Any], headers: dict[str, str] | None = None) -> Answer:
