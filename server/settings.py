@@ -122,6 +122,12 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("debug", "info", "warning", "error"),
     ),
     Setting("log_format", "text", "One event a line, as key=value or as JSON.", type="text", choices=("text", "json")),
+    Setting(
+        "strict_requests",
+        False,
+        "Refuse requests of the API with parameters that it does not understand, as with Prefer: handling=strict.",
+        type="yes/no",
+    ),
     Setting("request_log", True, "Log one line for each request.", type="yes/no"),
     # Threads and queues
     Setting("worker_threads", 8, "Threads that answer requests.", "threads", least=1, most=256),

@@ -11,6 +11,7 @@ from typing import Any
 from server import contexts
 from server.access.rules import Rules
 from server.context import Context
+from server.errors import nearest
 from server.records.base import Expand, NestedRecord, Record, RecordType
 from server.records.registry import Registry
 from server.search.conditions import ALWAYS, NEVER, Condition, slots_from
@@ -229,6 +230,21 @@ def is_key(registry: Registry, record_type: RecordType, path: str, tx: Transacti
         or _expand_named(record_type, path) is not None
         or any(trait.expand_named(record_type, path, tx) for trait in record_type.traits)
     )
+
+
+def opens_nothing(registry: Registry, record_type: RecordType, expand: str, tx: Transaction) -> list[str]:
+    """The paths of an `expand` parameter at which records of this type have nothing to open, each with the nearest name
+    as `nearest` tells it."""
+    unknown = [
+        path for path in paths(expand)
+        if not is_key(registry, record_type, path, tx)
+        and not (path.endswith("_") and is_key(registry, record_type, f"{path}id", tx))
+        and not any(path.startswith(f"{name}_") for name in record_type.expand_by_name)  # which bring further keys
+    ]  # fmt: skip
+    if not unknown:
+        return []
+    names = [*record_type.expand_by_name, *(f"{prefix}_" for prefix in record_type.nested_by_prefix)]
+    return [f"'{path[:80]}' is not a key of {record_type.uri}{nearest(path, names)}" for path in unknown]
 
 
 def _longest_prefix(record_type: RecordType, path: str) -> str | None:

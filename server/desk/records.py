@@ -10,7 +10,7 @@ from server.access.rules import Rules
 from server.context import Context
 from server.counting.subtotals import subtotals
 from server.dataclass import dataclass
-from server.desk import index_backfill, metrics
+from server.desk import dictionary, index_backfill, metrics
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.reading import RecordReader
@@ -79,6 +79,12 @@ def shown(
     if opens:
         record_type.opened(record, dictionaries)
     return dictionaries.show(record_type, [record], paths(expand))[0]
+
+
+def opens_nothing(ctx: Context, uri: str, expand: str) -> list[str]:
+    """What is wrong with an `expand` parameter, a sentence for each path."""
+    record_type = ctx.service.registry.type(uri)
+    return reading(ctx, lambda tx: dictionary.opens_nothing(ctx.service.registry, record_type, expand, tx))
 
 
 def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:

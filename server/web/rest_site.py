@@ -99,6 +99,7 @@ class RestSite(Site):
             "mail": settings.max_mail_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
             "file": settings.max_attachment_bytes * FORM_OVERHEAD + BIG_BODY_BYTES,
         }
+        self.is_strict = settings.strict_requests
         self.rate = RateLimiter(settings.rate_limit_per_minute, "with one token", service)
 
     def resolve(self, request: Request) -> RestTarget:
@@ -204,7 +205,7 @@ class RestSite(Site):
         ctx = self._context(grant, request, now, steps)
         if each is _OPTIONS:
             return each, EndpointCall(ctx, target.allow, {}, Params({}), request.headers)
-        params = Params(parameters(request, each, self.limit(request)), _prefers_strict(request))
+        params = Params(parameters(request, each, self.limit(request)), self.is_strict or _prefers_strict(request))
         note_unknown(params, each)
         call = EndpointCall(
             ctx, target.method, target.arguments, params, request.headers, grant.scopes, grant.app_id, request.path,
@@ -221,7 +222,7 @@ class RestSite(Site):
         each = _offered(RestTarget(asked.method, below, endpoints, arguments), grant, asked.path)
         if each.asks_inner:
             raise NotOffered("a batch holds no batch")
-        params = Params(asked.params, _prefers_strict(asked))
+        params = Params(asked.params, self.is_strict or _prefers_strict(asked))
         note_unknown(params, each)
         call = EndpointCall(ctx, asked.method, arguments, params, asked.headers, grant.scopes, grant.app_id, asked.path)
         is_small = each.mode == "small write" and each.ready is None and each.is_small(call)
@@ -341,7 +342,7 @@ def note_unknown(params: Params, each: Endpoint) -> None:
             params.note(name, f"'{name[:NAME_CHARS]}' is not a parameter of {each.method} /rest/{each.path}.json{near}")
 
 
-def _prefers_strict(request: Request | InnerRequest) -> bool:
+def _prefers_strict(request: Request | InnerRequest | EndpointCall) -> bool:
     """Whether the client asks for strict handling: `Prefer: handling=strict` (RFC 7240, 4.4)."""
     return _STRICT.search(request.headers.get("Prefer", "")) is not None
 
@@ -364,7 +365,7 @@ def _answered(call: EndpointCall, work: Callable[[], dict[str, Any] | Answer]) -
     if limit is not None and limit.left_out:
         call.params.notes.append(f"the token's scopes do not cover {', '.join(sorted(limit.left_out))}; left out")
     answer.notes = call.params.notes
-    if call.params.is_strict:
+    if call.params.is_strict and _prefers_strict(call):
         answer.headers = answer.headers | {"Preference-Applied": "handling=strict"}
     return answer
 

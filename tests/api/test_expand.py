@@ -97,6 +97,10 @@ def test_what_is_opened(uri: str, expand: str, has: dict[str, Any], ids: dict[st
     assert api.update(uri, id, expand=expand, **HARMLESS.get(uri, {"updated": 1})).ok().json.keys() == found.keys()
 
 
+def without_notes(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if name != "notes"}
+
+
 def test_nothing_comes_from_paths_that_lead_nowhere(ids: dict[str, int], api: Api) -> None:
     plain = api.record("ticket", ids["ticket"]).ok().json
     for expand in (
@@ -112,9 +116,9 @@ def test_nothing_comes_from_paths_that_lead_nowhere(ids: dict[str, int], api: Ap
         ":",
         ".",
     ):
-        assert api.record("ticket", ids["ticket"], expand).ok().json == plain, expand
+        assert without_notes(api.record("ticket", ids["ticket"], expand).ok().json) == plain, expand
     for expand in ("group_nosuch", "owner_address_nosuch_name"):
-        assert "group_nosuch" not in api.record("ticket", ids["ticket"], expand).ok().json
+        assert "group_nosuch" not in without_notes(api.record("ticket", ids["ticket"], expand).ok().json)
 
 
 def test_a_record_that_is_not_there_adds_nothing(api: Api) -> None:

@@ -1,11 +1,12 @@
 """Parameters that were not understood: noted in the response, or refused if the client prefers strict handling."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.api.minimal import made
-from tests.service import Api
+from tests.service import Api, Server
 
 STRICT = [
     ("handling=strict", True),
@@ -31,6 +32,9 @@ NOTED = [
     ("GET", "records/task/search", {"page": "2x"}, "page: '2x' was read as 2"),
     ("GET", "workers/me", {"x" * 200: "1"}, "'" + "x" * 80 + "' is not a parameter"),
     ("GET", "changes", {"sinse": "1"}, "did you mean 'since'?"),
+    ("GET", "records/task/search", {"expand": "ownr_"}, "expand: 'ownr_' is not a key of task; did you mean 'owner_'?"),
+    ("GET", "records/ticket/search", {"expand": "owner"}, "did you mean 'owner_'?"),
+    ("GET", "workers/me", {"expand": "address_mail"}, "expand: 'address_mail' is not a key of worker"),
 ]
 
 
@@ -79,3 +83,17 @@ def test_a_response_without_them_has_no_notes(api: Api, path: str, params: dict[
 def test_who_prefers_what(api: Api, prefer: str, is_strict: bool) -> None:
     answer = api.call("GET", "/rest/workers/me.json", params={"nope": "1"}, headers={"Prefer": prefer})
     assert answer.status == (422 if is_strict else 200)
+
+
+def test_a_desk_may_be_strict(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", env={"HELPDESK_STRICT_REQUESTS": "1"})
+    try:
+        api = server.set_up()
+        refused = api.get("/rest/records/task/search.json", sortby="id")
+        assert refused.status == 422 and "'sortby' is not a parameter" in refused["message"]
+        operations = [{"path": "workers/me", "params": {"expnd": "x"}}]
+        [inner] = api.call("POST", "/rest/batch.json", json={"operations": operations}).ok()["results"]
+        assert inner["status"] == 422
+        assert "Preference-Applied" not in api.get("/rest/workers/me.json").ok().headers
+    finally:
+        assert server.stop() == 0

@@ -6,7 +6,7 @@ from server.desk import records
 from server.people import merging
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
-from server.web.rest.records import EXPAND, META, sent_fields, with_meta
+from server.web.rest.records import EXPAND, META, expand_of, sent_fields, with_meta
 from server.web.routes import Parameter, endpoint
 
 PARAMETERS = (
@@ -37,4 +37,4 @@ def merge_organizations(call: EndpointCall) -> dict[str, Any]:
 def _merge(call: EndpointCall, uri: str) -> dict[str, Any]:
     target = call.params.id("target_id", required=True)
     merging.merge(call.ctx, uri, target, call.params.id_list("source_ids", required=True), sent_fields(call))
-    return with_meta(call, uri, records.retrieve(call.ctx, uri, target, call.params.text("expand", "")))
+    return with_meta(call, uri, records.retrieve(call.ctx, uri, target, expand_of(call, uri)))

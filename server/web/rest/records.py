@@ -67,7 +67,7 @@ def is_small(call: EndpointCall) -> bool:
     operation="retrieve",
 )  # fmt: skip
 def retrieve(call: EndpointCall) -> Answer:
-    found = records.retrieve(call.ctx, call.uri, call.id, call.params.text("expand", ""))
+    found = records.retrieve(call.ctx, call.uri, call.id, expand_of(call, call.uri))
     return _tagged(call, _sparse(call, [found])[0])
 
 
@@ -85,7 +85,7 @@ def retrieve(call: EndpointCall) -> Answer:
     operation="create",
 )
 def create(call: EndpointCall) -> Answer:
-    found = records.create(call.ctx, call.uri, sent_fields(call), call.params.text("expand", ""))
+    found = records.create(call.ctx, call.uri, sent_fields(call), expand_of(call, call.uri))
     return _tagged(call, found, {"Location": location(call, found)})
 
 
@@ -108,7 +108,7 @@ def update(call: EndpointCall) -> Answer:
     # Programs send a record back with the envelope that it came in.
     fields = {name: value for name, value in sent_fields(call).items() if name not in envelope.KEYS}
     records.require_fields(call.ctx, call.uri, call.id, fields, "fields is required: send fields[<name>]=<value>")
-    found = records.update(call.ctx, call.uri, call.id, fields, call.params.text("expand", ""), _condition(call))
+    found = records.update(call.ctx, call.uri, call.id, fields, expand_of(call, call.uri), _condition(call))
     return _tagged(call, found)
 
 
@@ -120,7 +120,7 @@ def update(call: EndpointCall) -> Answer:
 )  # fmt: skip
 def upsert(call: EndpointCall) -> Answer:
     query, fields = call.params.text("query", "") or call.params.text("q", ""), sent_fields(call)
-    found = records.upsert(call.ctx, call.uri, query, fields, call.params.text("expand", ""), _condition(call))
+    found = records.upsert(call.ctx, call.uri, query, fields, expand_of(call, call.uri), _condition(call))
     return _tagged(call, found)
 
 
@@ -138,6 +138,7 @@ def delete(call: EndpointCall) -> dict[str, Any]:
 @endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
 def search(call: EndpointCall) -> dict[str, Any]:
     request = search_request(call, call.params.text("query", ""))
+    expand_of(call, call.uri)
     found = records.search(call.ctx, call.uri, request)
     if "results" in found:
         found["results"] = _sparse(call, found["results"])
@@ -155,6 +156,14 @@ def search(call: EndpointCall) -> dict[str, Any]:
 )
 def search_by_post(call: EndpointCall) -> dict[str, Any]:
     return search(call)
+
+
+def expand_of(call: EndpointCall, uri: str) -> str:
+    """The parameter `expand`, with a note for each key that records of this type do not have."""
+    expand = call.params.text("expand", "")
+    for told in records.opens_nothing(call.ctx, uri, expand) if expand else ():
+        call.params.note("expand", f"expand: {told}")
+    return expand
 
 
 def search_request(call: EndpointCall, query: str = "") -> records.SearchRequest:

@@ -12,7 +12,7 @@ from server.tickets import SendResult, requester
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
-from server.web.rest.records import EXPAND
+from server.web.rest.records import EXPAND, expand_of
 from server.web.routes import Parameter, endpoint
 
 
@@ -265,4 +265,4 @@ def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:
 
 
 def _shown(call: EndpointCall, id: int, uri: str = "ticket") -> dict[str, Any]:
-    return with_names(call, uri, records.retrieve(call.ctx, uri, id, call.params.text("expand", "")))
+    return with_names(call, uri, records.retrieve(call.ctx, uri, id, expand_of(call, uri)))

@@ -6,7 +6,7 @@ from server.desk import records
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, named_shape, with_names
-from server.web.rest.records import EXPAND
+from server.web.rest.records import EXPAND, expand_of
 from server.web.routes import endpoint
 
 
@@ -20,5 +20,5 @@ from server.web.routes import endpoint
     answer=named_shape(shapes.record("worker")),
 )
 def me(call: EndpointCall) -> dict[str, Any]:
-    found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, call.params.text("expand", ""))
+    found = records.retrieve(call.ctx, "worker", call.ctx.actor.worker_id, expand_of(call, "worker"))
     return with_names(call, "worker", found)

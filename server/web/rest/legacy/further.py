@@ -7,7 +7,7 @@ from server.tickets import snippets
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.rest.legacy.single import META, is_small, named_shape, sent_fields, with_names
-from server.web.rest.records import EXPAND, location
+from server.web.rest.records import EXPAND, expand_of, location
 from server.web.routes import Parameter, endpoint
 
 NOTED = (("contacts", "contact"), ("orgs", "org"), ("tasks", "task"))
@@ -63,7 +63,7 @@ def create_comment(call: EndpointCall) -> Answer:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
     id = comments.create(call.ctx, fields, call.params.id_list("file_id"))
-    found = records.retrieve(call.ctx, "comment", id, call.params.text("expand", ""))
+    found = records.retrieve(call.ctx, "comment", id, expand_of(call, "comment"))
     return Answer(with_names(call, "comment", found), headers={"Location": location(call, found)})
 
 

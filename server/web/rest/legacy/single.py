@@ -8,7 +8,7 @@ from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.params import Upload
 from server.web.rest.legacy.families import FAMILIES, Family
-from server.web.rest.records import EXPAND, SLOW_FIELDS, location
+from server.web.rest.records import EXPAND, SLOW_FIELDS, expand_of, location
 from server.web.routes import Parameter, endpoint
 
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys, as _labels and _types.")
@@ -59,7 +59,7 @@ def update_record(call: EndpointCall, family: Family) -> dict[str, Any]:
     """Change the record of the path by the fields that were sent."""
     fields = sent_fields(call)
     records.require_fields(call.ctx, family.uri, call.id, fields, _lacks_fields(family))
-    found = records.update(call.ctx, family.uri, call.id, fields, call.params.text("expand", ""))
+    found = records.update(call.ctx, family.uri, call.id, fields, expand_of(call, family.uri))
     return legacy_dictionary(call, family, found)
 
 
@@ -86,7 +86,7 @@ def _retrieve(family: Family) -> None:
     @endpoint("GET", f"{family.path}/{{id}}", f"One {family.name}.", "read", EXPAND, META, answer=shape(family))
     @family.named
     def retrieve(call: EndpointCall) -> dict[str, Any]:
-        found = records.retrieve(call.ctx, family.uri, call.id, call.params.text("expand", ""))
+        found = records.retrieve(call.ctx, family.uri, call.id, expand_of(call, family.uri))
         return legacy_dictionary(call, family, found)
 
 
@@ -108,7 +108,7 @@ def _create(family: Family) -> None:
         fields = sent_fields(call)
         if not fields:
             raise Required(_lacks_fields(family))
-        found = records.create(call.ctx, family.uri, fields, call.params.text("expand", ""))
+        found = records.create(call.ctx, family.uri, fields, expand_of(call, family.uri))
         return Answer(legacy_dictionary(call, family, found), headers={"Location": location(call, found)})
 
 
