@@ -10,7 +10,7 @@ from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
-GROUP = 25  # pieces that other writes wait for at once
+GROUP = 50  # pieces that other writes wait for at once
 
 
 class Failed(Exception):

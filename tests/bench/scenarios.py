@@ -17,6 +17,7 @@ from tests.bench.load import COUNTER
 
 Goal = tuple[float, float | None] | None
 MANY = 100_000
+BATCHED = 100
 TICKETS_READ = 1000  # different ids, so that not one row's page alone is warm
 
 
@@ -94,6 +95,15 @@ def fulltext(desk: Desk) -> list[str]:
 
 def create(desk: Desk) -> list[str]:
     return [desk.post("/rest/records/address/create.json", **{"fields[email]": f"made{COUNTER}@example.com"})]
+
+
+def batch(desk: Desk) -> list[str]:
+    operations = [
+        {"method": "POST", "path": "records/address/create",
+         "params": {"fields": {"email": f"made{COUNTER}-{number}@example.com"}}}
+        for number in range(BATCHED)
+    ]  # fmt: skip
+    return [desk.post("/rest/batch.json", operations=json.dumps(operations))]
 
 
 def compose(desk: Desk) -> list[str]:
@@ -215,6 +225,7 @@ SCENARIOS = (
     Scenario("newest", "ten newest open tickets", newest, (0.50, 0.48)),
     Scenario("fulltext", "full-text search, 50 found", fulltext, (0.50, 0.40)),
     Scenario("create", "create an address", create, (0.40, 0.35)),
+    Scenario("batch", f"create {BATCHED} addresses in one", batch),
     Scenario("compose", "compose, not sent", compose, (0.30, 0.25)),
     Scenario("parse", "parse a mail", parse, (0.22, 0.18)),
     Scenario("expand", "50 tickets, four expanded", expand, (0.05, 0.05)),

@@ -13,7 +13,7 @@ from server import log
 from server.dataclass import dataclass
 from server.desk import batches
 from server.errors import HelpdeskError, Invalid, Required
-from server.web import entity_tags, errors
+from server.web import entity_tags, envelope, errors
 from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -24,7 +24,8 @@ KEYS = frozenset(("headers", "method", "params", "path"))
 RESULT = shapes.keys(status=shapes.COUNT, headers=shapes.map_of(shapes.TEXT), body=shapes.OBJECT)
 LOG = log.get("web")
 
-Result = dict[str, Any]
+Result = Answer  # with its payload as bytes
+EMPTY = b'"results":[]'
 
 
 @endpoint(
@@ -36,11 +37,15 @@ Result = dict[str, Any]
               "requests that write, and need no time before that."),
     size="file", asks_inner=True, answer=shapes.keys(results=shapes.list_of(RESULT), failed=shapes.COUNT),
 )  # fmt: skip
-def batch(call: EndpointCall) -> dict[str, Any]:
+def batch(call: EndpointCall) -> Answer:
     operations = _operations(call)
     in_turn = _together if call.params.flag("all_or_nothing") else _one_by_one
     results = in_turn(call, operations)
-    return {"results": results, "failed": sum(each["status"] >= 400 for each in results)}
+    told: dict[str, Any] = {"results": [], "failed": sum(each.status >= 400 for each in results)}
+    whole = envelope.success(told | ({"notes": call.params.notes} if call.params.notes else {}))
+    # The responses are put in as they are: to read them and write them again takes a third of the time.
+    body = whole.replace(EMPTY, b'"results":[' + b",".join(map(_spliced, results)) + b"]", 1)
+    return Answer(body=body, content_type=entity_tags.JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +165,9 @@ def _result(answer: Answer) -> Result:
 
 
 def _shown(answer: Answer) -> Result:
-    rendered = entity_tags.rendered(answer)
-    body = json.loads(rendered.body) if rendered.body else {}
-    return {"status": rendered.status, "headers": rendered.headers, "body": body}
+    return entity_tags.rendered(answer)
+
+
+def _spliced(result: Result) -> bytes:
+    headers = json.dumps(result.headers).encode()
+    return b'{"body":%b,"headers":%b,"status":%d}' % (result.body or b"{}", headers, result.status)
