@@ -1,6 +1,8 @@
 """Outgoing webhooks: which programs are told of which changes, what they were sent, and sending it again."""
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from console import lists, ui, worklist
@@ -49,16 +51,17 @@ LIST = declare(Worklist(
 ))  # fmt: skip
 FORM = RecordForm(URI, (
     Control("name", N_("Name"), ""),
-    Control("url", N_("Address"), N_("Where requests are sent, such as https://shop.example/hooks/helpdesk.")),
+    Control("url", N_("Address"), N_("Where requests are sent, such as https://shop.example/hooks/helpdesk."),
+            kind="line"),
     Control("events", N_("Events"), N_("Such as ticket.created, ticket.updated, message.* or *. With commas or line "
-            "ends between.")),
+            "ends between."), kind="area", attributes={"rows": 2, "spellcheck": "false"}),
     Control("query", N_("Only records that match"), N_("A search, for events of one record type, such as "
-            "status:open.")),
-    Control("expanded", N_("Keys to open"), N_("As in the API, such as owner_,org_,custom_.")),
-    Control("headers", N_("Further headers"), N_("One a line, as Name: value. They are not shown again; blank leaves "
-            "them as they are."), kind="area", is_kept=True),
+            "status:open."), kind="line"),
+    Control("expanded", N_("Keys to open"), N_("As in the API, such as owner_,org_,custom_."), kind="line"),
+    Control("headers", N_("Further headers"), N_("One a line, as Name: value. They are not shown again."), kind="area",
+            attributes={"rows": 2, "spellcheck": "false"}, is_kept=True),
     Control("body", N_("Body"), N_("Blank for JSON with type, timestamp and data. A template otherwise, with event, "
-            "timestamp and record."), kind="area"),
+            "timestamp and record."), kind="code", attributes={"rows": 4}),
     Control("is_disabled", N_("Disabled")),
 ))  # fmt: skip
 
@@ -125,7 +128,9 @@ def show_delivery(visit: Visit) -> PageResponse:
     """What was sent, and what came back."""
     found = deliveries.one(visit.ctx, visit.id)
     each = lists.record(visit, URI, found["webhook_id"])
-    return render(visit, "outgoing_delivery.html", found=found, each=each, states=STATES, most=MAX_SHOWN_CHARS)
+    return render(
+        visit, "outgoing_delivery.html", found=found, each=each, states=STATES, body=_indented(found["request"]["body"])
+    )
 
 
 @page("POST", f"{BASE}/sent/{{id}}/replay", "proven admin")
@@ -134,6 +139,13 @@ def replay(visit: Visit) -> PageResponse:
     deliveries.replay(visit.ctx, visit.id)
     visit.tell(_("It is sent again now."))
     return see(f"{BASE}/sent/{visit.id}")
+
+
+def _indented(body: str) -> str:
+    """A body as people read it, as much of it as a page shows."""
+    with suppress(ValueError):
+        body = json.dumps(json.loads(body), ensure_ascii=False, indent=2)
+    return body[:MAX_SHOWN_CHARS]
 
 
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
