@@ -149,7 +149,7 @@ def format_address(name: str, address: str) -> str:
         raise Invalid(f"'{address[:ADDRESS_CHARACTERS]}' is not a mail address; use name@host.", field="address")
     if not name:
         return address
-    if name.isascii() and name.isprintable():
+    if name.isascii() and name.isprintable() and "=?" not in name:  # which many readers decode in quotes, too
         return '"' + re.sub(r'(["\\])', r"\\\1", name) + f'" <{address}>'
     return f"{encoded(name)} <{address}>"
 

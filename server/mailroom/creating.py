@@ -2,23 +2,19 @@
 email, but what they typed decides nothing. It becomes no header, and joins no ticket that is there."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email import policy
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.utils import format_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from server.context import Context
 from server.desk.reading import RecordReader
 from server.desk.writing import RecordWriter
-from server.errors import Invalid
-from server.mail.compose import new_message_id
+from server.mail import compose
+from server.mail.compose import OutFile, OutgoingMail
 from server.mailroom import receiving, threading
 from server.mailroom.receiving import Receipt
 from server.markup import clean_html, markdown_to_html, text_of_html
 from server.outbox.content import HTML, MARKDOWN
+from server.settings import VERSION
 from server.store import blobs
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
@@ -31,7 +27,6 @@ EXTERNAL_TICKET = Table(
     [Column("external_id", "TEXT"), Column("ticket_id")],
     key=("external_id",),
 )  # what other programs know tickets by
-_OCTETS = ("application", "octet-stream")
 
 
 def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
@@ -88,27 +83,17 @@ def _checked(
 
 
 def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
-    """The email that the person would have written."""
-    mail = EmailMessage(policy.SMTP)
-    mailbox, _, host = request.sender.address.rpartition("@")
-    try:
-        mail["From"] = Address(request.sender.name, mailbox, host)
-    except ValueError as error:
-        raise Invalid(f"from: '{request.sender.address[:80]}' is not an email address", field="from") from error
-    mail["Message-ID"] = f"<{new_message_id(urlsplit(ctx.service.base_url).hostname or 'localhost')}>"
-    mail["Subject"] = request.subject
-    mail["Date"] = format_datetime(datetime.fromtimestamp(ctx.now, UTC))
-    text, html = request.content, ""
+    """The email that the person would have written. Composed as ours is: the library for messages would decode encoded
+    words of what they typed, and write the line breaks in them."""
+    text, html = request.content, None
     if request.format == HTML:
         html = clean_html(request.content)
         text = text_of_html(html)
     elif request.format == MARKDOWN:
         html = markdown_to_html(request.content)
-    mail.set_content(text)
-    if html:
-        mail.add_alternative(html, subtype="html")
-    for name, mime_type, content in files:
-        main, _, sub = mime_type.partition(";")[0].strip().partition("/")
-        kind = (main, sub) if main and sub and main not in ("message", "multipart") else _OCTETS
-        mail.add_attachment(content, *kind, filename=name)
-    return mail.as_bytes()
+    host = urlsplit(ctx.service.base_url).hostname or "localhost"
+    return compose.compose(OutgoingMail(
+        message_id=compose.new_message_id(host), date=ctx.now, from_name=request.sender.name,
+        from_address=request.sender.address, to=(), subject=request.subject, text=text, html=html, installation="",
+        version=VERSION, files=tuple(OutFile(*each) for each in files),
+    ))  # fmt: skip

@@ -90,6 +90,30 @@ def test_what_somebody_wrote_becomes_no_header_and_joins_no_ticket(api: Api) -> 
     assert shown["content"].split() == content.split()
 
 
+ENCODED = "=?utf-8?q?Pump=0D=0ABcc:_all=40form.example=0D=0AIn-Reply-To:_=3Cx=40y=3E?="
+
+
+@pytest.mark.parametrize("name", ["subject", "name", "content", "from"])
+def test_words_that_look_encoded_are_what_they_look_like(api: Api, name: str) -> None:
+    """Libraries for mail decode such words, and write the line breaks that are in them."""
+    value = f'"{ENCODED}" <ann@form.example>' if name == "from" else ENCODED
+    made = create(api, **{name if name != "from" else "from_": value}).ok()
+    shown = message(api, made)
+    headers = {each.lower() for each in shown["headers"]}
+    assert not headers & {"bcc", "in-reply-to", "cc"}, shown["headers"]
+    told = {"subject": made["subject"], "content": shown["content"].strip()}.get(name, shown["from_name"])
+    assert "\n" not in told and (name == "from" or "=?utf-8?q?Pump" in told)
+
+
+@pytest.mark.parametrize("char", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\x00", "\x7f"])
+def test_no_character_ends_a_header(api: Api, char: str) -> None:
+    for name in ("subject", "name"):
+        reply = create(api, **{name: f"Pump{char}Bcc: all@form.example"})
+        if reply.status == 200:
+            shown = message(api, reply)
+            assert "bcc" not in {each.lower() for each in shown["headers"]}, shown["headers"]
+
+
 def test_custom_values_and_a_group_are_those_of_the_ticket(api: Api) -> None:
     field = made(api, "custom_field", context="ticket", type="S")
     group = made(api, "group", name=f"Forms {uuid.uuid4().hex[:8]}")
