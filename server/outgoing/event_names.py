@@ -20,15 +20,15 @@ def split(text: str) -> list[str]:
     return list(dict.fromkeys(each for each in _BETWEEN.split(text.strip()) if each))
 
 
-def matches(patterns: Iterable[str], uri: str, event: str) -> bool:
-    """Whether one of the patterns stands for this event.
+def matches(patterns: Iterable[str], uri: str, event: str, *, is_named_only: bool = False) -> bool:
+    """Whether one of the patterns stands for this event. is_named_only: whether `*` does not stand for the type.
 
     >>> matches(["ticket.*"], "ticket", "updated"), matches(["*.deleted"], "org", "deleted"), matches(["*"], "org", "x")
     (True, True, True)
-    >>> matches(["ticket.created"], "ticket", "updated")
-    False
+    >>> matches(["ticket.created"], "ticket", "updated"), matches(["*"], "mailbox", "created", is_named_only=True)
+    (False, False)
     """
-    wanted = {ANY, f"{uri}.{event}", f"{uri}.{ANY}", f"{ANY}.{event}"}
+    wanted = {f"{uri}.{event}", f"{uri}.{ANY}"} | (set() if is_named_only else {ANY, f"{ANY}.{event}"})
     return not wanted.isdisjoint(patterns)
 
 

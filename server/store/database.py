@@ -345,11 +345,18 @@ class Store(ABC):
     def along(self, more: Callable[[Transaction], object]) -> Iterator[None]:
         """Inside, each write that this thread begins runs `more` as its last step: it holds if and only if the write
         does."""
-        self._local.along = more
+        outer = self._local.along
+
+        def both(tx: Transaction) -> None:
+            if outer is not None:
+                outer(tx)
+            more(tx)
+
+        self._local.along = both
         try:
             yield
         finally:
-            self._local.along = None
+            self._local.along = outer
 
     def submit_read(self, work: Callable[[], Result], done: Callable[[PendingRead], None]) -> None:
         """Run `work`, whose reads are small, without waiting for it, where `reads_wait`: `done(pending)` is called on a

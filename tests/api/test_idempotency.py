@@ -204,6 +204,22 @@ def test_a_response_that_is_too_large_is_not_kept(desk: Desk) -> None:
         idempotency.once(store, NOW, REQUEST, lambda: written(desk, "x"))
 
 
+def test_a_request_with_a_key_inside_of_another_one_with_a_key(desk: Desk) -> None:
+    """As in a batch: what either has written is known of both."""
+    store, inner = desk.service.store, KeyedRequest("inner", "fingerprint", b"s" * 32)
+    noted = []
+
+    def work() -> Answer:
+        idempotency.once(store, NOW, inner, lambda: written(desk, "x"))
+        desk.own("automation_log", automation_name="once", message="y", level=6)
+        [row] = store.read(lambda tx: tx.find(KEY, name="name"))
+        noted.append(row[KEY.position["has_written"]])
+        return Answer({})
+
+    idempotency.once(store, NOW, REQUEST, work)
+    assert noted == [1] and done(desk) == 3
+
+
 def test_a_key_is_forgotten_after_a_day(desk: Desk) -> None:
     store = desk.service.store
     for now in (NOW, NOW + KEPT_SECONDS):

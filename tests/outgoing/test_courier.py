@@ -159,6 +159,19 @@ def test_each_webhook_is_told_what_it_asks_for(post: Post) -> None:
     assert deleted == {"id": id, "_type": "task"}
 
 
+def test_what_administrators_alone_see_is_told_by_name_alone(post: Post) -> None:
+    """The address of a webhook is its secret."""
+    post.hook("*")
+    post.desk.create("webhook_listener", name="Door")
+    post.task()
+    assert kinds(post.told(6)) == ["task.created"]
+    post.hook("webhook_listener.created", name="Named")
+    post.told()
+    made = post.desk.create("webhook_listener", name="Gate")
+    [asked] = post.told(6)
+    assert body(asked)["data"]["guid"] == made["guid"]
+
+
 def test_a_search_chooses_records(post: Post) -> None:
     post.hook("task.created, task.deleted", query="title:Knot OR title:Whip")
     first, _, _ = (post.task(title) for title in ("Knot", "Splice", "Whip"))
