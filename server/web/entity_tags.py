@@ -43,7 +43,7 @@ def tag(body: bytes, view: str) -> str:
     """The tag of a response.
 
     >>> tag(b"{}", "owner_")
-    '"fFd6u4o3aEmqZ5fO.owner_"'
+    '"v3jkqVO0Du4jjKLp.owner_"'
     """
     digest = base64.urlsafe_b64encode(hashlib.blake2b(body, digest_size=DIGEST_BYTES).digest()).decode()
     return f'"{digest}.{view}"' if view else f'"{digest}"'
