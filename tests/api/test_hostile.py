@@ -121,7 +121,9 @@ def test_the_most_frequent_of_many_values_are_counted(crowded: Api) -> None:
         crowded.update("ticket", id, kiln_mark="Rare").ok()
     crowded.update("ticket", 7, kiln_mark="rare").ok()
     counted = crowded.search("ticket", "", subtotals="kiln_mark", limit=1).ok()["subtotals"]["kiln_mark"]
-    assert counted[0] == {"label": "Rare", "hits": 4} and len(counted) == MAX_VALUES
+    # PostgreSQL groups texts that differ in case only, and shows the one that it comes to first.
+    labels = ("Rare", "rare") if databases.is_postgresql() else ("Rare",)
+    assert counted[0]["label"] in labels and counted[0]["hits"] == 4 and len(counted) == MAX_VALUES
 
 
 # For who may not read everything each of these asks, in every term, for the rules of all types.
