@@ -67,12 +67,3 @@ def answer(path: str, takes_gzip: bool = False) -> Answer | None:
     if takes_gzip:
         return Answer(body=_compressed(name), content_type=kind, headers=headers | {"Content-Encoding": "gzip"})
     return Answer(body=content, content_type=kind, headers=headers)
-
-
-def takes_gzip(accepted: str) -> bool:
-    """Whether a header Accept-Encoding asks for gzip.
-
-    >>> takes_gzip("gzip, deflate, br"), takes_gzip("br, gzip;q=0"), takes_gzip("identity")
-    (True, False, False)
-    """
-    return any(each.strip() == "gzip" for each in accepted.lower().split(","))

@@ -22,6 +22,7 @@ from server.store.transaction import Transaction
 from server.translation import _
 from server.web.call import SANDBOX, Answer
 from server.web.oauth import AUTHORIZE, DEVICE_PAGE
+from server.web.packed import takes_gzip
 from server.web.site import Pool, Request, Site, announced
 from server.web.streams import Follower, wants_events
 
@@ -83,7 +84,7 @@ class Console(Site):
         return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
-        file = files.answer(request.path, files.takes_gzip(request.headers.get("Accept-Encoding", "")))
+        file = files.answer(request.path, takes_gzip(request.headers))
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())

@@ -5,7 +5,7 @@ Every function answers HTML whose values are escaped; templates put it in by `ra
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -17,7 +17,7 @@ from console.locales import Locale
 from console.navigation import PLACES, NavigationItem, here, open_to, rail
 from console.page_response import fragment
 from console.visit import FORM_TOKEN, Visit
-from server import times, translation
+from server import clock, times, translation
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.desk.pictures import drawn
@@ -379,7 +379,7 @@ def when(visit: Visit, at: int) -> str:
     if not at:
         return fragment("parts/never.html")
     return fragment(
-        "parts/when.html", iso=datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "parts/when.html", iso=clock.utc_text(at),
         full=moment(visit, at), short=distance(at - visit.now),
     )  # fmt: skip
 

@@ -86,8 +86,8 @@ WAKE, TELL = "wake", "tell"  # what processes announce: that something is due, t
 
 @dataclass(slots=True)
 class ScopeLimit:
-    """What the scopes of a token leave of records that others name. uris: of the types that may be read. left_out:
-    those of which something was asked for, and is left out."""
+    """The record types that a token may read when another record links to them. uris: those types. left_out: types that
+    the request asked for and did not get."""
 
     uris: frozenset[str]
     left_out: set[str] = field(default_factory=set)

@@ -20,7 +20,7 @@ from server.web.rest_site import ENDING, PREFIX
 from server.web.routes import ENDPOINTS, Router
 
 URN = "urn:openapi"
-IS_SPARSE = re.compile(r"(?:[?&]|^)fields=")  # of a request for some keys of records
+IS_SPARSE = re.compile(r"(?:[?&]|^)fields=")  # a request for some keys of records
 JSON_TYPE = "application/json; charset=utf-8"
 
 

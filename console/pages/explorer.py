@@ -27,7 +27,7 @@ from server.records.registry import Registry
 from server.records.shared.scopes import parse
 from server.settings import VERSION
 from server.translation import N_, _
-from server.web import envelope
+from server.web import entity_tags, envelope
 from server.web import errors as web_errors
 from server.web.call import Answer
 from server.web.openapi.document import document
@@ -123,7 +123,7 @@ def show_collection(visit: Visit) -> PageResponse:
     """All operations as a file for request builders."""
     made = postman.collection(_all(visit), visit.service.base_url, VERSION)
     return PageResponse(json.dumps(made, ensure_ascii=False), headers=attachment("helpdesk.postman_collection.json"),
-                 content_type="application/json; charset=utf-8")  # fmt: skip
+                 content_type=envelope.CONTENT_TYPE)  # fmt: skip
 
 
 @page("GET", f"{BASE}/{{name}}")
@@ -268,10 +268,9 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[
         began = time.perf_counter()
         try:
             request.found = site.resolve(request)
-            answer = site.answer(request, None)
+            answer = entity_tags.rendered(site.answer(request, None))
         except HelpdeskError as error:
-            status, _ = web_errors.status_and_code(error)
-            answer = Answer(web_errors.body(error), status, web_errors.headers(error, visit.service.base_url))
+            answer = entity_tags.rendered(web_errors.answer(error, visit.service.base_url))
         ms = round((time.perf_counter() - began) * 1000, 1)
     reason = HTTPStatus(answer.status).phrase
     return ApiResponse(answer.status, reason, ms, sorted(answer.headers.items()), _body(answer))
@@ -281,12 +280,9 @@ def _body(answer: Answer) -> str:
     """A body for people: JSON with line ends, what is no text by its size."""
     if answer.pieces is not None:
         return f"({bytes_text(answer.length)} of {answer.content_type}; fetch it by the command below)"
-    if answer.payload is not None:
-        is_good = answer.status < 400 and "__error" not in answer.payload
-        made = (envelope.success if is_good else envelope.failure)(answer.payload)
-        text = as_json(json.loads(made))
-    else:
-        text = answer.body.decode("utf-8", "replace")
+    text = answer.body.decode("utf-8", "replace")
+    if answer.content_type == envelope.CONTENT_TYPE:
+        text = as_json(json.loads(text))
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n… (cut; fetch it by the command below)"
 
 

@@ -30,6 +30,7 @@ from server.packages.prompts import unanswered
 from server.packages.results import secret_of
 from server.records.shared.custom_types import CustomType
 from server.translation import N_, _, shown
+from server.web import envelope
 from server.web.json_text import loads
 
 BASE = "/admin/packages"
@@ -364,7 +365,7 @@ def export(visit: Visit) -> PageResponse:
         return _export(visit, form.refuse(error))
     name = _NO_FILE_NAME.sub("-", form.text("name")).strip("-.")[:80] or "package"
     text = json.dumps(tree, ensure_ascii=False, indent=1)
-    return PageResponse(text + "\n", headers=attachment(f"{name}.json"), content_type="application/json; charset=utf-8")
+    return PageResponse(text + "\n", headers=attachment(f"{name}.json"), content_type=envelope.CONTENT_TYPE)
 
 
 def _export(visit: Visit, form: Form) -> PageResponse:

@@ -25,6 +25,7 @@ from server.template.values import printed, truthy
 
 MAX_MEMORY = 256 * 1024 * 1024  # bytes of all that one run makes on its way; what it keeps is limited apart
 LIMIT_REACHED = "the automation takes longer than its time limit"
+ENDED = ("return", "await", "exit")  # the states of a run that did not fail
 STOPPED = "the run was stopped by who let it run"
 LOG = log.get("automation")
 _KEY = ("key",)

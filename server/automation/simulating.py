@@ -1,10 +1,11 @@
-"""Runs of automations that write and send nothing, for programs that try them."""
+"""Simulated runs of automations, for programs: nothing is written or sent."""
 
 from dataclasses import asdict, replace
 from typing import Any
 
 from server.automation import examples, service
 from server.automation.dictionary import plain
+from server.automation.engine import ENDED
 from server.automation.host import Script
 from server.context import Context
 from server.contexts import MESSAGE, TICKET
@@ -13,13 +14,12 @@ from server.desk import events, records
 from server.errors import Invalid, NotFound, Required, nearest
 from server.records.shared.triggers import TRIGGERS
 
-ENDED = ("return", "await", "exit")
 MAX_STEPS = 500  # of a trace
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What is tried. script, policy: None for those of the automation. trigger: "" likewise."""
+    """A run to simulate. script, policy: None for those of the automation; trigger: "" for its own."""
 
     automation_id: int
     script: str | None
@@ -68,7 +68,7 @@ def _script(ctx: Context, asked: SimulationRequest) -> Script:
 
 
 def _of_ticket(ctx: Context, id: int) -> dict[str, Any]:
-    """A ticket under the names that triggers hand it over by. Raises NotFound, Forbidden."""
+    """A ticket under the names that triggers give it. Raises NotFound, Forbidden."""
     if not id:
         return {}
     ticket = records.retrieve(ctx, "ticket", id)

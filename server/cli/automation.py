@@ -7,7 +7,7 @@ from typing import Any
 
 from server.automation import engine, trace
 from server.automation.dictionary import plain
-from server.automation.engine import RunResult
+from server.automation.engine import ENDED, RunResult
 from server.automation.host import FUNCTION, Script
 from server.cli import api, lines, texts
 from server.cli.arguments import group, offline, only_for_files
@@ -19,7 +19,6 @@ DONE, FAILED = 0, 1
 SHAPE = lines.RequestSchema("script", texts=frozenset(("policy",)), maps=frozenset(("vars", "functions")))
 FUNCTION_PARTS = ("script", "policy", "extension_id")
 MAX_FUNCTIONS = 100  # of one request
-ENDED = ("return", "await", "exit")
 
 
 def declare(commands: Any) -> None:

@@ -1,5 +1,5 @@
-"""Several pieces of work, each as if it were done alone, in few transactions: a hundred small writes then wait for the
-disk a few times and not a hundred times. Source: ours."""
+"""Several pieces of work in few transactions, each as if done alone: a hundred small writes then wait for the disk a
+few times instead of a hundred. Source: ours."""
 
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
@@ -10,11 +10,11 @@ from server.store.database import NotOnWriter
 from server.store.transaction import Transaction
 
 Result = TypeVar("Result")
-GROUP = 50  # pieces that other writes wait for at once
+GROUP = 50  # pieces in one transaction, for which other writes wait
 
 
 class Failed(Exception):
-    """One of several pieces of work failed, and none is done. place: of it, from 0."""
+    """A piece of work failed, so none was done. place: its place, from 0."""
 
     def __init__(self, place: int, error: HelpdeskError) -> None:
         super().__init__(place)
@@ -23,11 +23,11 @@ class Failed(Exception):
 
 
 class _Broken(Exception):
-    """Something went wrong inside of a piece of work, and its transaction is undone."""
+    """A piece of work hit a bug, and its transaction was rolled back."""
 
 
 def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results of all of them, in one transaction. Raises Failed with the error of the first that fails."""
+    """Do all the work in one transaction; return the results. Raises Failed with the first error."""
 
     def done(place: int, work: Callable[[], Result]) -> Result:
         try:
@@ -43,9 +43,9 @@ def all_or_nothing(ctx: Context, works: Sequence[Callable[[], Result]]) -> list[
 def each_by_itself(
     ctx: Context, works: Sequence[Callable[[], Result]], alone: Callable[[Callable[[], Result]], Result]
 ) -> list[Result]:
-    """The results of small writes, GROUP of them in one transaction. Work that needs longer than others may wait, or
-    breaks, or whose transaction cannot be written, is done `alone`, which never raises; so is what failed, whose
-    errors are its results."""
+    """Do small writes, GROUP of them in a transaction; return the results. `alone`, which never raises, repeats work
+    that takes too long for the writer, hits a bug or cannot be written, and turns the error of work that fails into its
+    result."""
     results: list[Result] = []
     for begin in range(0, len(works), GROUP):
         results += _group(ctx, works[begin : begin + GROUP], alone)

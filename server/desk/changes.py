@@ -23,7 +23,7 @@ from server.records.shared.tables import CHANGE
 from server.search.conditions import NEVER
 from server.store.statements import in_list, slot
 from server.store.tables import Table
-from server.store.transaction import Row, Transaction, equal_to
+from server.store.transaction import Row, Transaction, equal_to, with_equal
 
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
@@ -94,10 +94,7 @@ def note_all(writing: "RecordWriter", record_type: RecordType, equals: dict[str,
 def _stamping(table: Table, changed: tuple[str, ...]) -> Any:
     """changed: the column with the time, and those that say which records."""
     column, *names = changed
-    query = table.sql.update({getattr(table.sql, column): slot(0)})
-    for place, name in enumerate(names, 1):
-        query = query.where(getattr(table.sql, name) == slot(place))
-    return query
+    return with_equal(table, table.sql.update({getattr(table.sql, column): slot(0)}), names, first=1)
 
 
 def date_anew(tx: Transaction, cursor: int, at: int) -> None:
@@ -194,27 +191,17 @@ def cursor_at(tx: Transaction, at: int) -> int:
 def page(ctx: Context, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
     """Up to `limit` changes after a cursor, of these record types, without those that the caller may not read. Raises
     Gone."""
-    last = require_kept(tx, cursor)
-    end, seeing = min(cursor + LOOKED_AT, last), Dictionaries(ctx, tx)
+    seeing = Dictionaries(ctx, tx)
     types = _types(seeing, uris)
-    rows = [] if cursor == end else _between(tx, cursor, end, types, limit)
-    if len(rows) == limit:
-        end = rows[-1][0]
-    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, end < last)
+    rows, end, has_more = _after(tx, cursor, types, limit)
+    return ChangePage([_told(types[row[2]], row) for row in _readable(seeing, types, rows)], end, has_more)
 
 
-def told_between(
-    service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]
-) -> tuple[list[ToldChange], int, bool]:
-    """Changes after a cursor, of these record types, whoever may read them: at most `limit`, the cursor behind them,
-    and whether there may be more. Raises Gone."""
-    last = require_kept(tx, cursor)
-    end = min(cursor + LOOKED_AT, last)
+def page_for_service(service: Service, tx: Transaction, cursor: int, limit: int, uris: Collection[str]) -> ChangePage:
+    """As page, whoever may read the records. Raises Gone."""
     types = {each.context: each for each in service.registry if each.uri in uris}
-    rows = [] if cursor == end else _between(tx, cursor, end, types, limit)
-    if len(rows) == limit:
-        end = rows[-1][0]
-    return [_told(types[row[2]], row) for row in rows], end, end < last
+    rows, end, has_more = _after(tx, cursor, types, limit)
+    return ChangePage([_told(types[row[2]], row) for row in rows], end, has_more)
 
 
 def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]:
@@ -224,6 +211,17 @@ def _types(seeing: Dictionaries, uris: Collection[str]) -> dict[str, RecordType]
         for each in seeing.registry
         if each.uri in uris and is_kept(each) and seeing.rules.readable(each) is not NEVER
     }
+
+
+def _after(tx: Transaction, cursor: int, contexts: Iterable[str], limit: int) -> tuple[list[Row], int, bool]:
+    """Up to `limit` rows after a cursor, the cursor behind what was looked at, and whether there is more. Raises
+    Gone."""
+    last = require_kept(tx, cursor)
+    end = min(cursor + LOOKED_AT, last)
+    rows = [] if cursor == end else _between(tx, cursor, end, contexts, limit)
+    if len(rows) == limit:
+        end = rows[-1][0]
+    return rows, end, end < last
 
 
 def _between(tx: Transaction, cursor: int, end: int, contexts: Iterable[str], limit: int) -> list[Row]:

@@ -1,10 +1,11 @@
-"""Keys of requests that may be sent again: the work of a key is done once, and its response is kept for a day.
+"""Idempotency keys: the work of a key is done once, and its response is kept for a day.
 
-What a small request does, its key and its response are one transaction. A request on a thread claims its key first,
-and each of its writes notes, in its own transaction, that something was done. So nothing is done twice where a service
-ends half way: a key under which nothing was written is free again, and one under which something was is refused.
+A small request writes its changes, its key and its response in one transaction. A request on a thread claims its key
+first, and each of its writes also marks the key as written. So nothing is done twice when the service ends halfway: a
+key that wrote nothing is free again, and one that wrote something is refused.
 
-Only whoever knows the key can read a kept response, which may hold a secret that is shown once."""
+A kept response may hold a secret that is shown once, so it is encrypted with the key, which the database does not
+have."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 HEADER = "Idempotency-Key"
 KEPT_SECONDS = 86_400
-MAX_RESPONSE_BYTES = 1_048_576  # of a larger one, only that it was sent is kept
+MAX_RESPONSE_BYTES = 1_048_576  # a larger response is not kept
 RETRY_SECONDS = 1
 NONCE_BYTES = 12
 BATCH = 1000  # removed in one transaction
@@ -39,13 +40,13 @@ KEY = Table(
     ],
     [Index(("name",), "every request with a key", unique=True), Index(("at",), "cleaning up")],
 )  # fmt: skip
-# claimed_by: the process that works on it, "" when it is done. sealed: the response, empty where there is none.
+# claimed_by: the process that works on it, "" when done. sealed: the encrypted response, empty without one.
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedRequest:
-    """A request with a key. name: of worker, app and key, by which the database knows it. fingerprint: what is asked
-    for. secret: what seals the response; the database does not know it."""
+    """A request with a key. name: a digest of worker, app and key. fingerprint: a digest of the request. secret: the
+    key that encrypts the response; it is not stored."""
 
     name: str
     fingerprint: str
@@ -56,9 +57,9 @@ def once(
     store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
     packed: Callable[[Result | HelpdeskError], bytes],
 ) -> Result | bytes:  # fmt: skip
-    """The result of the work, or the packed one of the first request with the same key. packed: a result, or the error
-    in its place, as bytes. Raises Conflict while the first request is worked on, and where its response is lost;
-    Invalid if it asked for something else."""
+    """Do the work and return its result, or return the packed result of the first request with the same key. packed:
+    turns a result or an error into bytes. Raises Conflict while the first request runs or if its response is lost,
+    Invalid if the first request was a different one."""
     done_here = _in_write if store.is_writing else _on_thread
     return done_here(store, now, request, work, packed)
 
@@ -106,7 +107,7 @@ def _on_thread(
 
 
 def _settle(tx: Transaction, id: int, sealed: bytes) -> None:
-    """A request failed. If it had written something, its response is that of its key; else the key is free again."""
+    """Settle a request that failed: if it wrote something, keep its response; otherwise free the key."""
     row = tx.first(KEY, id=id)
     if row is None or not row[KEY.position["has_written"]]:
         tx.delete(KEY, id=id)
@@ -115,7 +116,7 @@ def _settle(tx: Transaction, id: int, sealed: bytes) -> None:
 
 
 def _current(tx: Transaction, request: KeyedRequest, now: int) -> Row | None:
-    """The row of a key; None where it is free."""
+    """The row of a key; None if the key is free."""
     row = tx.first(KEY, name=request.name)
     if row is None:
         return None
@@ -153,7 +154,7 @@ def _new(request: KeyedRequest, now: int) -> dict[str, Any]:
 
 
 def _seal(request: KeyedRequest, response: bytes) -> bytes:
-    """A response for whoever knows the key; nothing of one that is empty or too large."""
+    """The encrypted response; b"" for one that is empty or too large."""
     if not response or len(response) > MAX_RESPONSE_BYTES:
         return b""
     nonce = os.urandom(NONCE_BYTES)
@@ -168,7 +169,7 @@ def _cipher(request: KeyedRequest) -> "AESGCM":
 
 @processes.releases
 def _release(tx: Transaction, name: str) -> None:
-    """The keys that a process worked on when it ended: free where nothing was written, else without a response."""
+    """Settle the keys of a process that ended: free those that wrote nothing; the others have no response."""
     table: Any = KEY.sql
     tx.run(lambda: table.delete().where(table.claimed_by == slot(0), table.has_written == 0), (name,))
     tx.run(lambda: table.update({table.claimed_by: ""}).where(table.claimed_by == slot(0)), (name,))
@@ -176,7 +177,7 @@ def _release(tx: Transaction, name: str) -> None:
 
 @periodic("old idempotency keys", deletes=True)
 def _forget_old(service: Service, now: int) -> None:
-    """Remove the keys of more than a day ago, BATCH at a time."""
+    """Remove keys older than a day, BATCH at a time."""
     table: Any = KEY.sql
 
     def build() -> Any:

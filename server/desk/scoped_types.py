@@ -1,4 +1,4 @@
-"""Which types of records the scopes of a token let a program read and change, by the paths that they allow."""
+"""The record types that the scopes of a token let a program read and change."""
 
 from server.context import ScopeLimit
 from server.records.base import RecordType
@@ -21,7 +21,7 @@ def changeable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
 
 
 def limit_of(registry: Registry, scopes: tuple[Scope, ...]) -> ScopeLimit | None:
-    """What the scopes leave of records that others name; None for scopes of everything."""
+    """The limit that the scopes put on linked records; None if they allow reading everything."""
     if any(each.pattern == "*" and "GET" in each.methods for scope in scopes for each in scope.endpoints):
         return None
     return ScopeLimit(readable(registry, scopes))

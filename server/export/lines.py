@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import chain, islice
 from typing import Any
 
+from server import clock
 from server.export import contents
 from server.export.secret import without_secrets
 from server.fields import Timestamp
@@ -94,7 +94,7 @@ def time_text(second: Any) -> str | None:
     """
     if not isinstance(second, int) or not 0 < second <= _LAST_SECOND:
         return None if not second else str(second)
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return clock.utc_text(second)
 
 
 def _time_columns(record_type: RecordType) -> frozenset[str]:

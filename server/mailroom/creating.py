@@ -1,5 +1,5 @@
-"""Tickets that programs create for somebody outside, such as who filled in a contact form: as if they had written an
-email, but what they typed decides nothing. It becomes no header, and joins no ticket that is there."""
+"""Tickets that programs create for somebody outside, such as the sender of a contact form. They take the path of an
+email, but what was typed becomes no header and joins no existing ticket."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ EXTERNAL_TICKET = Table(
     "external_ticket",
     [Column("external_id", "TEXT"), Column("ticket_id")],
     key=("external_id",),
-)  # what other programs know tickets by
+)  # ids of other programs
 
 
 def create(ctx: Context, values: Mapping[str, Any]) -> Receipt:
@@ -83,8 +83,8 @@ def _checked(
 
 
 def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, bytes]]) -> bytes:
-    """The email that the person would have written. Composed as ours is: the library for messages would decode encoded
-    words of what they typed, and write the line breaks in them."""
+    """The form as an email. It is composed like outgoing mail, because the `email` package would decode encoded words
+    that somebody typed, line breaks included."""
     text, html = request.content, None
     if request.format == HTML:
         html = clean_html(request.content)

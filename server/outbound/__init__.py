@@ -7,6 +7,15 @@
 
 Knows no database: whoever calls hands in the limits and what signs."""
 
-from server.outbound.client import OutboundRequest, OutboundResponse, RequestLimits, Signer, limits, request, send
+from server.outbound.client import (
+    OutboundRequest,
+    OutboundResponse,
+    RequestLimits,
+    Signer,
+    limits,
+    may_pass,
+    request,
+    send,
+)
 
-__all__ = ["RequestLimits", "OutboundRequest", "OutboundResponse", "Signer", "limits", "request", "send"]
+__all__ = ["RequestLimits", "OutboundRequest", "OutboundResponse", "Signer", "limits", "may_pass", "request", "send"]

@@ -87,6 +87,15 @@ class OutboundResponse:
     body: bytes
 
 
+def may_pass(status: int) -> bool:
+    """Whether the same request may be answered well later: after 429 (RFC 6585, 4) and 500 and above (RFC 9110, 15.6).
+
+    >>> may_pass(503), may_pass(404)
+    (True, False)
+    """
+    return status == 429 or status >= 500
+
+
 @dataclass(frozen=True)
 class RequestLimits:
     """What the settings say of requests. seconds: for one with its redirects. max_bytes: of an unpacked answer."""

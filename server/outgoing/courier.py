@@ -1,10 +1,11 @@
-"""The thread that finds what changed, and the threads that tell it. One thread alone writes: deliveries are rows, and
-where the next change is to be looked for, in one transaction; so are results, many at once.
+"""Sends outgoing webhooks: one thread turns changes into deliveries, and a pool of threads sends them.
 
-A change is in the change log as soon as it is on disk, by its own transaction. What the log holds behind the cursor of
-a webhook has no delivery yet: a service that is killed goes on from there, and sends again, under the same id, what was
-on its way. Deliveries about one record leave one after the other. In a database that several processes serve, the one
-that leads sends."""
+Only the first thread writes. It stores new deliveries and the cursor that they reach in one transaction, and the
+results of many deliveries in another.
+
+A change enters the change log in its own transaction. Changes after the cursor of a webhook have no delivery yet, so a
+service that was killed continues from there, and repeats under the same id what it was sending. Deliveries about one
+record are sent one at a time. Where several processes share a database, the leader sends."""
 
 import threading
 import time
@@ -30,27 +31,26 @@ from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, O
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
 from server.people.administrators import administrators
 from server.store.statements import slot
-from server.store.store_local import StoreLocal
-from server.store.transaction import Transaction
+from server.store.tables import Table
+from server.store.transaction import Row, Transaction
 
 THREADS = 32
-AT_ONCE = 4  # requests to one receiver that answers; to any other one
-SUSPECTS = 8  # requests to receivers that failed last, together: they may take all of their time
-SECONDS = 15.0  # for one request
-PAGE = 500  # changes that are looked through at once
+AT_ONCE = 4  # requests to one receiver that answers; any other gets one
+SUSPECTS = 8  # requests to all receivers that failed last: each may use up its time limit
+SECONDS = 15.0  # the time limit of a request
+PAGE = 500  # changes read at once
 MOST_ROWS = 2000  # deliveries written in one transaction
-KEPT = 1000  # deliveries of one receiver in memory; the others are read when these are gone
-PAUSE_SECONDS = 0.05  # between two rounds, in which changes gather
+KEPT = 1000  # deliveries of one receiver in memory
+PAUSE_SECONDS = 0.05  # between rounds, so that changes gather
 IDLE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
 MAX_RESPONSE_BYTES = 256 * 1024
 LOG = log.get("outgoing")
-COURIER: "StoreLocal[Courier]" = StoreLocal()
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How an attempt went. status: 0 where there was no response. asked: seconds to wait, as the receiver wants.
-    is_unwanted: the search of the webhook does not find the record."""
+    """The result of an attempt. status: 0 without a response. asked: seconds of Retry-After. is_unwanted: the record
+    does not match the search of the webhook."""
 
     delivery: OutgoingDelivery
     at: int
@@ -67,24 +67,24 @@ class Attempt:
 
     @property
     def is_of_receiver(self) -> bool:
-        """Whether it is the receiver that fails, and not this delivery alone."""
-        return not self.is_heard and (not self.status or self.status == 429 or self.status >= 500)
+        """Whether the receiver as a whole fails, rather than this delivery."""
+        return not self.is_heard and (not self.status or client.may_pass(self.status))
 
 
 class _Line:
-    """What waits for one receiver, in order. tail: the last that was read. has_more: whether more waits behind it."""
+    """The deliveries that wait for one receiver, in order. tail: the id of the last one read. has_more: whether the
+    database may have more after it."""
 
     def __init__(self) -> None:
         self.waiting: deque[OutgoingDelivery] = deque()
-        self.busy: dict[tuple[str, int], int] = {}  # {record that is being told of: the delivery}
-        self.running = 0
+        self.busy: dict[tuple[str, int], int] = {}  # {record: the delivery about it that is being sent}
         self.tail = 0
         self.has_more = True
         self.has_answered = False
 
 
 class Courier:
-    """Tells receivers what changed, while a service runs."""
+    """Sends deliveries while a service runs."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -94,27 +94,26 @@ class Courier:
         self._lines: dict[int, _Line] = {}
         self._states: dict[int, ReceiverState] = {}
         self._receivers: dict[int, Receiver] = {}
-        self._is_known = False  # whether the receivers are as they are stored
-        self._is_over = False
-        self._looks_again = False  # there is more in the log
+        self._is_known = False  # whether the receivers in memory are current
+        self._over = threading.Event()
+        self._looks_again = False  # whether the log has more changes
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="outgoing")
         self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
-        COURIER.set(service.store, self)
 
     def start(self) -> None:
         self._service.followers.append(self._told)
         self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing further; what is on its way is sent again by the next start unless its response came."""
-        self._is_over = True
+        """Start no further delivery. One that gets no response before the end is sent again after the next start."""
+        self._over.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _told(self, channel: str) -> None:
-        """On the writer's thread, for each change: quick."""
+        """Runs on the writer's thread for each change, so it must be quick."""
         if channel in (CHANNEL, deliveries.CHANNEL):
             self._is_known = False
             self._wake.set()
@@ -122,7 +121,7 @@ class Courier:
             self._wake.set()
 
     def _run(self) -> None:
-        while not self._is_over:
+        while not self._over.is_set():
             try:
                 seconds = self._round()
             except Exception as error:
@@ -132,11 +131,11 @@ class Courier:
                 else:
                     LOG.exception("outgoing.failed")
             if self._wake.wait(0 if self._looks_again else seconds):
-                time.sleep(0 if self._is_over else PAUSE_SECONDS)
+                self._over.wait(PAUSE_SECONDS)
             self._wake.clear()
 
     def _round(self) -> float:
-        """One look at all there is to do; answers the seconds until the next."""
+        """Do everything that is due; return the seconds until the next round."""
         if not processes.leads(self._service):
             self._is_known, self._receivers = False, {}
             return IDLE_SECONDS
@@ -153,10 +152,10 @@ class Courier:
             self._done.clear()
         return found
 
-    # -- who is told -------------------------------------------------------------------------------------------------
+    # -- receivers ---------------------------------------------------------------------------------------------------
 
     def _learn(self) -> None:
-        """Read the webhooks, and what waits for them."""
+        """Load the webhooks that are on, and the state of their receivers."""
         rows, states = self._service.store.read(lambda tx: (_receivers(self._service, tx), tx.find(STATE)))
         self._receivers = {each.id: each for each in rows}
         known = {row[0]: ReceiverState(*row) for row in states}
@@ -166,25 +165,26 @@ class Courier:
             line.waiting.clear()
             line.tail, line.has_more = 0, True
         for id in self._lines.keys() - self._receivers.keys():
-            if not self._lines[id].running:
+            if not self._lines[id].busy:
                 del self._lines[id]
 
-    # -- what there is to tell ---------------------------------------------------------------------------------------
+    # -- new deliveries ----------------------------------------------------------------------------------------------
 
     def _find(self) -> bool:
-        """Write the deliveries of what changed, a part of it; whether there may be more."""
+        """Store the deliveries of the next page of changes; return whether there may be more."""
         service = self._service
         types = told_types(service.registry)
         start = min(each.cursor for each in self._states.values())
         limit = max(min(PAGE, MOST_ROWS // len(self._receivers)), 1)
         try:
-            found, end, has_more = service.store.read(lambda tx: changes.told_between(service, tx, start, limit, types))
+            page = service.store.read(lambda tx: changes.page_for_service(service, tx, start, limit, types))
         except Gone as error:
             self._skip(int(str(error.details["cursor"])))
             return False
+        end = page.cursor
         if end == start:
             return False
-        rows = [row for id, each in self._receivers.items() for row in self._rows_of(id, each, found)]
+        rows = [row for id, each in self._receivers.items() for row in self._rows_of(id, each, page.changes)]
 
         def write(tx: Transaction) -> None:
             there = {(row[0], row[1]) for row in tx.rows(_known, (start, end))}
@@ -199,7 +199,7 @@ class Courier:
         self._states = {id: replace(each, cursor=max(each.cursor, end)) for id, each in self._states.items()}
         for row in rows:
             self._lines[row["webhook_id"]].has_more = True
-        return has_more
+        return page.has_more
 
     def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[dict[str, Any]]:
         cursor = self._states[id].cursor
@@ -213,23 +213,23 @@ class Courier:
         ]  # fmt: skip
 
     def _is_for(self, receiver: Receiver, each: ToldChange) -> bool:
-        """Types that administrators alone see, whose records may hold secrets, are told by their names alone."""
+        """Records of types that only administrators see may hold secrets: patterns must name these types."""
         is_named_only = self._service.registry.type(each.type).access.read == "admins"
         return event_names.matches(receiver.events, each.type, each.event, is_named_only=is_named_only)
 
     def _skip(self, cursor: int) -> None:
-        """The log has not all that a webhook was to be told."""
+        """Move webhooks past changes that are no longer in the log."""
         behind = [id for id, each in self._states.items() if each.cursor < cursor]
         LOG.warning("outgoing.changes_lost", webhooks=behind)
         self._service.store.write(lambda tx: [tx.run(_moving, (cursor, id)) for id in behind])
         self._is_known = False
 
-    # -- telling it --------------------------------------------------------------------------------------------------
+    # -- sending -----------------------------------------------------------------------------------------------------
 
     def _send(self, now: int) -> float:
-        """Hand what is due to the threads; answers the seconds until something else is."""
+        """Hand deliveries that are due to the pool; return the seconds until the next is due."""
         next_at = now + IDLE_SECONDS
-        suspects = sum(self._lines[id].running for id in self._receivers if self._states[id].failures)
+        suspects = sum(len(self._lines[id].busy) for id in self._receivers if self._states[id].failures)
         for id, receiver in self._receivers.items():
             state, line = self._states[id], self._lines[id]
             if state.resume_at > now:
@@ -239,7 +239,7 @@ class Courier:
             most = AT_ONCE if line.has_answered and not state.failures else 1
             held = set(line.busy)
             for each in list(line.waiting):
-                if line.running >= most or (state.failures and suspects >= SUSPECTS):
+                if len(line.busy) >= most or (state.failures and suspects >= SUSPECTS):
                     break
                 about = (each.uri, each.record_id)
                 if about in held:
@@ -250,23 +250,22 @@ class Courier:
                     continue
                 line.waiting.remove(each)
                 line.busy[about] = each.id
-                line.running += 1
                 suspects += bool(state.failures)
                 self._pool.submit(self._tell, receiver, each)
         return max(next_at - now, 0.0)
 
     def _fill(self, id: int, line: _Line) -> None:
-        """Read on where few are left."""
+        """Read more deliveries when few are left in memory."""
         if not line.has_more or len(line.waiting) >= KEPT // 2:
             return
         found = self._service.store.read(lambda tx: deliveries.waiting(tx, id, line.tail, KEPT))
-        busy = set(line.busy.values())
-        line.waiting.extend(each for each in found if each.id not in busy)
+        held = {*line.busy.values(), *(each.id for each in line.waiting)}
+        line.waiting.extend(each for each in found if each.id not in held)
         line.has_more = len(found) == KEPT
         line.tail = found[-1].id if found else line.tail
 
     def _tell(self, receiver: Receiver, each: OutgoingDelivery) -> None:
-        """On a thread of its own."""
+        """Runs on a thread of the pool."""
         try:
             attempt = attempted(self._service, receiver, each)
         except Exception as error:
@@ -276,10 +275,10 @@ class Courier:
             self._done.append(attempt)
         self._wake.set()
 
-    # -- how it went -------------------------------------------------------------------------------------------------
+    # -- results -----------------------------------------------------------------------------------------------------
 
     def _keep(self, attempts: list[Attempt]) -> None:
-        """Write how attempts went."""
+        """Store the results of attempts."""
         if not attempts:
             return
         before = dict(self._states)
@@ -287,7 +286,6 @@ class Courier:
             id = each.delivery.webhook_id
             line = self._lines.get(id)
             if line is not None:
-                line.running -= 1
                 line.busy.pop((each.delivery.uri, each.delivery.record_id), None)
                 line.has_answered = line.has_answered or each.is_heard
             if id in self._states:
@@ -340,14 +338,14 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
-    """Send a test to a webhook, whether it is on or not; how it went. Raises AdminOnly, NotFound."""
+    """Send a test to a webhook, whether it is on or not; return the delivery. Raises AdminOnly, NotFound."""
     ctx.require_admin("try outgoing webhooks")
     service = ctx.service
     table = service.registry.type(OutgoingWebhook.uri).table
     row = service.store.read(lambda tx: tx.get(table, webhook_id))
-    receiver = _receiver(dict(zip(table.names, row, strict=True))) if row is not None else None
-    if receiver is None:
+    if row is None:
         raise NotFound(f"there is no outgoing_webhook {webhook_id}")
+    receiver = _receiver(table, row)
     now = clock.now()
     values = {"webhook_id": webhook_id, "event": message.TEST, "at": now, "state": FAILED, "due_at": now}
 
@@ -365,7 +363,7 @@ def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
 
 
 def _values_of(each: Attempt) -> dict[str, Any]:
-    """What is stored of an attempt."""
+    """The columns that hold the result of an attempt."""
     return {
         "tried_at": each.at, "status": each.status, "ms": each.ms, "error": each.error, "response": each.response,
         "body": each.delivery.body,
@@ -373,13 +371,13 @@ def _values_of(each: Attempt) -> dict[str, Any]:
 
 
 def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
-    """Write how an attempt went; the delivery as it waits, None where it is done."""
+    """Store the result of an attempt; return the delivery if it must be sent again, else None."""
     id, attempts = each.delivery.id, each.delivery.attempts + 1
     row = tx.first(DELIVERY, id=id)
     if row is None:
         return None
     replays = row[DELIVERY.position["replays"]]
-    if replays != each.delivery.replays:  # somebody wants it sent again, whatever became of this attempt
+    if replays != each.delivery.replays:  # somebody asked for it again during this attempt
         tx.update(DELIVERY, id, _values_of(each))
         return replace(each.delivery, attempts=0, due_at=each.at, replays=replays)
     if each.is_unwanted:
@@ -395,7 +393,7 @@ def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
 
 
 def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
-    """How it goes with a receiver after an attempt."""
+    """The state of a receiver after an attempt."""
     if each.is_heard:
         return state if each.is_unwanted else replace(state, failures=0, resume_at=0, failing_since=0, error="")
     if not each.is_of_receiver:
@@ -408,7 +406,7 @@ def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
 
 
 def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
-    """Whether a receiver is told no more: it says that it is gone, or has failed for days."""
+    """Whether to switch the webhook off: its receiver answered 410, or has failed for days."""
     state = states.get(each.delivery.webhook_id)
     if state is None or each.is_heard:
         return False
@@ -417,7 +415,7 @@ def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
 
 
 def _switch_off(service: Service, tx: Transaction, id: int, error: str) -> None:
-    """Disable a webhook, and let administrators know."""
+    """Switch a webhook off and notify administrators."""
     writing = RecordWriter(own_context(service), tx)
     record = writing.record(OutgoingWebhook.uri, id)
     if record is None or record["is_disabled"]:
@@ -431,11 +429,11 @@ def _switch_off(service: Service, tx: Transaction, id: int, error: str) -> None:
 
 def _receivers(service: Service, tx: Transaction) -> list[Receiver]:
     table = service.registry.type(OutgoingWebhook.uri).table
-    rows = tx.find(table, is_disabled=0)
-    return [_receiver(dict(zip(table.names, row, strict=True))) for row in rows]
+    return [_receiver(table, row) for row in tx.find(table, is_disabled=0)]
 
 
-def _receiver(record: dict[str, Any]) -> Receiver:
+def _receiver(table: Table, row: Row) -> Receiver:
+    record = dict(zip(table.names, row, strict=True))
     return Receiver(
         record["id"], record["name"], record["url"], tuple(event_names.split(record["events"])),
         record["query"].strip(), record["expanded"], record["headers"], record["body"], record["secret"],

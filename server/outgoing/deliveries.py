@@ -1,12 +1,12 @@
-"""Deliveries of outgoing webhooks as rows: what waits, what was sent, and how it went."""
+"""The stored deliveries of outgoing webhooks, and the state of their receivers."""
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import peewee
 
+from server import clock
 from server.context import Context, Service
 from server.contexts import context_of
 from server.dataclass import dataclass
@@ -22,10 +22,10 @@ from server.store.transaction import Row, Transaction
 URI = "outgoing_webhook"
 DOING = "see what outgoing webhooks sent"
 WAITING, SENT, FAILED = STATES = ("waiting", "sent", "failed")
-CHANNEL = "outgoing deliveries"  # that something waits which was not there
+CHANNEL = "outgoing deliveries"  # announces deliveries that wait again
 KEPT_DAYS = 14
-MAX_KEPT = 100_000  # deliveries of all webhooks that are done; the oldest go first
-MAX_RESPONSE_CHARS = 4096  # of a response, as it is kept
+MAX_KEPT = 100_000  # finished deliveries of each state; the oldest are removed first
+MAX_RESPONSE_CHARS = 4096  # stored of a response
 MAX_ERROR_CHARS = 500
 BATCH = 1000  # removed in one transaction
 DAY_SECONDS = 86_400
@@ -44,8 +44,8 @@ DELIVERY = Table(
         Index(("state", "at"), "those that are done, by their age"),
     ],
 )  # fmt: skip
-# cursor: of the change in the log, 0 for one that somebody tried. status: of the response, 0 where there was none.
-# replays: how often somebody had it sent again.
+# cursor: of the change in the log, 0 for a test. status: of the response, 0 without one. replays: how often somebody
+# asked for it again.
 
 STATE = Table(
     "outgoing_state",
@@ -55,12 +55,12 @@ STATE = Table(
     ],
     key=("webhook_id",),
 )  # fmt: skip
-# cursor: changes up to here have their deliveries. resume_at: the receiver is left alone until then.
+# cursor: changes up to here have their deliveries. resume_at: nothing is sent to the receiver until then.
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiverState:
-    """How it goes with a receiver."""
+    """The state of a receiver: how far it was told, and since when it fails."""
 
     webhook_id: int
     cursor: int = 0
@@ -72,7 +72,7 @@ class ReceiverState:
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """A webhook that is on."""
+    """A webhook as the courier uses it."""
 
     id: int
     name: str
@@ -87,14 +87,14 @@ class Receiver:
     overlap_until: int
 
     def secrets(self, now: int) -> list[str]:
-        """Those that sign now, the present one first."""
+        """The secrets that sign now, the current one first."""
         is_both = self.previous_secret and now < self.overlap_until
         return [self.secret, self.previous_secret] if is_both else [self.secret]
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingDelivery:
-    """One delivery. id: 0 for one that is not stored. body: as it is sent, None before the first attempt."""
+    """One delivery. body: as it is sent, None before the first attempt."""
 
     id: int
     webhook_id: int
@@ -110,18 +110,17 @@ class OutgoingDelivery:
 
     @property
     def message_id(self) -> str:
-        """What receivers know it by, the same each time that it is sent."""
+        """The `webhook-id` of Standard Webhooks, the same for every attempt."""
         return f"msg_{self.webhook_id}_{self.cursor}" if self.cursor else f"msg_{self.webhook_id}_try{self.id}"
 
 
 def state_of(tx: Transaction, webhook_id: int) -> ReceiverState:
-    """How it goes with the receiver of a webhook."""
-    row = tx.first(STATE, webhook_id=webhook_id)
-    return ReceiverState(*row) if row is not None else ReceiverState(webhook_id)
+    """The state of the receiver of a webhook."""
+    return states_of(tx, [webhook_id])[webhook_id]
 
 
 def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, ReceiverState]:
-    """{id of a webhook: how it goes with its receiver}."""
+    """{id of a webhook: the state of its receiver}."""
     table: Any = STATE.sql
     ids = list(webhook_ids)
     rows = tx.rows(
@@ -132,20 +131,20 @@ def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, Receiver
 
 
 def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
-    """A webhook is told what changes from a cursor on."""
+    """Start telling a webhook about changes after a cursor."""
     tx.put(STATE, {
         "webhook_id": webhook_id, "cursor": cursor, "failures": 0, "resume_at": 0, "failing_since": 0, "error": "",
     })  # fmt: skip
 
 
 def forget(tx: Transaction, webhook_id: int) -> None:
-    """A webhook is gone, and so is what it was told."""
+    """Remove the state and the deliveries of a webhook that was deleted."""
     tx.delete(STATE, webhook_id=webhook_id)
     tx.delete(DELIVERY, webhook_id=webhook_id)
 
 
 def waiting(tx: Transaction, webhook_id: int, after: int, limit: int) -> list[OutgoingDelivery]:
-    """What waits for a receiver behind a delivery, in order."""
+    """The deliveries that wait for a receiver, in order. after: the id of a delivery."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
         lambda: (
@@ -171,8 +170,8 @@ def _delivery(row: Row) -> OutgoingDelivery:
 
 
 def listed(ctx: Context, webhook_id: int, state: str, limit: int, page: int) -> tuple[list[dict[str, Any]], int]:
-    """Deliveries without their bodies, the newest first, and how many there are. webhook_id: 0 for all of them. state:
-    "" for any. Raises AdminOnly, Invalid."""
+    """A page of deliveries without their bodies, newest first, and the total. webhook_id: 0 for all webhooks. state: ""
+    for any. Raises AdminOnly, Invalid."""
     ctx.require_admin(DOING)
     if state and state not in STATES:
         raise Invalid(f"state: '{state[:50]}' is not one of {', '.join(STATES)}", field="state")
@@ -184,7 +183,7 @@ def listed(ctx: Context, webhook_id: int, state: str, limit: int, page: int) -> 
         return rows, int(total or 0)
 
     rows, total = ctx.service.store.read(read)
-    return [_brief(dict(zip(DELIVERY.names, row, strict=True))) for row in rows], total
+    return [_brief(row) for row in rows], total
 
 
 def _page(has_webhook: bool, has_state: bool) -> Any:
@@ -212,21 +211,21 @@ def one(ctx: Context, id: int) -> dict[str, Any]:
     url = ctx.service.store.read(
         lambda tx: tx.value(lambda: webhook.select(webhook.c.url).where(webhook.c.id == slot(0)), (each["webhook_id"],))
     )
-    return _brief(each) | {
+    return _brief(row) | {
         "request": {"url": str(url or ""), "body": each["body"] or ""}, "response": {"body": each["response"]},
     }  # fmt: skip
 
 
-def _brief(each: dict[str, Any]) -> dict[str, Any]:
+def _brief(row: Row) -> dict[str, Any]:
+    each = dict(zip(DELIVERY.names, row, strict=True))
     names = ("id", "webhook_id", "at", "state", "attempts", "due_at", "tried_at", "status", "ms", "error")
     told = {name: each[name] for name in names}
     kind = f"{each['uri']}.{each['event']}" if each["uri"] else each["event"]
-    message = OutgoingDelivery(each["id"], each["webhook_id"], each["cursor"], "", 0, "", 0).message_id
-    return told | {"event": kind, "record_id": each["record_id"], "message_id": message}
+    return told | {"event": kind, "record_id": each["record_id"], "message_id": _delivery(row).message_id}
 
 
 def replay(ctx: Context, id: int) -> dict[str, Any]:
-    """Send one again, under the same id; answers it as it waits. Raises AdminOnly, NotFound, Conflict."""
+    """Queue a delivery again under the same id; return it. Raises AdminOnly, NotFound, Conflict."""
     found = one(ctx, id)
     _require_on(ctx, found["webhook_id"])
     ctx.service.store.write(lambda tx: _again(ctx, tx, found["webhook_id"], [id], found["message_id"]))
@@ -234,8 +233,8 @@ def replay(ctx: Context, id: int) -> dict[str, Any]:
 
 
 def replay_since(ctx: Context, webhook_id: int, since: int) -> int:
-    """Send all of a webhook again that changed since then, in order, also what it was not told while it was off;
-    answers how many deliveries there were before. Raises AdminOnly, NotFound, Conflict, Gone."""
+    """Send a webhook every change since a time again, in order, also those made while it was off; return how many of
+    them had been delivered before. Raises AdminOnly, NotFound, Conflict, Gone."""
     ctx.require_admin(DOING)
     _require_on(ctx, webhook_id)
     table: Any = DELIVERY.sql
@@ -246,8 +245,7 @@ def replay_since(ctx: Context, webhook_id: int, since: int) -> int:
             lambda: table.select(table.id).where(table.webhook_id == slot(0), table.cursor > slot(1)),
             (webhook_id, cursor),
         )
-        told = datetime.fromtimestamp(since, UTC).isoformat().replace("+00:00", "Z")
-        _again(ctx, tx, webhook_id, [row[0] for row in rows], f"since {told}")
+        _again(ctx, tx, webhook_id, [row[0] for row in rows], f"since {clock.utc_text(since)}")
         state = state_of(tx, webhook_id)
         begin(tx, webhook_id, min(cursor, state.cursor))
         return len(rows)
@@ -275,7 +273,7 @@ def _again(ctx: Context, tx: Transaction, webhook_id: int, ids: Sequence[int], w
 
 
 def _require_on(ctx: Context, webhook_id: int) -> None:
-    """Raises NotFound, and Conflict for a webhook that is off: nobody would send what waits."""
+    """Raises NotFound, and Conflict for a webhook that is off, whose deliveries would wait forever."""
     table = ctx.service.registry.type(URI).table
     row = ctx.service.store.read(lambda tx: tx.get(table, webhook_id))
     if row is None:
@@ -285,7 +283,7 @@ def _require_on(ctx: Context, webhook_id: int) -> None:
 
 
 def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, ReceiverState]]:
-    """{id of a webhook: how many deliveries wait, and how it goes with its receiver}. Raises AdminOnly."""
+    """{id of a webhook: (deliveries that wait, state of the receiver)}. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = DELIVERY.sql
     listed = list(webhook_ids)
@@ -305,17 +303,28 @@ def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, R
 
 @periodic("old outgoing deliveries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Remove deliveries that are done and older than KEPT_DAYS, and the oldest of them beyond MAX_KEPT."""
-    table: Any = DELIVERY.sql
+    """Remove finished deliveries older than KEPT_DAYS, and the oldest beyond MAX_KEPT."""
     for state in (SENT, FAILED):
-        while ids := service.store.read(lambda tx, state=state: _old(tx, state, now)):  # type: ignore[misc]
-            told = json.dumps(ids)
-            service.store.write(lambda tx, told=told: tx.run(  # type: ignore[misc]
-                lambda: table.delete().where(in_list(table.id, slot(0))), (told,)
-            ))  # fmt: skip
+        _forget_done(service, state, now - KEPT_DAYS * DAY_SECONDS)
 
 
-def _old(tx: Transaction, state: str, now: int) -> list[int]:
+def _forget_done(service: Service, state: str, before: int) -> None:
+    """Remove deliveries of a state made before `before` (Unix seconds), and the oldest beyond MAX_KEPT."""
+    table: Any = DELIVERY.sql
+    count = service.store.read(
+        lambda tx: tx.value(lambda: table.select(peewee.fn.COUNT(table.id)).where(table.state == slot(0)), (state,))
+    )
+    beyond = int(count or 0) - MAX_KEPT
+    while ids := service.store.read(lambda tx, beyond=beyond: _old(tx, state, before, beyond)):  # type: ignore[misc]
+        told = json.dumps(ids)
+        service.store.write(lambda tx, told=told: tx.run(  # type: ignore[misc]
+            lambda: table.delete().where(in_list(table.id, slot(0))), (told,)
+        ))  # fmt: skip
+        beyond -= len(ids)
+
+
+def _old(tx: Transaction, state: str, before: int, beyond: int) -> list[int]:
+    """Up to BATCH ids to remove next. beyond: how many deliveries exceed MAX_KEPT."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
         lambda: (
@@ -323,9 +332,7 @@ def _old(tx: Transaction, state: str, now: int) -> list[int]:
         ),
         (state, BATCH),
     )
-    beyond = int(tx.value(lambda: table.select(peewee.fn.COUNT(table.id)).where(table.state == slot(0)), (state,)) or 0)
-    beyond -= MAX_KEPT
-    return [id for place, (id, at) in enumerate(rows) if at < now - KEPT_DAYS * DAY_SECONDS or place < beyond]
+    return [id for place, (id, at) in enumerate(rows) if at < before or place < beyond]
 
 
 def place_of(url: str) -> str:

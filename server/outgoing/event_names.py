@@ -42,8 +42,7 @@ def types_of(patterns: Iterable[str]) -> set[str]:
 
 
 def require_known(text: str, uris: Iterable[str]) -> list[str]:
-    """The patterns of a text. Raises Invalid for one that stands for nothing. uris: of the types that tell of
-    changes."""
+    """The patterns in a text. Raises Invalid for one that matches no event. uris: the types in the change log."""
     found, known = split(text), sorted(uris)
     if not found:
         raise Invalid("events is required: name some, such as ticket.created, ticket.* or *", field="events")

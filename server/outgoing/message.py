@@ -1,10 +1,9 @@
-"""What one delivery says: its body and its headers, made of the record as it is when it is first sent."""
+"""Bodies and headers of deliveries, rendered from the record as it is at the first attempt."""
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
-from server import template
+from server import clock, template
 from server.access.service_actor import own_context
 from server.context import Service
 from server.desk import records
@@ -16,7 +15,7 @@ from server.outgoing import signing
 from server.outgoing.deliveries import OutgoingDelivery, Receiver
 
 JSON_TYPE = "application/json"
-TEST = "test"  # the event of a delivery that somebody tries
+TEST = "test"  # the event of a test delivery
 
 
 def require_sendable(url: str, headers: str) -> None:
@@ -53,7 +52,7 @@ def headers_of(text: str) -> dict[str, str]:
 
 
 def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str | None:
-    """The body of a delivery; None for a record that the search of its webhook does not find. Raises TemplateFailed."""
+    """The body of a delivery; None if the record does not match the search of the webhook. Raises TemplateFailed."""
     ctx = own_context(service, each.at)
     record: dict[str, Any] | None = {}
     if each.event != TEST:
@@ -61,7 +60,7 @@ def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str
         if record is None and receiver.query and each.event != "deleted":
             return None
     kind = f"{each.uri}.{each.event}" if each.uri else TEST
-    timestamp = datetime.fromtimestamp(each.at, UTC).isoformat().replace("+00:00", "Z")
+    timestamp = clock.utc_text(each.at)
     data = record or {"id": each.record_id, "_type": each.uri}
     if not receiver.body.strip():
         return json.dumps({"type": kind, "timestamp": timestamp, "data": data}, ensure_ascii=False, sort_keys=True)
@@ -70,7 +69,7 @@ def body_of(service: Service, receiver: Receiver, each: OutgoingDelivery) -> str
 
 
 def _record(service: Service, receiver: Receiver, each: OutgoingDelivery) -> dict[str, Any] | None:
-    """The record as the service sees it; None for one that is gone, or that the search does not find."""
+    """The record as the service sees it; None if it is gone or does not match the search."""
     if each.event == "deleted":
         return None
     ctx = own_context(service)

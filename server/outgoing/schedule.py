@@ -5,7 +5,7 @@ import random
 # Seconds between attempts, three days in all (Standard Webhooks 1.0, Operational considerations).
 WAITS = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 REST = (5, 15, 60, 300, 900)  # for a receiver, after so many failures in a row; the last one from then on
-GIVEN_UP_SECONDS = 3 * 86_400  # of failures, after which a receiver is told no more
+GIVEN_UP_SECONDS = 3 * 86_400  # of failures, after which the webhook is switched off
 MOST_ASKED_SECONDS = 86_400  # that a receiver may ask for with Retry-After
 JITTER = 0.2
 

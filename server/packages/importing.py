@@ -10,7 +10,12 @@ from server.packages.making import ImportResult, make
 from server.packages.preparing import ImportPlan, StaleIds
 from server.store.transaction import Transaction
 
-GENERATED = ("client_id", "client_secret", "secret", "url")  # of results: the import generates others than its dry run
+GENERATED = (
+    "client_id",
+    "client_secret",
+    "secret",
+    "url",
+)  # keys of results that differ between an import and its dry run
 ATTEMPTS = 3  # at preparing an import that others come before; the last one keeps its ids
 
 

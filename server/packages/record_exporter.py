@@ -15,7 +15,7 @@ from server.records.shared.behavior_events import exported
 
 Tree = dict[str, Any]
 Exported = dict[tuple[str, int], Record]  # by uri and id, in the order of the package
-SCRIPTS = frozenset(("script", "policy_kata", "callback_url"))  # besides fields whose name ends in _kata
+SCRIPTS = frozenset(("script", "policy_kata", "callback_url", "url"))  # besides fields whose name ends in _kata
 _NO_KEY = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -89,7 +89,7 @@ class RecordExporter:
             return self._structure(record_type, record, value)
         if not isinstance(value, str):
             return value
-        if field.name.endswith("_kata") or field.name in SCRIPTS or isinstance(field, Url) or field.name == "url":
+        if field.name.endswith("_kata") or field.name in SCRIPTS or isinstance(field, Url):
             return self._script(record_type, record, field.name, value)
         if secret_texts.is_secret_name(field.name) or field.name in grants.SECRETS.get(record_type.uri, ()):
             return self._spliced(value, [(0, len(value), field.name)], (), record_type, record) if value else value

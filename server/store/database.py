@@ -343,8 +343,7 @@ class Store(ABC):
 
     @contextmanager
     def along(self, more: Callable[[Transaction], object]) -> Iterator[None]:
-        """Inside, each write that this thread begins runs `more` as its last step: it holds if and only if the write
-        does."""
+        """Inside, run `more` as the last step of each write that this thread begins, in its transaction."""
         outer = self._local.along
 
         def both(tx: Transaction) -> None:

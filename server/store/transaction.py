@@ -309,7 +309,7 @@ class Transaction:
     def delete(self, table: Table, **equals: Any) -> int:
         """Remove the rows whose columns equal these values; answers how many."""
         names = tuple(equals)
-        return self.run(lambda: _equal(table, table.sql.delete(), names), tuple(equals.values()))
+        return self.run(lambda: with_equal(table, table.sql.delete(), names), tuple(equals.values()))
 
     def part(self, work: Callable[["Transaction"], Result]) -> Result:
         """Run `work` so that a caller who goes on after its error keeps nothing of it."""
@@ -414,7 +414,7 @@ def slots(table: Table, names: Sequence[str]) -> dict[Any, peewee.Node]:
 
 def equal_to(table: Table, names: Sequence[str], *columns: Any) -> Any:
     """A select of these columns, of all by default, from the rows whose columns `names` equal the first slots."""
-    return _equal(table, table.sql.select(*(columns or table.all_columns)), names)
+    return with_equal(table, table.sql.select(*(columns or table.all_columns)), names)
 
 
 def _found(table: Table, names: Sequence[str]) -> Any:
@@ -422,7 +422,8 @@ def _found(table: Table, names: Sequence[str]) -> Any:
     return query.order_by(*(getattr(table.sql, name) for name in table.key or ("id",)))
 
 
-def _equal(table: Table, query: Any, names: Sequence[str]) -> Any:
-    for place, name in enumerate(names):
+def with_equal(table: Table, query: Any, names: Sequence[str], first: int = 0) -> Any:
+    """The query for the rows whose columns `names` equal the slots from `first` on."""
+    for place, name in enumerate(names, first):
         query = query.where(getattr(table.sql, name) == slot(place))
     return query

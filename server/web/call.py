@@ -4,10 +4,11 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import field
 from typing import Any
 
+from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.digits import id_in
-from server.errors import NotFound, NotOffered
+from server.errors import Invalid, NotFound, NotOffered
 from server.records.shared.scopes import Scope
 from server.store.writer import Write
 from server.web.params import Params
@@ -17,7 +18,7 @@ SANDBOX = "sandbox; default-src 'none'"  # the policy of files: should a browser
 
 @dataclass(frozen=True, slots=True)
 class InnerRequest:
-    """A request inside of another one. path: the whole of it. params: as a JSON body."""
+    """A request inside another one. path: the full path. params: as in a JSON body."""
 
     method: str
     path: str
@@ -27,8 +28,8 @@ class InnerRequest:
 
 @dataclass(frozen=True, slots=True)
 class InnerCall:
-    """An inner request whose endpoint is found and allowed. is_small: whether it may run on the writer. run: does it;
-    raises what the endpoint raises."""
+    """An inner request whose endpoint was found and may be called. is_small: whether it may run on the writer. run:
+    calls the endpoint, and raises what it raises."""
 
     path: str
     is_small: bool
@@ -37,8 +38,8 @@ class InnerCall:
 
 @dataclass(frozen=True)
 class EndpointCall:
-    """arguments: those of the path. params: query and body, decoded. scopes: those of the token. app_id: its app.
-    path: as it was sent. inner: begins a request inside of this one, with the same token; raises what refuses it."""
+    """A call of an endpoint. arguments: from the path. params: query and body, decoded. scopes, app_id: of the token.
+    path: as sent. inner: prepares a request inside this one, with the same token; raises the error that refuses it."""
 
     ctx: Context
     method: str
@@ -49,6 +50,14 @@ class EndpointCall:
     app_id: int = 0
     path: str = ""
     inner: Callable[[InnerRequest], InnerCall] = field(default=lambda asked: _no_inner(), repr=False)
+
+    def time(self, name: str) -> int | None:
+        """The time in a parameter, such as `-2 hours`, in Unix seconds; None without one. Raises Invalid naming it."""
+        text = self.params.text(name, "")
+        try:
+            return times.instant(text, self.ctx.now, self.ctx.tz) if text else None
+        except Invalid as error:
+            raise Invalid(f"{name}: {error.message}", field=name) from error
 
     @property
     def id(self) -> int:

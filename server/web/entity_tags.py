@@ -1,7 +1,7 @@
 """Entity tags of records, and the conditions of requests that name them (RFC 9110, 8.8.3 and 13.1).
 
-A tag is a digest of a response and says what the response had: the `expand` and `show_meta` of its request. A condition
-is checked by making that response again for the same caller, so it holds for exactly what they have read."""
+A tag is a digest of a response, followed by the `expand` and `show_meta` of its request. A condition is checked by
+making that response again for the same caller, so it holds for exactly what they read."""
 
 import base64
 import hashlib
@@ -20,16 +20,15 @@ from server.web.site import Request
 
 DIGEST_BYTES = 12
 MAX_VIEW_CHARS = 500  # a tag of a longer one serves If-None-Match alone
-MAX_TAGS = 10  # of a condition; each may take another search for the record
-META, LONG = "+meta", "+long"  # LONG: of a view that is too long to say, or that leaves keys out
-JSON = "application/json; charset=utf-8"
+MAX_TAGS = 10  # of a condition; each may need the record to be read again
+META, LONG = "+meta", "+long"  # LONG: a view too long to name, or one that leaves keys out
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 Show = Callable[[str, bool], dict[str, Any]]
 
 
 def view_of(params: Params) -> str:
-    """What a response has besides the plain record, as its tag says it."""
+    """The view of a response: its `expand` and `show_meta`, as its tag names them."""
     view = quote(params.text("expand", ""), safe=",") + (META if params.flag("show_meta") else "")
     return view if len(view) <= MAX_VIEW_CHARS and not _is_sparse(params) else LONG
 
@@ -50,14 +49,14 @@ def tag(body: bytes, view: str) -> str:
 
 
 def rendered(answer: Answer) -> Answer:
-    """The answer with its payload as the bytes that are sent, and with its tag where it has a view."""
+    """The answer with its payload as bytes, and with its tag if it has a view."""
     if answer.payload is None:
         return answer
     body = envelope.body_of(answer)
     if answer.view is not None:
         plain = body if not answer.notes else envelope.success(answer.payload)
         answer.headers = answer.headers | {"ETag": tag(plain, answer.view)}
-    answer.body, answer.content_type, answer.payload = body, JSON, None
+    answer.body, answer.content_type, answer.payload = body, envelope.CONTENT_TYPE, None
     return answer
 
 
@@ -65,7 +64,7 @@ def pack(answer: Answer, request: Request, most: int | None = None) -> Answer:
     """The rendered answer, with its body as gzip where that is worth it and the client reads it. most: bytes of a body
     that is packed here. A tag becomes weak: the bytes are others than those it names (RFC 9110, 8.8.1)."""
     size = len(answer.body)
-    if size < LEAST_BYTES or answer.content_type != JSON or "Content-Encoding" in answer.headers:
+    if size < LEAST_BYTES or answer.content_type != envelope.CONTENT_TYPE or "Content-Encoding" in answer.headers:
         return answer
     if (most is None or size <= most) and takes_gzip(request.headers):
         answer.body = packed(answer.body)

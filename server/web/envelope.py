@@ -11,6 +11,7 @@ _ORDERED = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=st
 _ENVELOPE = {"__build": BUILD, "__status": "success", "__version": VERSION}
 
 KEYS = frozenset(_ENVELOPE)
+CONTENT_TYPE = "application/json; charset=utf-8"
 
 
 def success(payload: dict[str, Any]) -> bytes:

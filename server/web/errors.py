@@ -4,6 +4,7 @@ from typing import Any
 
 from server import errors
 from server.errors import HelpdeskError
+from server.web.call import Answer
 
 # The first class of an error's ancestry that stands here decides.
 TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
@@ -76,8 +77,8 @@ def headers(error: HelpdeskError, base_url: str = "") -> dict[str, str]:
 
 
 def body(error: HelpdeskError) -> dict[str, Any]:
-    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}], `position` and
-    `record`, what a record is now that another one was expected."""
+    """The payload of an error: `__error`, `message` and, where known, `errors` [{field, message}], `position`, and
+    `record`: the current record, after a failed precondition."""
     payload: dict[str, Any] = {"__error": status_and_code(error)[1], "message": error.message}
     field = error.details.get("field")
     if isinstance(field, str):
@@ -91,6 +92,11 @@ def body(error: HelpdeskError) -> dict[str, Any]:
     if error.details.get("notes"):
         payload["notes"] = error.details["notes"]
     return payload
+
+
+def answer(error: HelpdeskError, base_url: str = "") -> Answer:
+    """The answer to an error."""
+    return Answer(body(error), status_and_code(error)[0], headers(error, base_url))
 
 
 def catalogue() -> list[tuple[int, str, str]]:

@@ -1,5 +1,5 @@
-"""Requests that are safe to send again: with an Idempotency-Key, the work is done once, and the first response is sent
-again (draft-ietf-httpapi-idempotency-key-header-07). What is kept, and how: desk/idempotency_keys.py."""
+"""The header Idempotency-Key: the work of a key is done once, and repeated requests get the first response
+(draft-ietf-httpapi-idempotency-key-header-07). Storage: desk/idempotency_keys.py."""
 
 import hashlib
 import json
@@ -16,17 +16,17 @@ from server.web.call import Answer, EndpointCall
 from server.web.routes import Endpoint
 
 REPLAYED = "Idempotent-Replayed"
-METHODS = ("POST", "PATCH")  # the others are safe to send again as they are
+METHODS = ("POST", "PATCH")  # the other methods are idempotent
 MAX_KEY_CHARS = 255
 
 
 def is_for(each: Endpoint) -> bool:
-    """Whether an endpoint does the work of a key once."""
+    """Whether an endpoint honors keys."""
     return each.method in METHODS and each.mode != "read"
 
 
 def keyed(each: Endpoint, call: EndpointCall) -> KeyedRequest | None:
-    """The request of a call that has a key; None for any other. Raises Malformed for a key that is none."""
+    """The keyed request of a call; None without a key. Raises Malformed for a bad key."""
     if HEADER not in call.headers or not is_for(each):
         return None
     key = call.headers[HEADER].strip()
@@ -44,9 +44,9 @@ def once(store: Store, now: int, request: KeyedRequest, work: Callable[[], Answe
 
 
 def _packed(found: Answer | HelpdeskError) -> bytes:
-    """An answer, or that to an error, as bytes; b"" for one that goes on as a stream."""
+    """An answer, or the answer to an error, as bytes; b"" for a stream."""
     if isinstance(found, HelpdeskError):
-        found = Answer(errors.body(found), errors.status_and_code(found)[0], errors.headers(found))
+        found = errors.answer(found)
     answer = entity_tags.rendered(found)
     if answer.pieces is not None or answer.feed is not None or answer.feeds:
         return b""
@@ -62,7 +62,7 @@ def _unpacked(packed: bytes) -> Answer:
 
 
 def _plain(value: Any) -> Any:
-    """A file or bytes as something that JSON knows."""
+    """A file or bytes as something that JSON can hold."""
     if isinstance(value, bytes):
         return hashlib.sha256(value).hexdigest()
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

@@ -64,7 +64,7 @@ class _Request(HTTPMessageDelegate):
                 headers["Refresh"] = str(RETRY_AFTER_SECONDS)
         else:
             body = envelope.failure(errors.body(error))
-            headers["Content-Type"] = "application/json; charset=utf-8"
+            headers["Content-Type"] = envelope.CONTENT_TYPE
         headers["Content-Length"] = str(len(body))
         try:
             line = ResponseStartLine("HTTP/1.1", status, "Service Unavailable")

@@ -12,7 +12,7 @@ from server.jobs import processes
 from server.upkeep import health, verdict
 from server.upkeep.health import TRUSTED_SECONDS, Health, Pulse
 from server.upkeep.verdict import Verdict
-from server.web import metrics
+from server.web import envelope, metrics
 from server.web.call import Answer
 from server.web.hosts import is_within, networks
 from server.web.meter import Meter
@@ -23,7 +23,6 @@ LOOK_NOW = "look=now"
 THREADS = 2  # of their own: a service whose other threads are all busy must still be able to say so
 WAITING = 64  # requests that may wait for one of them
 SPEAKS_FOR_OTHERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
-JSON = "application/json; charset=utf-8"
 
 
 class MonitoringSites:
@@ -109,7 +108,7 @@ class HealthSite(MonitoringSite):
             told |= {"backlog": metrics.backlog(self.service, found)}
             told |= self._processes()
         status = 200 if found.is_well else 503
-        return Answer(status=status, body=metrics.as_json(told), content_type=JSON)
+        return Answer(status=status, body=metrics.as_json(told), content_type=envelope.CONTENT_TYPE)
 
     def _processes(self) -> dict[str, object]:
         """Who serves the database, where several may."""

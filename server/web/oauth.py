@@ -17,7 +17,7 @@ from server.access.validator import CHALLENGE_METHODS, DEVICE_GRANT, DEVICE_PAGE
 from server.context import Service
 from server.errors import HelpdeskError, Invalid, NotFound, NotOffered, TooMany, Unavailable
 from server.records.shared.scopes import BUILT_IN
-from server.web import cors, errors
+from server.web import cors, envelope, errors
 from server.web.call import Answer
 from server.web.forms import MAX_FIELDS
 from server.web.rate import RateLimiter
@@ -28,7 +28,7 @@ DEVICE_AUTHORIZATION = "/oauth/device_authorization"
 REVOKE, INTROSPECT = "/oauth/revoke", "/oauth/introspect"
 SERVER_METADATA = "/.well-known/oauth-authorization-server"
 BELOW = "/oauth/"  # everything here answers in the form of OAuth, errors and unknown paths too
-FORM, JSON = "application/x-www-form-urlencoded", "application/json; charset=utf-8"
+FORM = "application/x-www-form-urlencoded"
 CHALLENGE = 'Basic realm="svc"'
 MAX_FORM_BYTES = 64 * 1024  # of a request to one of these endpoints
 MAX_REQUESTS_PER_MINUTE = 600  # of one address, to all of these endpoints together
@@ -155,7 +155,9 @@ class OAuthSite(Site):
 
     def _read(self, request: Request) -> Answer:
         headers = {"Cache-Control": f"public, max-age={METADATA_SECONDS}", "Access-Control-Allow-Origin": "*"}
-        return Answer(headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=JSON)
+        return Answer(
+            headers=headers, body=json.dumps(self.metadata[request.path]).encode(), content_type=envelope.CONTENT_TYPE
+        )
 
     def _call(self, request: Request, call: Callable[[Service, OAuthRequest, int], OAuthResponse]) -> Answer:
         if request.method != "POST":
@@ -224,7 +226,7 @@ def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str]
     """Without the envelope of the API: these bodies are those of the RFCs."""
     more = {"Pragma": "no-cache", **({"WWW-Authenticate": CHALLENGE} if status == 401 else {}), **(headers or {})}
     body = b"" if payload is None else json.dumps(payload).encode()
-    return Answer(status=status, headers=more, body=body, content_type=JSON if body else "")
+    return Answer(status=status, headers=more, body=body, content_type=envelope.CONTENT_TYPE if body else "")
 
 
 def _described_plainly(message: str) -> str:

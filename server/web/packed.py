@@ -1,4 +1,4 @@
-"""Bodies that travel packed, by their Content-Encoding (RFC 9110, 8.4): those of requests, and those of responses."""
+"""Compressed bodies of requests and responses (Content-Encoding, RFC 9110, 8.4)."""
 
 import zlib
 
@@ -9,15 +9,13 @@ from server.outbound.unpack import PACKINGS, Unpacker
 
 HEADER, OFFER = "Content-Encoding", "Accept-Encoding"
 READ = "gzip, deflate"  # what a refusal offers (RFC 7694)
-
-
-LEAST_BYTES = 8 * 1024  # of a response that is packed: a smaller one gains little on its way
-MOST_AT_ONCE_BYTES = 64 * 1024  # that are packed on the event loop
+LEAST_BYTES = 8 * 1024  # a smaller response is not packed: it gains little
+MOST_AT_ONCE_BYTES = 64 * 1024  # a larger response is packed on a thread, never on the event loop
 GZIP, LEVEL = zlib.MAX_WBITS | 16, 1  # the quickest: a tenth of the size in a third of the time
 
 
 def takes_gzip(headers: HTTPHeaders) -> bool:
-    """Whether a client reads gzip (RFC 9110, 12.5.3).
+    """Whether a client accepts gzip (Accept-Encoding, RFC 9110, 12.5.3).
 
     >>> [takes_gzip(HTTPHeaders({OFFER: each})) for each in ("gzip, deflate, br", "br, gzip;q=0", "*;q=0.5", "")]
     [True, False, True, False]

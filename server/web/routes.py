@@ -46,8 +46,8 @@ class Endpoint:
     answer: what the payload of a success holds, in the words of openapi/shapes.py.
     text_body: the parameter that the body is as a whole, where it is neither JSON nor a form with that name; "" for no
     such parameter. operation: which a record type that `{uri}` names must offer: create, search, ... may_fail: statuses
-    with which it may fail, and most do not. asks_inner: whether it is made of requests, and scopes are asked for those
-    alone."""
+    with which it may fail, and most do not. asks_inner: whether it holds requests, and scopes are required for those
+    only."""
 
     method: str
     path: str

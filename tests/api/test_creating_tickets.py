@@ -1,4 +1,4 @@
-"""Tickets that a program creates for somebody outside, such as who filled in a contact form."""
+"""Tickets that programs create for somebody outside, such as the sender of a contact form."""
 
 import threading
 import uuid

@@ -85,6 +85,13 @@ def test_reading_answers_as_the_api_does(signed_in: Visitor, nora: Api, desk: De
     assert live_tokens(desk) == []
 
 
+def test_notes_and_the_tag_of_a_record_are_shown(signed_in: Visitor, nora: Api, desk: Desk) -> None:
+    page = tried(signed_in, desk, "records_worker_retrieve", {"id": "1", "expand": "group_"}).text
+    sent = nora.get("/rest/records/worker/1.json", expand="group_").ok()
+    assert "notes" in sent.json and answered(page)[1] == sent.json
+    assert html.escape(sent.headers["ETag"]) in page or sent.headers["ETag"].strip('"') in text_of(page)
+
+
 def test_the_start_page_leads_to_the_lists_of_what_waits(signed_in: Visitor) -> None:
     links = re.findall(r'<a href="(/search/[^"]*[?;]q=[^"]*)"', signed_in.get("/").text)
     assert len(links) >= 9  # four counts, and those of how old open tickets are

@@ -238,6 +238,20 @@ def test_what_is_sent_again_is_the_same(post: Post) -> None:
     assert second.header("webhook-timestamp") == str(post.now) and titles([third]) == ["After"]
 
 
+def test_a_webhook_that_is_changed_during_an_attempt_sends_each_delivery_once(post: Post) -> None:
+    def refuse(_: Asked) -> bytes:
+        post.courier._is_known = False
+        return answer(status=500)
+
+    post.hook()
+    post.peer.answers["/hook"] = refuse
+    post.task()
+    assert len(post.told()) == 1
+    post.peer.answers["/hook"] = answer()
+    post.now += DAY
+    assert titles(post.told()) == ["Splice"]
+
+
 def test_a_receiver_may_say_when_to_come_again(post: Post) -> None:
     post.hook()
     post.peer.answers["/hook"] = answer(status=429, retry_after="7200")

@@ -16,24 +16,25 @@ WAIT_SECONDS = 60
 
 @dataclass
 class Told:
-    """A server, an administrator's client of it, and a receiver. arrived: what it was sent, in order."""
+    """A server, an administrator's client of it, and a receiver. arrived: what it was sent at each path, in order."""
 
     server: Server
     api: Api
     peer: Peer
-    arrived: "queue.Queue[Asked]" = field(default_factory=queue.Queue)
+    arrived: dict[str, "queue.Queue[Asked]"] = field(default_factory=dict)
 
     def hook(self, path: str, events: str, answered: Callable[[Asked], bytes | None] | None = None) -> int:
         def take(asked: Asked) -> bytes | None:
-            self.arrived.put(asked)
+            self.arrived[path].put(asked)
             return answered(asked) if answered else answer("thanks")
 
+        self.arrived[path] = queue.Queue()
         self.peer.answers[path] = take
         made = self.api.create("outgoing_webhook", name=path, url=self.peer.url(path), events=events).ok()
         return int(made["id"])
 
-    def next(self) -> Asked:
-        return self.arrived.get(timeout=WAIT_SECONDS)
+    def next(self, path: str) -> Asked:
+        return self.arrived[path].get(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def path_of(id: int, rest: str) -> str:
 def test_mail_that_comes_in_is_told(told: Told) -> None:
     hook = told.hook("/mail", "ticket.created, message.created")
     parsed = told.api.parse(b"From: ann@told.example\nSubject: Pump\n\nIt leaks.").ok()
-    bodies = [json.loads(told.next().body) for _ in range(2)]
+    bodies = [json.loads(told.next("/mail").body) for _ in range(2)]
     assert {(each["type"], each["data"]["id"]) for each in bodies} == {
         ("ticket.created", parsed["id"]), ("message.created", parsed["last_message_id"]),
     }  # fmt: skip
@@ -66,7 +67,7 @@ def test_mail_that_comes_in_is_told(told: Told) -> None:
 def test_deliveries_are_listed_shown_and_sent_again(told: Told) -> None:
     hook = told.hook("/listed", "task.created", lambda asked: answer("no", status=400))
     task = told.api.create("task", title="Splice").ok()["id"]
-    first = told.next()
+    first = told.next("/listed")
     listed = told.api.get(path_of(hook, "deliveries")).ok()
     [row] = listed["results"]
     assert listed["total"] == 1 and (row["event"], row["record_id"]) == ("task.created", task)
@@ -76,9 +77,9 @@ def test_deliveries_are_listed_shown_and_sent_again(told: Told) -> None:
     assert shown["message_id"] == first.header("webhook-id")
     again = told.api.post(f"/rest/outgoing_webhooks/deliveries/{row['id']}/replay.json").ok()
     assert again["state"] == "waiting"
-    assert told.next().header("webhook-id") == first.header("webhook-id")
+    assert told.next("/listed").header("webhook-id") == first.header("webhook-id")
     assert told.api.post(path_of(hook, "replay"), since="-1 hour").ok()["again"] == 1
-    assert told.next().header("webhook-id") == first.header("webhook-id")
+    assert told.next("/listed").header("webhook-id") == first.header("webhook-id")
     assert told.api.post(path_of(hook, "replay")).status == 422
     assert told.api.post(path_of(hook, "replay"), since="never ever").status == 422
     told.api.remove("outgoing_webhook", hook).ok()
@@ -95,7 +96,7 @@ def test_a_test_says_how_it_went(told: Told) -> None:
         "test",
         "thanks",
     )
-    asked = told.next()
+    asked = told.next("/tried")
     assert asked.header("webhook-id") == tried["message_id"] and json.loads(asked.body)["type"] == "test"
     assert json.loads(tried["request"]["body"]) == json.loads(asked.body)
     told.api.update("outgoing_webhook", hook, url=f"http://{HOST}:9/closed").ok()
@@ -108,7 +109,7 @@ def test_they_are_for_administrators(told: Told) -> None:
     hook = told.hook("/admins", "task.deleted")
     milo = told.api.as_("milo")
     tried = told.api.post(path_of(hook, "test")).ok()["id"]
-    told.next()
+    told.next("/admins")
     for method, path in (
         ("GET", path_of(hook, "deliveries")), ("GET", "/rest/outgoing_webhooks/deliveries.json"),
         ("GET", f"/rest/outgoing_webhooks/deliveries/{tried}.json"), ("POST", path_of(hook, "test")),
@@ -127,13 +128,13 @@ def test_what_is_on_its_way_when_the_service_is_killed_arrives_again(tmp_path: P
         told = Told(server, server.set_up(), peer)
         told.hook("/killed", "task.created", lambda asked: asked.hung_up.wait(0) or asked.socket.recv(1) or None)
         id = told.api.create("task", title="Splice").ok()["id"]
-        first = told.next()
+        first = told.next("/killed")
         told.server.process.kill()
         told.server.process.wait(30)
-        peer.answers["/killed"] = lambda asked: told.arrived.put(asked) or answer("thanks")
+        peer.answers["/killed"] = lambda asked: told.arrived["/killed"].put(asked) or answer("thanks")
         again = Server(tmp_path / "data", env=env)
         try:
-            second = told.next()
+            second = told.next("/killed")
         finally:
             assert again.stop() == 0
     assert second.header("webhook-id") == first.header("webhook-id")

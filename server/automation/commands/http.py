@@ -85,18 +85,13 @@ def http_request(call: CommandCall) -> Any:
         if not inputs["retry"]:
             raise
         return _later(call, asked, error.message)
-    if inputs["retry"] and _may_pass(response.status):
+    if inputs["retry"] and outbound.may_pass(response.status):
         return _later(call, asked, f"{response.url.host} answered {response.status}")
     told = _told(call, response, expires)
     if response.status >= 400:
         reason = "".join(each for each in response.reason if each.isprintable())[:100]
         raise CommandFailed(f"{response.url.host} answered {response.status} {reason}".rstrip(), told)
     return told
-
-
-def _may_pass(status: int) -> bool:
-    """Whether the same request may be answered well later."""
-    return status == 429 or status >= 500
 
 
 def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any]:
@@ -128,7 +123,7 @@ def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
     if payload["authentication"]:
         asked = replace(asked, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
     response = outbound.send(asked, outbound.limits(service.settings))
-    if _may_pass(response.status):
+    if outbound.may_pass(response.status):
         raise Unavailable(f"{response.url.host} answered {response.status}")
     if response.status >= 400:
         LOG.warning("http.refused", host=response.url.host, status=response.status)

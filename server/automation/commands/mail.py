@@ -1,4 +1,4 @@
-"""The commands by which tickets come from outside: of a raw mail, and of a form."""
+"""The commands that create tickets from outside: from a raw mail, and from a form."""
 
 from typing import Any
 
@@ -42,8 +42,8 @@ def parse(call: CommandCall) -> Any:
     effects=True,
 )
 def create_ticket(call: CommandCall) -> Any:
-    """The dictionary of the ticket. Nothing of what is given becomes a header, and no ticket that is there is answered.
-    Refused in a dry run, as email.parse. Source: ours."""
+    """The dictionary of the ticket. The inputs become no mail headers, and always make a new ticket. Refused in a dry
+    run, like email.parse. Source: ours."""
     ctx, given = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
     customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in given.pop("custom_fields").items()}
     return _ticket(call, mailroom.create(ctx, given | customs | {"file_id": given.pop("file_ids")}))

@@ -22,7 +22,7 @@ def _load_state(shown: DictionaryContext, found: list[Record], form: str) -> dic
 
 
 class OutgoingWebhook(RecordType):
-    """A program that is told of changes by requests to its address. Administrators alone see it.
+    """A program that receives changes as requests to its address. Only administrators see it.
 
     Source: Ours."""
 

@@ -11,7 +11,7 @@ from server.access import tokens
 from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Invalid, NotFound
-from server.web import entity_tags
+from server.web import entity_tags, envelope
 from server.web.call import Answer
 from server.web.forms import decode_query
 from server.web.openapi.document import document
@@ -71,7 +71,7 @@ class OpenApiSite(Site):
         headers = {"ETag": made.tag, "Cache-Control": "no-cache", "Vary": "Authorization"}
         if entity_tags.is_known(request, made.tag):
             return Answer(status=304, headers=headers)
-        return Answer(headers=headers, body=made.body, content_type="application/json; charset=utf-8")
+        return Answer(headers=headers, body=made.body, content_type=envelope.CONTENT_TYPE)
 
     def _current(self, has_custom: bool, only_json: bool) -> _CachedDocument:
         with self._lock:  # two that ask at once need one document

@@ -1,6 +1,6 @@
-"""Many requests in one: each is an endpoint with its own parameters, rights, scopes and response. Source: ours.
+"""Many requests in one, each with its own parameters, rights, scopes and response. Source: ours.
 
-Small writes that follow each other share transactions: see desk/batches.py. Everything else runs as it would alone."""
+Consecutive small writes share transactions: see desk/batches.py. Everything else runs as it would alone."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,6 @@ KEYS = frozenset(("headers", "method", "params", "path"))
 RESULT = shapes.keys(status=shapes.COUNT, headers=shapes.map_of(shapes.TEXT), body=shapes.OBJECT)
 LOG = log.get("web")
 
-Result = Answer  # with its payload as bytes
 EMPTY = b'"results":[]'
 
 
@@ -45,12 +44,12 @@ def batch(call: EndpointCall) -> Answer:
     whole = envelope.success(told | ({"notes": call.params.notes} if call.params.notes else {}))
     # The responses are put in as they are: to read them and write them again takes a third of the time.
     body = whole.replace(EMPTY, b'"results":[' + b",".join(map(_spliced, results)) + b"]", 1)
-    return Answer(body=body, content_type=entity_tags.JSON)
+    return Answer(body=body, content_type=envelope.CONTENT_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Operation:
-    """place: among the others, from 0. begin: finds the endpoint, and raises what the request would be refused with."""
+    """An operation of a batch. place: from 0. begin: finds the endpoint, or raises what refuses the request."""
 
     place: int
     begin: Callable[[], InnerCall]
@@ -97,8 +96,8 @@ def _full_path(path: str) -> str:
     return path if path.endswith(".json") else f"{path}.json"
 
 
-def _together(call: EndpointCall, operations: list[_Operation]) -> list[Result]:
-    """All of them, or none. Raises the error of the one that fails, named by its place."""
+def _together(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
+    """Run all operations or none. Raises the error of the first that fails, with its place."""
     works = []
     for each in operations:
         try:
@@ -114,30 +113,30 @@ def _together(call: EndpointCall, operations: list[_Operation]) -> list[Result]:
         raise _named(failed.error, failed.place) from failed.error
 
 
-def _work(inner: InnerCall) -> Callable[[], Result]:
+def _work(inner: InnerCall) -> Callable[[], Answer]:
     return lambda: _result(inner.run())
 
 
 def _named(error: HelpdeskError, place: int) -> HelpdeskError:
-    """The error of an operation as that of the whole."""
+    """The error of an operation, as the error of the batch."""
     field = f"operations[{place}]"
     return type(error)(f"{field}: {error.message}; nothing was done", **{**error.details, "field": field, "more": []})
 
 
-def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Result]:
-    """Each in its turn; small writes in a row share transactions."""
-    results: list[Result] = []
-    row: list[Callable[[], Result]] = []
+def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Answer]:
+    """Run operations in order; consecutive small writes share transactions."""
+    results: list[Answer] = []
+    row: list[Callable[[], Answer]] = []
 
-    def alone(work: Callable[[], Result]) -> Result:
+    def alone(work: Callable[[], Answer]) -> Answer:
         try:
             return work()
         except HelpdeskError as error:
-            return _shown(Answer(errors.body(error), errors.status_and_code(error)[0], errors.headers(error)))
+            return entity_tags.rendered(errors.answer(error))
         except Exception as error:
             LOG.exception("request.failed", of=error, request_id=call.ctx.request_id, path=call.path)
             body = {"__error": "ERROR_SERVER", "message": errors.BUG_MESSAGE + call.ctx.request_id}
-            return _shown(Answer(body, 500))
+            return entity_tags.rendered(Answer(body, 500))
 
     for each in operations:
         try:
@@ -157,17 +156,13 @@ def _raise(error: HelpdeskError) -> NoReturn:
     raise error
 
 
-def _result(answer: Answer) -> Result:
-    """What the batch answers of one operation. Raises Invalid for one that is no JSON."""
+def _result(answer: Answer) -> Answer:
+    """The response to one operation. Raises Invalid unless it is JSON."""
     if answer.pieces is not None or answer.feed is not None or answer.feeds:
         raise Invalid("this response is a file or a stream; request it alone")
-    return _shown(answer)
-
-
-def _shown(answer: Answer) -> Result:
     return entity_tags.rendered(answer)
 
 
-def _spliced(result: Result) -> bytes:
+def _spliced(result: Answer) -> bytes:
     headers = json.dumps(result.headers).encode()
     return b'{"body":%b,"headers":%b,"status":%d}' % (result.body or b"{}", headers, result.status)

@@ -3,7 +3,6 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk import changes, scoped_types
@@ -92,15 +91,11 @@ def _follow(call: EndpointCall, wanted: WantedTypes) -> Answer:
 
 def _since(call: EndpointCall) -> int | None:
     """Where to begin, None for now. Raises Invalid, Gone."""
-    cursor, at = cursor_in(call.params.text("since", "")), call.params.text("since_time", "")
-    if not at:
+    cursor, seconds = cursor_in(call.params.text("since", "")), call.time("since_time")
+    if seconds is None:
         return cursor
     if cursor is not None:
         raise Invalid("since_time: send either since or since_time", field="since_time")
-    try:
-        seconds = times.instant(at, call.ctx.now, call.ctx.tz)
-    except Invalid as error:
-        raise Invalid(f"since_time: {error.message}", field="since_time") from error
     return reading(call.ctx, lambda tx: changes.cursor_at(tx, seconds))
 
 

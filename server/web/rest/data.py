@@ -16,7 +16,7 @@ ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 def query(call: EndpointCall) -> Answer:
     found = frame.answer(call.ctx, call.params.text("q", required=True))
     # The order of records in a map, and of columns in a table, is that of the answer.
-    return Answer(body=envelope.success_in_order(found), content_type="application/json; charset=utf-8")
+    return Answer(body=envelope.success_in_order(found), content_type=envelope.CONTENT_TYPE)
 
 
 @endpoint(

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from server import times
 from server.desk.records import MAX_PAGE
-from server.errors import Invalid, Required
+from server.errors import Required
 from server.outgoing import courier, deliveries
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
@@ -70,13 +69,9 @@ def replay(call: EndpointCall) -> dict[str, Any]:
     answer=shapes.keys(again=shapes.COUNT), may_fail=(410,),
 )  # fmt: skip
 def replay_since(call: EndpointCall) -> dict[str, Any]:
-    text = call.params.text("since", "")
-    if not text:
+    since = call.time("since")
+    if since is None:
         raise Required("'since' is missing or empty; send a time, such as -2 hours", field="since")
-    try:
-        since = times.instant(text, call.ctx.now, call.ctx.tz)
-    except Invalid as error:
-        raise Invalid(f"since: {error.message}", field="since") from error
     return {"again": deliveries.replay_since(call.ctx, call.id, since)}
 
 

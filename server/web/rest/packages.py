@@ -58,4 +58,4 @@ def export_package(call: EndpointCall) -> Answer:
     params = call.params
     found = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))
     # The order of keys is that in which people read a package.
-    return Answer(body=envelope.success_in_order({"package": found}), content_type="application/json; charset=utf-8")
+    return Answer(body=envelope.success_in_order({"package": found}), content_type=envelope.CONTENT_TYPE)
