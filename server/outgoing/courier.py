@@ -28,11 +28,12 @@ from server.jobs import processes
 from server.outbound import client
 from server.outgoing import deliveries, event_names, message, schedule
 from server.outgoing.deliveries import DELIVERY, FAILED, SENT, STATE, WAITING, OutgoingDelivery, Receiver, ReceiverState
+from server.outgoing.pace import Pace
 from server.outgoing.types.outgoing_webhook import CHANNEL, OutgoingWebhook, told_types
 from server.people.administrators import administrators
 from server.store.statements import slot
 from server.store.tables import Table
-from server.store.transaction import Row, Transaction
+from server.store.transaction import Row, Transaction, inserting
 
 THREADS = 32
 AT_ONCE = 4  # requests to one receiver that answers; any other gets one
@@ -43,14 +44,16 @@ MOST_ROWS = 2000  # deliveries written in one transaction
 KEPT = 1000  # deliveries of one receiver in memory
 PAUSE_SECONDS = 0.05  # between rounds, so that changes gather
 IDLE_SECONDS, AGAIN_SECONDS = 30.0, 5.0
+BUSY_SECONDS = 0.1  # until the next round while the service is busy
 MAX_RESPONSE_BYTES = 256 * 1024
+NEW_COLUMNS = ("webhook_id", "cursor", "uri", "record_id", "event", "at", "state", "due_at")
 LOG = log.get("outgoing")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """The result of an attempt. status: 0 without a response. asked: seconds of Retry-After. is_unwanted: the record
-    does not match the search of the webhook."""
+    does not match the search of the webhook. cpu_seconds: of processor time that it took."""
 
     delivery: OutgoingDelivery
     at: int
@@ -60,6 +63,7 @@ class Attempt:
     response: str = ""
     asked: int = 0
     is_unwanted: bool = False
+    cpu_seconds: float = 0.0
 
     @property
     def is_heard(self) -> bool:
@@ -97,6 +101,8 @@ class Courier:
         self._is_known = False  # whether the receivers in memory are current
         self._over = threading.Event()
         self._looks_again = False  # whether the log has more changes
+        self._pace = Pace()
+        self._turn = 0  # receivers from this id on come first in the next round
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="outgoing")
         self._thread = threading.Thread(target=self._run, name="courier", daemon=True)
 
@@ -187,10 +193,8 @@ class Courier:
         rows = [row for id, each in self._receivers.items() for row in self._rows_of(id, each, page.changes)]
 
         def write(tx: Transaction) -> None:
-            there = {(row[0], row[1]) for row in tx.rows(_known, (start, end))}
-            for row in rows:
-                if (row["webhook_id"], row["cursor"]) not in there:
-                    tx.insert(DELIVERY, row)
+            stored = set(tx.rows(_stored, (start, end)))
+            tx.run_many(inserting(DELIVERY, NEW_COLUMNS), [row for row in rows if row[:2] not in stored])
             for id, state in self._states.items():
                 if state.cursor < end:
                     tx.run(_moving, (end, id))
@@ -198,19 +202,17 @@ class Courier:
         service.store.write(write)
         self._states = {id: replace(each, cursor=max(each.cursor, end)) for id, each in self._states.items()}
         for row in rows:
-            self._lines[row["webhook_id"]].has_more = True
+            self._lines[row[0]].has_more = True
         return page.has_more
 
-    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[dict[str, Any]]:
+    def _rows_of(self, id: int, receiver: Receiver, found: Iterable[ToldChange]) -> list[tuple[Any, ...]]:
+        """The values of NEW_COLUMNS for each change that the receiver is to get."""
         cursor = self._states[id].cursor
         return [
-            {
-                "webhook_id": id, "cursor": each.cursor, "uri": each.type, "record_id": each.id, "event": each.event,
-                "at": each.at, "state": WAITING, "due_at": each.at,
-            }
+            (id, each.cursor, each.type, each.id, each.event, each.at, WAITING, each.at)
             for each in found
             if each.cursor > cursor and self._is_for(receiver, each)
-        ]  # fmt: skip
+        ]
 
     def _is_for(self, receiver: Receiver, each: ToldChange) -> bool:
         """Records of types that only administrators see may hold secrets: patterns must name these types."""
@@ -228,9 +230,12 @@ class Courier:
 
     def _send(self, now: int) -> float:
         """Hand deliveries that are due to the pool; return the seconds until the next is due."""
-        next_at = now + IDLE_SECONDS
+        next_at: float = now + IDLE_SECONDS
         suspects = sum(len(self._lines[id].busy) for id in self._receivers if self._states[id].failures)
-        for id, receiver in self._receivers.items():
+        self._pace.renew()
+        last = 0  # the receiver that was sent to last
+        for id in sorted(self._receivers, key=lambda id: (id < self._turn, id)):
+            receiver = self._receivers[id]
             state, line = self._states[id], self._lines[id]
             if state.resume_at > now:
                 next_at = min(next_at, state.resume_at)
@@ -248,6 +253,10 @@ class Courier:
                 if each.due_at > now:
                     next_at = min(next_at, each.due_at)
                     continue
+                if not self._pace.claim():
+                    self._turn = id + 1 if last == id else id
+                    return BUSY_SECONDS
+                last = id
                 line.waiting.remove(each)
                 line.busy[about] = each.id
                 suspects += bool(state.failures)
@@ -266,11 +275,13 @@ class Courier:
 
     def _tell(self, receiver: Receiver, each: OutgoingDelivery) -> None:
         """Runs on a thread of the pool."""
+        began = time.thread_time()
         try:
             attempt = attempted(self._service, receiver, each)
         except Exception as error:
             LOG.exception("outgoing.broken", webhook=receiver.id, delivery=each.id)
             attempt = Attempt(each, clock.now(), error=f"it could not be sent: {type(error).__name__}")
+        attempt = replace(attempt, cpu_seconds=time.thread_time() - began)
         with self._lock:
             self._done.append(attempt)
         self._wake.set()
@@ -285,6 +296,7 @@ class Courier:
         for each in attempts:
             id = each.delivery.webhook_id
             line = self._lines.get(id)
+            self._pace.settle(each.cpu_seconds)
             if line is not None:
                 line.busy.pop((each.delivery.uri, each.delivery.record_id), None)
                 line.has_answered = line.has_answered or each.is_heard
@@ -441,7 +453,7 @@ def _receiver(table: Table, row: Row) -> Receiver:
     )  # fmt: skip
 
 
-def _known() -> Any:
+def _stored() -> Any:
     table: Any = DELIVERY.sql
     return table.select(table.webhook_id, table.cursor).where(table.cursor > slot(0), table.cursor <= slot(1))
 

@@ -24,7 +24,7 @@ from statistics import median
 from typing import Any
 from urllib.request import urlopen
 
-from tests.bench import keeping, pages, report, runs, signing, soak, streaming, usable
+from tests.bench import keeping, outgoing, pages, report, runs, signing, soak, streaming, usable
 from tests.bench.load import Measured, Plan
 from tests.bench.process import ROOT, Server
 from tests.bench.scenarios import ASKING, NOTING, SCENARIOS, Desk, Scenario, webhook
@@ -38,6 +38,7 @@ USABLE = "usable"  # the same: pages with and without calls of a webhook meanwhi
 SIGNING = "signing"  # the same: others' answers while many sign in
 STREAMING = "streams"  # the same: requests beside streams
 INBOXES = "inboxes"  # the same: requests beside the open inboxes of many workers
+OUTGOING = "outgoing"  # the same: tickets composed beside outgoing webhooks
 NONE = "none"  # of the scenarios
 OTHERS = 4  # clients whose answers are measured then
 
@@ -90,7 +91,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES]
+    names = [*(scenario.name for scenario in SCENARIOS), PAGES, USABLE, SIGNING, STREAMING, INBOXES, OUTGOING]
     parser.add_argument("--tickets", type=numbers, default=[1000, 100_000], metavar="N,N", help="1000,100000")
     parser.add_argument("--clients", type=numbers, default=[1, 16], metavar="N,N", help="1,16")
     parser.add_argument("--scenarios", type=lambda text: text.split(","), default=names, help=",".join([*names, NONE]))
@@ -212,6 +213,7 @@ def measure_others(desk: Desk, server: Server, asked: argparse.Namespace) -> boo
         SIGNING: lambda: signing_lines(desk, asked.seconds),
         STREAMING: lambda: iter(streaming.lines(desk, run_half)),
         INBOXES: lambda: iter(streaming.inbox_lines(desk, run_half)),
+        OUTGOING: lambda: outgoing.lines(desk, run_half, asked.seconds),
     }
     done = [printed(name, lines()) for name, lines in measurements.items() if name in asked.scenarios]
     return all(done)

@@ -16,9 +16,10 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from server import clock
 from server.errors import Conflict, Gone, Invalid
 from server.outgoing import courier as couriers
-from server.outgoing import deliveries, event_names, schedule
+from server.outgoing import deliveries, event_names, pace, schedule
 from server.outgoing.courier import Courier
 from server.outgoing.deliveries import DELIVERY
+from server.outgoing.pace import Pace
 from tests.outbound.peer import HOST, Asked, Peer, answer
 from tests.records.desk import NOW, Desk
 
@@ -31,6 +32,20 @@ class Here:
     def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
         work(*given)
         return Future()
+
+
+class Budget(Pace):
+    """Allows a number of deliveries; None for any number."""
+
+    def __init__(self, left: int | None = None) -> None:
+        super().__init__()
+        self.left = left
+
+    def claim(self) -> bool:
+        if self.left is None:
+            return True
+        self.left -= 1
+        return self.left >= 0
 
 
 class Post:
@@ -52,6 +67,7 @@ class Post:
         self.courier = Courier(self.desk.service)
         self.courier._pool.shutdown()
         self.courier._pool = Here()  # type: ignore[assignment]
+        self.courier._pace = Budget()
 
     def hook(self, events: str = "task.*", **fields: Any) -> dict[str, Any]:
         values = {"name": "Shop", "url": self.peer.url("/hook"), "events": events} | fields
@@ -318,6 +334,45 @@ def test_silent_receivers_delay_nobody_else(post: Post) -> None:
     asked = [each.target for each in post.told(8)]
     assert all(asked.count(f"/{number}") == 3 for number in range(20, 200))
     assert all(asked.count(f"/{number}") == 1 for number in range(20))
+
+
+def test_while_the_service_is_busy_receivers_take_turns(post: Post) -> None:
+    for path in ("/a", "/b", "/c"):
+        post.peer.answers[path] = answer()
+        post.hook(url=post.peer.url(path), name=path)
+    for number in range(3):
+        post.task(f"Task {number}")
+    paths = []
+    for _ in range(9):
+        post.courier._pace = Budget(1)
+        paths += [each.target for each in post.told(1)]
+    assert paths == ["/a", "/b", "/c"] * 3
+
+
+@pytest.mark.parametrize(
+    ("busy", "expected"),
+    [(0.0, 60), (1.0, 3), (4.0, 3), (0.5, 30)],
+)
+def test_sending_takes_what_the_service_leaves_of_a_processor(
+    monkeypatch: pytest.MonkeyPatch, busy: float, expected: int
+) -> None:
+    """busy: seconds of a processor that the rest of the service uses each second. A delivery costs 10 ms."""
+    passed = used = 0.0
+    monkeypatch.setattr(pace.time, "monotonic", lambda: passed)
+    monkeypatch.setattr(pace.time, "process_time", lambda: used)
+    budget = Pace()
+    while budget.claim():
+        budget.settle(0.01)
+    sent = 0
+    for _ in range(60):
+        passed += 0.01
+        used += 0.01 * busy
+        budget.renew()
+        while budget.claim():
+            budget.settle(0.01)
+            used += 0.01
+            sent += 1
+    assert sent == pytest.approx(expected, abs=2)
 
 
 def test_a_service_that_is_killed_goes_on(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
