@@ -17,6 +17,8 @@ FOREVER = "public, max-age=31536000, immutable"
 _FOLDER = Path(__file__).resolve().parent / "static"
 _COMMENT, _BLANKS = re.compile(rb"/\*.*?\*/", re.DOTALL), re.compile(rb"\s+")
 _SCRIPT_COMMENT, _INDENT = re.compile(rb"^\s*//.*\n", re.MULTILINE), re.compile(rb"^\s+", re.MULTILINE)
+_IMPORT = re.compile(rb'^import\b[^"(]*"\./([\w.]+)";', re.MULTILINE)
+COMMON_SCRIPT = "console.js"  # which each page loads
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -47,6 +49,22 @@ def address(name: str) -> str:
     """The address of a file, good for a year."""
     assert name in _contents(), name
     return f"{PREFIX}{_digest()}/{name}"
+
+
+@cache
+def script(name: str) -> str:
+    """The tags that load a module, and at once the modules that it imports: a browser finds these only when it has
+    read the ones before."""
+    common = {COMMON_SCRIPT, *_imports(COMMON_SCRIPT)} if name != COMMON_SCRIPT else set()
+    links = (f'<link rel="modulepreload" href="{address(each)}">' for each in _imports(name) if each not in common)
+    return f'{"".join(links)}<script type="module" src="{address(name)}"></script>'
+
+
+@cache
+def _imports(name: str) -> tuple[str, ...]:
+    """The modules that a module imports, directly or through others, where it does so at once."""
+    direct = [each.decode() for each in _IMPORT.findall(_contents()[name])]
+    return tuple(dict.fromkeys([*direct, *(behind for each in direct for behind in _imports(each))]))
 
 
 @cache

@@ -18,7 +18,8 @@ function traces(element) {
 }
 
 // The children of what came take the place of those of the part; open details stay open. What is being typed stays, unless
-// it is settled: what came is then the answer to it. Other modules may change what comes, when "put" is told.
+// it is settled: what came is then the answer to it. Other modules may change what comes, when "put" is told. An element
+// with [data-own] belongs to a script that keeps it current: it stays, whatever the page that comes has in its place.
 export function put(part, fresh, isSettled = false) {
   const active = part.contains(document.activeElement) ? document.activeElement : null;
   const trace = active && traces(active);
@@ -27,6 +28,7 @@ export function put(part, fresh, isSettled = false) {
   const row = active?.closest("tbody tr");
   const place = row ? [...row.parentElement.children].indexOf(row) : -1;
   const open = all("details[open]", part).map((each) => each.querySelector("summary")?.textContent);
+  for (const each of all("[data-own]", part)) fresh.querySelector(`#${CSS.escape(each.id)}`)?.replaceWith(each);
   part.dispatchEvent(new CustomEvent("put", { bubbles: true, detail: fresh }));
   for (const name of fresh.getAttributeNames()) part.setAttribute(name, fresh.getAttribute(name));
   part.replaceChildren(...fresh.childNodes);

@@ -9,7 +9,6 @@ export async function renew(changes, isOurs) {
   const answer = await fetch(location.href, { headers: { "X-Live": "1" }, redirect: "error" }).catch(() => null);
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const kept = [...document.querySelector("[data-changed]").childNodes]; // what the head that comes does not know
   for (const id of ["ticket-head", "panel"]) {
     const [part, fresh] = [document.getElementById(id), page.getElementById(id)];
     if (part && fresh && !part.contains(document.activeElement?.closest("form, details[open]") ?? null)) put(part, fresh);
@@ -18,8 +17,7 @@ export async function renew(changes, isOurs) {
   const added = list && fresh ? merge(list, fresh) : [];
   const line = document.querySelector("[data-changed]");
   const isDraft = !added.length && changes.every((each) => each.startsWith("draft")); // of ours, kept just now
-  if (isOurs || isDraft) line.replaceChildren(...kept);
-  else tell(line, added);
+  if (!isOurs && !isDraft) tell(line, added);
 }
 
 // What an entry says, whatever the time that has passed since.

@@ -351,3 +351,26 @@ def test_a_long_list_is_a_line_that_finds_while_typing(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(box).to_have_value("Worker 3")
     assert box.evaluate("each => each.validationMessage") == ""
+
+
+# -- scripts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/inbox", "/compose", "/automations/new", "/automations/log"])
+def test_a_page_names_each_module_that_its_scripts_import(visitor: Visitor, path: str) -> None:
+    """A browser then loads all of them at once, and does not find them one behind the other."""
+    visitor.sign_in()
+    page = visitor.get(path).text
+    scripts = re.findall(r'<script type="module" src="([^"]+)"', page)
+    named = {*scripts, *re.findall(r'<link rel="modulepreload" href="([^"]+)"', page)}
+    assert len(scripts) >= 2
+    wanted, imported = list(scripts), set()
+    while wanted:
+        address = wanted.pop()
+        folder = address.rpartition("/")[0]
+        source = visitor.get(address).text
+        for name in re.findall(r'^import (?:.* from )?"\./(.+?)";', source, re.MULTILINE):
+            if f"{folder}/{name}" not in imported:
+                imported.add(f"{folder}/{name}")
+                wanted.append(f"{folder}/{name}")
+    assert imported and imported <= named
