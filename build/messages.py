@@ -18,8 +18,8 @@ import polib
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from console import controls, sheet  # noqa: E402
-from console.words import script_words, template_words  # noqa: E402
+from console.forms import controls  # noqa: E402
+from console.html import script_words, sheet, template_words  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402

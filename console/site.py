@@ -5,11 +5,12 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from console import confirmation, drafts, files, once, resume, routes
-from console.page_response import PageResponse, see
-from console.rendering import bug, problem
-from console.routes import Page
-from console.visit import FORM_TOKEN, LOCATION, Visit
+from console.html import confirmation, drafts, once, resume
+from console.html.rendering import bug, problem
+from console.http import routes, static_files
+from console.http.page_response import PageResponse, see
+from console.http.routes import Page
+from console.http.visit import FORM_TOKEN, LOCATION, Visit
 from server import clock, log, times, translation
 from server.access import sessions
 from server.access.sessions import Session
@@ -84,7 +85,7 @@ class Console(Site):
         return found is not None and (found.hashes or resume.PROOF.encode() in request.body)
 
     def answer(self, request: Request, steps: int | None) -> Answer:
-        file = files.answer(request.path, takes_gzip(request.headers))
+        file = static_files.answer(request.path, takes_gzip(request.headers))
         if file is not None:
             return file
         visit = Visit(self.service, request, clock.now())

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import pytest
 
-from console.finding.articles import slug
+from console.search.articles import slug
 from server import app, passwords, template
 from server.access import codes, families, known_devices, lockout, password_links, sessions
 from server.access.second_factor import RECOVERY_CODES
@@ -96,13 +96,13 @@ INTERNAL = {
     """,
     "how much a page of the console shows at once; searching shows the rest": """
         console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
-        console.pages.automation.log.MAX_EXPORTED console.diffs.MAX_LINES packages.prompts.MAX_NAMED
+        console.pages.automation.log.MAX_EXPORTED console.html.diffs.MAX_LINES packages.prompts.MAX_NAMED
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
-        console.desk.conversation.MAX_TEXT_CHARS console.desk.conversation.MAX_RECIPIENTS_CHARS
-        console.desk.conversation.MAX_DRAFTS console.desk.conversation.MAX_EVENTS
-        console.pages.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
+        console.tickets.conversation.MAX_TEXT_CHARS console.tickets.conversation.MAX_RECIPIENTS_CHARS
+        console.tickets.conversation.MAX_DRAFTS console.tickets.conversation.MAX_EVENTS
+        console.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES
@@ -114,13 +114,13 @@ INTERNAL = {
         mailroom.mail_setup.MAX_SENDERS mailroom.mail_dns.MAX_DOMAINS mailroom.mail_dns.MAX_SHOWN_CHARS
         people.token_lists.MAX_LISTED
         console.pages.asides.MAX_ZONES console.pages.upkeep.backups.MAX_TIMES console.pages.automation.jobs.MAX_LINES
-        console.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
+        console.html.patterns.MAX_TIMES mailroom.routing.MAX_ROUTES
         console.pages.groups.MAX_NAMED console.pages.groups.MAX_COLUMNS console.pages.packages.MAX_FOUND
-        console.finding.articles.MAX_FOUND console.finding.articles.MAX_WORDS
-        console.finding.saved_searches.MAX_OFFERED console.finding.saved_searches.MAX_READ
-        console.finding.synonyms.MAX_FOUND console.navigation.MAX_CUSTOM
-        console.query_help.chips.MAX_CHARS console.query_help.chips.MAX_CHIPS console.query_help.help.MAX_LABELS
-        console.query_help.options.MAX_NAMES console.query_help.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
+        console.search.articles.MAX_FOUND console.search.articles.MAX_WORDS
+        console.lists.saved_searches.MAX_OFFERED console.lists.saved_searches.MAX_READ
+        console.search.synonyms.MAX_FOUND console.http.navigation.MAX_CUSTOM
+        console.search.chips.MAX_CHARS console.search.chips.MAX_CHIPS console.search.help.MAX_LABELS
+        console.search.options.MAX_NAMES console.search.options.MAX_RECORDS desk.search_words.MAX_NAME_WORDS
         packages.results.MAX_KEPT console.pages.packages.MAX_PAST console.pages.roles.MAX_MEMBERS
     """,
     "how many names are looked through for one like a wrong one": """
@@ -132,16 +132,16 @@ INTERNAL = {
         upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
         packages.grants.MAX_TOLD
-        console.scope_check.MAX_DOUBTED console.scope_check.MAX_MISTAKES
+        console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """
         access.codes.MAX_CODE_CHARS access.device_codes.MAX_DEVICE_CODE_CHARS
         access.password_links.MAX_CODE_CHARS access.sessions.MAX_ID_CHARS
         access.validator.MAX_CLIENT_ID_CHARS automation.commands.pgp.MAX_MESSAGE_CHARS
-        console.visit.MAX_TOLD_CHARS console.pages.worklists.MAX_UNDO_BYTES console.visit.MAX_UNDO_CHARS
-        console.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
-        people.form_drafts.MAX_KEY_CHARS console.lists.MAX_NAMED_WORDS console.lists.MAX_LISTED_CHOICES
-        digits.MAX_ID_DIGITS console.desk.conversation.MAX_BACK
+        console.http.visit.MAX_TOLD_CHARS console.lists.selection.MAX_UNDO_BYTES console.http.visit.MAX_UNDO_CHARS
+        console.http.visit.MAX_NEXT_CHARS queries.numbers.MAX_MAGNITUDE
+        people.form_drafts.MAX_KEY_CHARS console.lists.lookup.MAX_NAMED_WORDS console.lists.lookup.MAX_LISTED_CHOICES
+        digits.MAX_ID_DIGITS console.tickets.conversation.MAX_BACK
         fields.number.MAX_NUMBER fields.number.MAX_UINT
         markup.tokens.MAX_REFERENCE_DIGITS outbound.tokens.MAX_TOKEN_BYTES
         outbound.urls.MAX_HOST_CHARS search.values.MAX_INTEGER template.filters.addresses.MAX_PORT
@@ -170,7 +170,7 @@ INTERNAL = {
         desk.acts.MAX_CHANGES_CHARS desk.service_settings.MAX_LOGGED_CHARS people.rosters.MAX_TOLD
         upkeep.scheduled_jobs.MAX_IDS upkeep.scheduled_jobs.MAX_NAME_CHARS
         upkeep.scheduled_jobs.MAX_PAYLOAD_CHARS
-        access.sessions.MAX_DEVICE_CHARS console.lists.MAX_CHOICES
+        access.sessions.MAX_DEVICE_CHARS console.lists.lookup.MAX_CHOICES
         mailroom.mailboxes.dead_letters.MAX_NAME_CHARACTERS mailroom.mailboxes.problems.MAX_ERROR_CHARACTERS
         tickets.acknowledging.MAX_ERROR_CHARACTERS
         outbox.outcome.MAX_ERROR_CHARACTERS people.sign_in.MAX_REASON_CHARS tickets.letter.MAX_NAME

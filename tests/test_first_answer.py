@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from console import routes
+from console.http import routes
 from server import discovery, late_files, warming
 from server.late_pattern import late_pattern
 from tests.service import BARE, ROOT

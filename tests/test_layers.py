@@ -52,6 +52,9 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "__main__",
     )
 )
+# The wings of the console from the bottom up: a wing imports itself and those before it. console/site.py stands above
+# all of them.
+WINGS = ("http", "html", "search", "lists", "forms", "tickets", "pages")
 MAX_FILES, MAX_LINES = 40, 8_000  # in a folder, without its subfolders
 # The types that comments, files, entries, custom fields, events and actors are made of; `message` is a key of answers.
 ANY_RECORD_HAS = {
@@ -76,7 +79,7 @@ def modules(root: Path) -> dict[str, Path]:
 def unit_of(module: str) -> str | None:
     """The unit of the table that a module belongs to; None for the bare package `server`.
 
-    >>> unit_of("server.mail.transports.smtp"), unit_of("console.forms"), unit_of("server")
+    >>> unit_of("server.mail.transports.smtp"), unit_of("console.html.form"), unit_of("server")
     ('mail', 'console', None)
     """
     parts = module.split(".")
@@ -186,6 +189,43 @@ def test_imports_run_in_no_circle():
     assert circle(project_graph()) == []
 
 
+def upward_imports(graph: dict[str, set[str]]) -> list[str]:
+    """The imports of the console that lead to a wing above, as `module -> target`."""
+    floors = {f"console.{wing}": floor for floor, wing in enumerate(WINGS)}
+
+    def floor(module: str) -> int:
+        return floors.get(".".join(module.split(".")[:2]), len(WINGS))
+
+    return [
+        f"{module} -> {target}"
+        for module, targets in sorted(graph.items())
+        for target in sorted(targets)
+        if module.startswith("console.") and target.startswith("console.") and floor(target) > floor(module)
+    ]
+
+
+def test_wings_of_the_console_import_only_wings_below():
+    graph = project_graph()
+    assert upward_imports(graph) == []
+    wings = {module.split(".")[1] for module in graph if module.startswith("console.")}
+    assert wings == {*WINGS, "site"}
+
+
+@pytest.mark.parametrize(
+    ("module", "target", "is_upward"),
+    [
+        ("console.html.form", "console.http.visit", False),
+        ("console.html.form", "console.html.ui", False),
+        ("console.http.visit", "console.html.form", True),
+        ("console.tickets.show", "console.pages.record.show", True),
+        ("console.pages.start", "console.site", True),
+        ("console.site", "console.pages.start", False),
+    ],
+)
+def test_an_upward_import_is_found(module, target, is_upward):
+    assert bool(upward_imports({module: {target}})) is is_upward
+
+
 def test_every_module_under_server_has_a_row():
     homeless = [module for module in modules(ROOT) if unit_of(module) not in (None, *ROW)]
     assert homeless == [], "add the module to a folder of the table, or the folder to the table"
@@ -253,12 +293,17 @@ def test_no_page_and_no_endpoint_reads_the_store():
     """Who may read stands where it is read: in a function of a room, which pages, endpoints and scripts call alike."""
     found = {
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for folder in ("console/pages", "server/web/rest")
+        for folder in ("console/pages", "console/tickets", "server/web/rest")
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr == "store"
+        if isinstance(node, ast.Attribute) and node.attr in ("read", "write") and _is_store(node.value)
     }
     assert found == set()
+
+
+def _is_store(node: ast.AST) -> bool:
+    """Whether an expression is called `store`."""
+    return getattr(node, "attr", getattr(node, "id", "")) == "store"
 
 
 def test_what_only_reads_makes_no_writer():
@@ -357,9 +402,9 @@ def test_imports_are_seen_in_every_form(source, found):
         ("server.fields.text", "server.search.ast", True),
         ("server.search.ast", "server.fields.text", False),
         ("server.tickets.reply", "server.records.base", True),
-        ("server.web.rest.tickets", "console.forms", False),
-        ("console.forms", "server.web.handler", True),
-        ("server.app", "console.forms", True),
+        ("server.web.rest.tickets", "console.html.form", False),
+        ("console.html.form", "server.web.handler", True),
+        ("server.app", "console.html.form", True),
         ("server.__main__", "server.app", True),
         ("server.elsewhere", "server.errors", False),
         ("server.tickets.reply", "server.elsewhere", False),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from console.words import script_words, template_words
+from console.html import script_words, template_words
 from server import translation
 from server.translation import N_, Catalog, N_pgettext, pgettext, shown, speaking
 

@@ -71,7 +71,7 @@ def _zygote() -> socket.socket:
 
 
 def _prepare() -> None:
-    from console import routes
+    from console.http import routes
     from server import app
     from server.cli.commands import parser
     from server.discovery import load_all

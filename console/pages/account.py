@@ -7,13 +7,13 @@ from datetime import datetime
 
 import segno
 
-from console import lists
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from console.pages.login import new_password
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
 from server.access import totp
 from server.desk import notification_mail
 from server.errors import HelpdeskError, Invalid, NotAuthenticated, NotFound, TooMany
@@ -62,7 +62,7 @@ def save_absence(visit: Visit) -> PageResponse:
     try:
         sent = {name: form.text(name) for name in absence.FIELDS if name in visit.form}
         if STAND_IN in sent:
-            sent[STAND_IN] = str(lists.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
+            sent[STAND_IN] = str(lookup.chosen_id(visit, "worker", sent[STAND_IN], STAND_IN))
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
         return _account(visit, absence_form=form.refuse(error))
@@ -216,7 +216,7 @@ def _account(
         device=sign_in.shown_device, devices=own.devices, known=own.known, has_code=own.has_code,
         codes_left=own.codes_left,
         themes=[("system", N_("As the system")), ("light", N_("Light")), ("dark", N_("Dark"))],
-        stand_ins=lists.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
+        stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
         away=profile.absence_of(visit.ctx, worker_id), mailed=MAILED, answers=visit.service.settings.answer_by_mail,
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
     )  # fmt: skip

@@ -5,17 +5,19 @@ Source: Authentication, creating an OAuth app."""
 from functools import partial
 from typing import Any
 
-from console import lists, overlaps, scope_check, ui, worklist
-from console.controls import Control
-from console.forms import Form
-from console.page_response import INVALID, PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import moment
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.forms import overlaps, scope_check
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import moment
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.access import app_secrets
 from server.dataclass import dataclass
 from server.desk import records
@@ -177,13 +179,13 @@ def save(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
 def show_rotate(visit: Visit) -> PageResponse:
     """The question how long the present secret shall work."""
-    return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
+    return _rotate(visit, lookup.record(visit, URI, visit.id), overlaps.usual())
 
 
 @page("POST", f"{BASE}/{{id}}/rotate", "proven admin", creates=True)
 def rotate(visit: Visit) -> PageResponse:
     """A new secret, shown this once; the one before it works for as long as it is given."""
-    app = lists.record(visit, URI, visit.id)
+    app = lookup.record(visit, URI, visit.id)
     if app["is_public"]:
         raise Invalid(_("A public app has no secret to be changed."))
     form = overlaps.sent(visit)
@@ -207,7 +209,7 @@ def end_secret(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/delete", "proven admin")
 def show_delete(visit: Visit) -> PageResponse:
     """What ends with an app."""
-    app = lists.record(visit, URI, visit.id)
+    app = lookup.record(visit, URI, visit.id)
     uses = token_lists.in_use(visit.ctx, visit.id)
     return render(visit, "app_delete.html", app=app, total=AppUsage.of(uses), who=_named(uses))
 
@@ -215,7 +217,7 @@ def show_delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove an app; its tokens end."""
-    app = lists.remove(visit, URI)
+    app = lookup.remove(visit, URI)
     visit.tell(_("{name} is removed; its tokens work no more.", name=app["name"]))
     return see(BASE)
 
@@ -299,7 +301,7 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
     if form.text("try_path"):
         tried = _tried(defined, form)
     uses = token_lists.in_use(visit.ctx, app["id"]) if app else []
-    shown, page = lists.part(visit, uses)
+    shown, page = lookup.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
         visit, "app.html", INVALID if questions else form.status, form=form, fields=fields, app=app,

@@ -1,15 +1,15 @@
 """Questions that scripts of ours ask while somebody types, and the page that shows every component."""
 
-import json
 from functools import partial
 
-from console import diffs, drafts, scope_check
-from console.forms import Form
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.ui import distance, moment
-from console.visit import Visit
+from console.forms import scope_check
+from console.html import diffs, drafts
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import distance, moment
+from console.http.page_response import PageResponse, json_response, see
+from console.http.routes import page
+from console.http.visit import Visit
 from server import times
 from server.automation import bindings, checker, names
 from server.errors import Invalid, NotFound
@@ -20,12 +20,6 @@ from server.web import reach
 
 TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
 MAX_ZONES = 60  # time zones shown at once
-JSON = "application/json"
-
-
-def answer(value: object) -> PageResponse:
-    """A value for a script of ours."""
-    return PageResponse(json.dumps(value), content_type=JSON)
 
 
 @page("POST", "/-/time")
@@ -36,8 +30,8 @@ def understood(visit: Visit) -> PageResponse:
     try:
         at = _ahead(visit, text) if visit.form.flag("ahead") else times.instant(text, visit.now, visit.ctx.tz)
     except Invalid as error:
-        return answer({"wrong": error.message})
-    return answer({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})
+        return json_response({"wrong": error.message})
+    return json_response({"understood": f"{moment(visit, at)}, {distance(at - visit.now)}" if at else "never"})
 
 
 def _ahead(visit: Visit, text: str) -> int:
@@ -54,7 +48,7 @@ def zones(visit: Visit) -> PageResponse:
     """The time zones whose names have every word: {results: [{label}]}; the first ones of many."""
     words = visit.query.text("q", "").lower().replace("_", " ").split()
     fitting = [name for name in times.zones() if all(word in name.lower().replace("_", " ") for word in words)]
-    return answer({"results": [{"label": name} for name in fitting[:MAX_ZONES]]})
+    return json_response({"results": [{"label": name} for name in fitting[:MAX_ZONES]]})
 
 
 @page("POST", "/-/draft", form_bytes=TEXT_BYTES)
@@ -64,12 +58,12 @@ def keep_draft(visit: Visit) -> PageResponse:
     if not isinstance(fields, list) or not all(_is_pair(each) for each in fields):
         raise Invalid(_("`fields` is a list of pairs of texts"), field="fields")
     form_drafts.keep(visit.ctx, visit.form.text("key", ""), [(name, text) for name, text in fields])
-    return answer({"kept_at": visit.now})
+    return json_response({"kept_at": visit.now})
 
 
 @page("POST", "/-/draft/drop")
 def drop_draft(visit: Visit) -> PageResponse:
-    """Forget what was typed; console/drafts.py does it for every form that leads on to another page."""
+    """Forget what was typed; console/html/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
         raise Invalid(_("the form names no draft"), field=drafts.FIELD)
     visit.tell("The draft is dropped.")
@@ -130,4 +124,4 @@ def _is_pair(each: object) -> bool:
 
 
 def _mistakes(found: list[tuple[int, str]]) -> PageResponse:
-    return answer({"mistakes": found})
+    return json_response({"mistakes": found})

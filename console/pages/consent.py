@@ -4,10 +4,10 @@ The request stands in the address and is read anew each time; the form adds what
 
 from urllib.parse import urlencode, urlsplit
 
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import FORM_TOKEN, Visit
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import FORM_TOKEN, Visit
 from server.access import provider
 from server.access.provider import AuthorizationRefusal, AuthorizationRequest
 from server.context import Service

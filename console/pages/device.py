@@ -4,10 +4,10 @@ The rules are in access/device_flow.py."""
 
 from urllib.parse import urlencode
 
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from server.access import device_flow, provider
 from server.access.device_flow import DeviceRequest
 from server.access.validator import DEVICE_PAGE

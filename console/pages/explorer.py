@@ -13,13 +13,14 @@ from urllib.parse import quote, urlencode
 
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from console import lists, postman
-from console.forms import Form
-from console.page_response import PageResponse, attachment
-from console.rendering import render
-from console.routes import page
-from console.ui import Sample, as_json, bytes_text
-from console.visit import Visit
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import Sample, as_json, bytes_text
+from console.http.page_response import PageResponse, attachment
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.pages import postman
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid, NotFound, nearest
 from server.people import own_tokens
@@ -188,7 +189,7 @@ def _shown(visit: Visit, each: Operation, form: Form, reply: ApiResponse | None)
         sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
         may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
         rest=[one for one in each.inputs if not one.is_required], as_field=AS, with_field=WITH,
-        apps=lists.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
+        apps=lookup.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
     )  # fmt: skip
 
 
@@ -199,10 +200,10 @@ def _as(visit: Visit, form: Form) -> tuple[int, str]:
         return 0, ""
     if not visit.actor.is_admin:
         raise Invalid(_("only administrators send requests as an app"), field=AS)
-    app_id, scope = lists.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
+    app_id, scope = lookup.chosen_id(visit, "oauth_app", form.text(AS), AS), form.text(WITH)
     if not app_id:
         raise Invalid(_("choose the app that has this scope"), field=AS)
-    known = list(parse(lists.record(visit, "oauth_app", app_id)["scopes"]))
+    known = list(parse(lookup.record(visit, "oauth_app", app_id)["scopes"]))
     if scope and scope not in known:
         raise Invalid(
             _("the app has no scope '{scope}', but {known}", scope=scope[:60], known=", ".join(known)), field=WITH

@@ -4,15 +4,16 @@ field; the rest is ours."""
 from dataclasses import replace
 from typing import Any
 
-from console import lists, owners
-from console.controls import Control
-from console.forms import Form, sentence
-from console.page_response import PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import quoted
-from console.visit import Visit
+from console.forms import owners
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.html.ui import quoted
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from server.desk import custom_fields, deleted_fields
 from server.desk.custom_fields import MAX_COUNTED
 from server.errors import HelpdeskError, Invalid
@@ -64,7 +65,7 @@ SET_FORM = RecordForm(SET_URI, (
 def show_list(visit: Visit) -> PageResponse:
     """The fields of one type, or which types have some."""
     listed = custom_fields.all_fields(visit.ctx)
-    sets = lists.search(visit, SET_URI, "sort:name")
+    sets = lookup.search(visit, SET_URI, "sort:name")
     name = visit.query.text("type", "")
     if not name:
         counts = [
@@ -150,7 +151,7 @@ def save(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/move", "admin")
 def move(visit: Visit) -> PageResponse:
     """Move a field up or down: by one, or by as many as it was dragged."""
-    field = lists.record(visit, URI, visit.id)
+    field = lookup.record(visit, URI, visit.id)
     one = -1 if visit.form.text("to", "") == "up" else 1
     by = visit.form.integer("by", one, -custom_fields.MAX_ORDERED, custom_fields.MAX_ORDERED)
     try:
@@ -182,7 +183,7 @@ def rename(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
 def show_delete(visit: Visit) -> PageResponse:
     """What is lost with a field."""
-    field = lists.record(visit, URI, visit.id)
+    field = lookup.record(visit, URI, visit.id)
     count = custom_fields.uses(visit.ctx, [visit.id]).get(visit.id, 0)
     back = _list_path(_type(visit, field["context"]))
     return render(
@@ -193,7 +194,7 @@ def show_delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a field with its values."""
-    field = lists.remove(visit, URI)
+    field = lookup.remove(visit, URI)
     visit.tell(_("The field {name} is deleted.", name=field["name"]), f"{BASE}/deleted/{visit.id}/restore")
     return see(_list_path(_type(visit, field["context"])))
 
@@ -255,7 +256,7 @@ def save_set(visit: Visit) -> PageResponse:
 @page("GET", f"{SETS}/{{id}}/delete", "admin")
 def show_delete_set(visit: Visit) -> PageResponse:
     """What is lost with a fieldset."""
-    found = lists.record(visit, SET_URI, visit.id)
+    found = lookup.record(visit, SET_URI, visit.id)
     fields = [
         each for each in custom_fields.all_fields(visit.ctx).get(found["context"], ()) if each.fieldset_id == visit.id
     ]
@@ -269,7 +270,7 @@ def show_delete_set(visit: Visit) -> PageResponse:
 @page("POST", f"{SETS}/{{id}}/delete", "admin")
 def delete_set(visit: Visit) -> PageResponse:
     """Remove a fieldset with its fields and their values."""
-    found = lists.remove(visit, SET_URI)
+    found = lookup.remove(visit, SET_URI)
     visit.tell(_("The fieldset {name} is deleted.", name=found["name"]))
     return see(_list_path(_type(visit, found["context"])))
 
@@ -330,7 +331,7 @@ def _open_new(visit: Visit, record_type: RecordType, kind: str) -> OpenForm:
 
 def _open(visit: Visit) -> tuple[RecordType, str, OpenForm]:
     """The type and the kind of a field that is there, and its form."""
-    field = lists.record(visit, URI, visit.id)
+    field = lookup.record(visit, URI, visit.id)
     record_type, kind = _type(visit, field["context"]), field["type"]
     params = dict(field["params"])
     if "options" in params:
@@ -348,7 +349,7 @@ def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> R
     blank = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
                "Blank: made of the name.")  # fmt: skip
     params = [replace(each, is_own=True, also=("params",)) for each in _settings(visit, kind)]
-    own = lists.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
+    own = lookup.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
     sets = [("0", _("every {type}", type=in_sentence(record_type.label_names[0]))),
             *((id, _("{name} (fieldset)", name=label)) for id, label in own)]  # fmt: skip
     hint_of_place = N_("Fields of a fieldset stand only on the records that it is attached to.")
@@ -371,7 +372,7 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
         targets.sort(key=lambda each: sort_key(each[1]))
         return [Control("context", N_("Record type"), N_("What it points to."), "choice", targets)]
     if kind == "Y":
-        currencies = lists.choices(visit, "currency")
+        currencies = lookup.choices(visit, "currency")
         return [Control("currency_id", N_("Currency"), N_("It stays while there are amounts."), "choice", currencies)]
     number = {"required": True}
     if kind == "O":

@@ -1,9 +1,9 @@
 """Files at the addresses that the API tells, for who is signed in: images inside of messages show, and links to files
 download them. Programs have `/rest/attachments/<id>/download.json`. Source: Records, `url_download`; ours."""
 
-from console.page_response import PageResponse
-from console.routes import page
-from console.visit import Visit
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
 from server.desk import files
 from server.web.downloads import download
 

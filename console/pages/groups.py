@@ -5,19 +5,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from console import lists, ui, worklist
-from console.controls import Control
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import PAGE_ROWS, quoted
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
-from console.pages.tickets.frames import document_of, framed
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import PAGE_ROWS, quoted
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.tickets.frames import document_of, framed
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.digits import id_in
@@ -191,7 +192,7 @@ def show_delete(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a group; its tickets come into the default group."""
-    group = lists.record(visit, URI, visit.id)
+    group = lookup.record(visit, URI, visit.id)
     try:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
@@ -235,7 +236,7 @@ def save_bucket(visit: Visit) -> PageResponse:
 @page("POST", "/admin/people/buckets/{id}/delete", "admin")
 def delete_bucket(visit: Visit) -> PageResponse:
     """Remove a bucket; its tickets come into the group's default bucket."""
-    bucket = lists.record(visit, "bucket", visit.id)
+    bucket = lookup.record(visit, "bucket", visit.id)
     try:
         records.delete(visit.ctx, "bucket", visit.id)
     except HelpdeskError as error:
@@ -316,7 +317,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     filters, mine = Form.of({"group": visit.query.text("group", "")}), _mine(visit)
     only = 0
     try:
-        only = lists.chosen_id(visit, URI, filters.text("group"), "group")
+        only = lookup.chosen_id(visit, URI, filters.text("group"), "group")
     except Invalid as error:
         filters.refuse(error)
     first = visit.query.integer(COLUMNS, 1, 1, records.MAX_PAGE)
@@ -340,8 +341,8 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     return render(
         visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
         groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
-        away=lists.away, columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
-        choices=lists.choosable(visit, URI, f"{mine} sort:name", chosen_group),
+        away=lookup.away, columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
+        choices=lookup.choosable(visit, URI, f"{mine} sort:name", chosen_group),
     )  # fmt: skip
 
 
@@ -400,18 +401,18 @@ def _names(visit: Visit, members: dict[int, str], part: str) -> str:
     ids = sorted(id for id, each in members.items() if each == part)
     if not ids:
         return _("none")
-    named = sorted(label for _, label in lists.choices(visit, "worker", f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"))
+    named = sorted(label for _, label in lookup.choices(visit, "worker", f"id:[{','.join(map(str, ids[:MAX_NAMED]))}]"))
     more = len(ids) - MAX_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _delete(visit: Visit, form: Form) -> PageResponse:
-    group = lists.record(visit, URI, visit.id)
-    tickets, buckets = (lists.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
+    group = lookup.record(visit, URI, visit.id)
+    tickets, buckets = (lookup.count(visit, uri, f"group.id:{visit.id}") for uri in ("ticket", "bucket"))
     return render(visit, "group_delete.html", form.status, form=form, group=group, tickets=tickets, buckets=buckets)
 
 
 def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
-    group = lists.record(visit, URI, fields.stored["group_id"])
+    group = lookup.record(visit, URI, fields.stored["group_id"])
     return render(visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored,
                   group=group)  # fmt: skip

@@ -1,11 +1,11 @@
 """The help pages that come with the program: their contents, a search over them, and each with a list of its parts.
 Source: ours."""
 
-from console.finding.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
-from console.page_response import PageResponse
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.rendering import render
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
+from console.search.articles import BASE, CONTENTS, MAX_FOUND, Article, articles, found
 from server.errors import NotFound, nearest
 from server.translation import _
 

@@ -5,14 +5,15 @@ import re
 from dataclasses import asdict
 from urllib.parse import unquote
 
-from console import lists, navigation, owners
-from console.desk import inbox
-from console.finding import articles, saved_searches, synonyms
-from console.page_response import PageResponse
-from console.pages.asides import answer
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.forms import owners
+from console.html.rendering import render
+from console.http import navigation
+from console.http.page_response import PageResponse, json_response
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, saved_searches
+from console.search import articles, synonyms
+from console.tickets import inbox
 from server.automation import macros
 from server.dataclass import dataclass
 from server.desk import records
@@ -75,7 +76,7 @@ def jump(visit: Visit) -> PageResponse:
 @page("GET", "/-/jump")
 def jump_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {hits: [{label, kind, path}]}."""
-    return answer({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
+    return json_response({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
 
 
 @page("GET", "/choose/{name}")
@@ -92,7 +93,7 @@ def choose(visit: Visit) -> PageResponse:
 def choose_while_typing(visit: Visit) -> PageResponse:
     """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
     results, total = _choosable(visit, visit.query.text("q", "").strip())
-    return answer({"results": [{"id": id, "label": label} for id, label in results], "total": total})
+    return json_response({"results": [{"id": id, "label": label} for id, label in results], "total": total})
 
 
 def found(visit: Visit, q: str) -> list[JumpTarget]:
@@ -129,9 +130,9 @@ def _tickets(visit: Visit, q: str) -> list[JumpTarget]:
     if exact is not None and records.may_read(visit.ctx, "ticket", exact):
         ticket = records.retrieve(visit.ctx, "ticket", exact)
         return [JumpTarget(str(ticket["_label"]), _("Ticket"), paths.ticket(ticket["mask"]))]
-    by_subject = lists.search_names(visit, "ticket", q, MAX_OF_KIND)["results"]
-    hits = [JumpTarget(str(each[lists.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
-    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: lists.MAX_NAMED_WORDS]
+    by_subject = lookup.search_names(visit, "ticket", q, MAX_OF_KIND)["results"]
+    hits = [JumpTarget(str(each[lookup.LABEL]), _("Ticket"), paths.ticket(each["mask"])) for each in by_subject]
+    words = [word for word in q.replace('"', " ").split() if word.strip("*?")][: lookup.MAX_NAMED_WORDS]
     if len(hits) < MAX_OF_KIND and words:
         terms = " ".join(f'content:"{word}*"' for word in words)
         asked = SearchRequest(f"{terms} sort:-created", MAX_OF_KIND, 1, "ticket_")
@@ -172,11 +173,11 @@ def _saved(visit: Visit, q: str) -> list[JumpTarget]:
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:
     """People for everybody; what administrators look after for them."""
-    hits = [JumpTarget(str(each[lists.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
-            for each in lists.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+    hits = [JumpTarget(str(each[lookup.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
+            for each in lookup.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
     if visit.actor.is_admin:
         hits += [JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"])) for kind in KINDS
-                 for each in lists.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+                 for each in lookup.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
     return hits
 
 
@@ -216,5 +217,5 @@ def _choosable(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri
-    page = lists.search_names(visit, uri, q, MAX_CHOSEN_FROM)
-    return [(each["id"], lists.choice(visit, each)) for each in page["results"]], page["total"]
+    page = lookup.search_names(visit, uri, q, MAX_CHOSEN_FROM)
+    return [(each["id"], lookup.choice(visit, each)) for each in page["results"]], page["total"]

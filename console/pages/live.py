@@ -1,13 +1,13 @@
 """Settings that administrators change while the service runs, one at a time. Source: ours."""
 
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from console.pages.mailing.mail import LISTENER
 from console.pages.setup import BASE as SETUP
 from console.pages.upkeep.system import SETTINGS
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
 from server.desk import live_settings
 from server.errors import HelpdeskError, NotFound, nearest
 from server.settings import BY_NAME, LIVE, Setting, display_value

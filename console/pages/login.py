@@ -2,11 +2,11 @@
 
 from urllib.parse import urlencode
 
-from console.forms import Form
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from server.access.service_actor import own_context
 from server.access.sessions import STEP_UP_SECONDS
 from server.errors import Forbidden, Invalid, NotAuthenticated, TooMany

@@ -6,17 +6,17 @@ import json
 import re
 from typing import Any
 
-from console import drafts, lists, ui
-from console.forms import Form, sentence
-from console.page_response import INVALID, PageResponse, attachment, see
-from console.rendering import render
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import RowPage, RowQuery, RowSource, of_all
-from console.ui import Option
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import drafts, ui
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.html.ui import Option
+from console.http.page_response import INVALID, PageResponse, attachment, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, row_view
+from console.lists.rows import RowPage, RowQuery, RowSource, of_all
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
@@ -246,7 +246,7 @@ def _list(visit: Visit, form: Form) -> PageResponse:
 def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
     """The names of who imported, by the ids of workers. Those who are gone are not in it."""
     ids = sorted({each.worker_id for each in past})
-    found = lists.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
+    found = lookup.search(visit, "worker", f"id:[{','.join(map(str, ids))}]") if ids else []
     return {each["id"]: str(each["_label"]) for each in found} | {0: _("the service")}
 
 
@@ -314,13 +314,13 @@ def _chooser(visit: Visit, params: Tree) -> list[Option]:
     typed."""
     try:
         record_type = visit.service.registry.type(str(params.get("context") or "").lower())
-        asked = SearchRequest(str(params.get("query") or ""), lists.MAX_CHOICES, expand=lists.LABEL)
+        asked = SearchRequest(str(params.get("query") or ""), lookup.MAX_CHOICES, expand=lookup.LABEL)
         found = records.search(visit.ctx, record_type.uri, asked)
     except HelpdeskError:
         return []
-    if found["total"] > lists.MAX_CHOICES:
+    if found["total"] > lookup.MAX_CHOICES:
         return []
-    return lists.options(visit, found["results"])
+    return lookup.options(visit, found["results"])
 
 
 def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[ImportedRecord]:
@@ -380,12 +380,12 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     found: list[dict[str, Any]] = []
     total, uri = 0, form.text("type") if form.text("type") in [each.uri for each in types] else "automation"
     try:
-        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lists.LABEL))
+        answer = records.search(visit.ctx, uri, SearchRequest(form.text("q"), MAX_FOUND, expand=lookup.LABEL))
         found, total = answer["results"], answer["total"]
     except BadQuery as error:
         form.fail("q", error.message)
     names = {value for value, _, _ in chosen}
-    more = [(f"{uri}:{id}", label, "") for id, label in lists.options(visit, found) if f"{uri}:{id}" not in names]
+    more = [(f"{uri}:{id}", label, "") for id, label in lookup.options(visit, found) if f"{uri}:{id}" not in names]
     form.values["type"] = uri
     return render(
         visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,

@@ -4,16 +4,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from console import lists, ui, worklist
-from console.controls import Control
-from console.forms import Form
-from console.page_response import PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.desk import records
 from server.errors import HelpdeskError, Invalid
 from server.people import accounts, groups, login_address, nicknames, security, sign_in
@@ -84,7 +85,7 @@ def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods])
         return ui.badge("err", _("deactivated"))
     told = ui.badge("info", _("administrator")) if row["is_superuser"] else ui.plain(_("worker"))
     if row["is_away"]:
-        told = f"{told} {ui.badge('muted', lists.away(visit, row))}"
+        told = f"{told} {ui.badge('muted', lookup.away(visit, row))}"
     has_password = more.get(row["id"], SignInMethods()).has_password
     return told if has_password else f"{told} {ui.badge('warn', _('no password yet'))}"
 
@@ -249,7 +250,7 @@ def show_disable(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> PageResponse:
     """Let a worker in no more; their tickets may go to somebody else."""
-    form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lists.record(visit, URI, visit.id)["is_disabled"]
+    form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lookup.record(visit, URI, visit.id)["is_disabled"]
     try:
         to_id = _taker(visit, form)
         label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "1"})["_label"]
@@ -265,7 +266,7 @@ def disable(visit: Visit) -> PageResponse:
 
 def _taker(visit: Visit, form: Form) -> int | None:
     """Who takes the tickets of a worker: an id, 0 for nobody; None when they stay. Raises Invalid."""
-    to_id, way = lists.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
+    to_id, way = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
     if way not in dict(TICKETS):
         raise Invalid(_("choose one of the list"), field="tickets")
     if not to_id and way == GIVE:
@@ -274,7 +275,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
         raise Invalid(_("choose one of the two: they wait for an owner, or somebody takes them"), field="tickets")
     if not to_id:
         return 0 if way == FREE else None
-    if to_id == visit.id or lists.record(visit, URI, to_id)["is_disabled"]:
+    if to_id == visit.id or lookup.record(visit, URI, to_id)["is_disabled"]:
         raise Invalid(_("choose somebody who works here"), field="to_id")
     return to_id
 
@@ -292,13 +293,13 @@ def _path(id: int) -> str:
 
 
 def _open_new(visit: Visit) -> OpenForm:
-    own = lists.record(visit, URI, visit.actor.worker_id)
+    own = lookup.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
-    listed = [(id, name, "") for id, name in lists.choices(visit, "group", "sort:name")]
+    listed = [(id, name, "") for id, name in lookup.choices(visit, "group", "sort:name")]
     found = [replace(each, ticks=listed) if isinstance(each, Control) and each.name == "groups" else each
              for each in NEW.controls]  # fmt: skip
     fields = replace(NEW, controls=tuple(found)).open(visit)
-    fields.before.several["groups"] = [id for id, _name in lists.choices(visit, "group", "default:yes")]
+    fields.before.several["groups"] = [id for id, _name in lookup.choices(visit, "group", "default:yes")]
     return fields.fill(timezone=own["timezone"], language=own["language"], invite=way)
 
 
@@ -307,7 +308,7 @@ def _more(visit: Visit, form: Form) -> dict[str, Any]:
     there is not."""
     if form.get("invite") not in dict(INVITE):
         raise Invalid(_("choose one of the list"), field="invite")
-    if not {*form.several.get("groups", [])} <= {id for id, _name in lists.choices(visit, "group")}:
+    if not {*form.several.get("groups", [])} <= {id for id, _name in lookup.choices(visit, "group")}:
         raise Invalid(_("choose one of the list"), field="groups")
     if form.text("at_mention_name"):
         return {}
@@ -317,7 +318,7 @@ def _more(visit: Visit, form: Form) -> dict[str, Any]:
 
 def _open(visit: Visit) -> OpenForm:
     fields = FORM.open(visit, visit.id)
-    return fields.fill(email=lists.record(visit, "address", fields.stored["email_id"])["email"])
+    return fields.fill(email=lookup.record(visit, "address", fields.stored["email_id"])["email"])
 
 
 def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> PageResponse:
@@ -326,7 +327,7 @@ def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = Fal
         link = accounts.invitation(visit.ctx, id, ends_tokens)
         days = accounts.INVITATION_SECONDS // 86400
         visit.has_created = True
-        return render(visit, "person_link.html", person=lists.record(visit, URI, id), link=link, days=days, told=told)
+        return render(visit, "person_link.html", person=lookup.record(visit, URI, id), link=link, days=days, told=told)
     if way == "mail":
         accounts.invite(visit.ctx, id, ends_tokens)
         sent, waits = (
@@ -340,7 +341,7 @@ def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = Fal
 
 def _mail_leaves(visit: Visit) -> bool:
     """Whether there is a mail transport, so that an invitation by mail arrives."""
-    return lists.count(visit, "mail_transport", "") > 0
+    return lookup.count(visit, "mail_transport", "") > 0
 
 
 def _handed_over(visit: Visit, to_id: int) -> str:
@@ -363,7 +364,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     devices = security.sessions_of(visit.ctx, id)
     return render(
         visit, "person.html", fields.status, form=fields.values, fields=fields, person=worker, path=_path(id),
-        away=lists.away(visit, worker),
+        away=lookup.away(visit, worker),
         devices=devices, change=login_address.waiting(visit.ctx, id),
         state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()), device=sign_in.shown_device,
     )  # fmt: skip
@@ -371,8 +372,8 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
 
 def _disable(visit: Visit, form: Form) -> PageResponse:
     worker = records.retrieve(visit.ctx, URI, visit.id)
-    count = lists.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
-    takers = lists.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
+    count = lookup.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
+    takers = lookup.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
     return render(
         visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
         ways=TICKETS, takers=takers, path=_path(visit.id),

@@ -1,8 +1,8 @@
 """Pictures of records, at the addresses that the API tells. Source: Records, `_image_url`; the initials are ours."""
 
-from console.page_response import PageResponse
-from console.routes import page
-from console.visit import Visit
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
 from server.desk import pictures
 
 DAY_SECONDS, MINUTE_SECONDS = 86400, 60

@@ -4,16 +4,16 @@ administrators there. Source: ours; the rights are those of the operations."""
 from collections.abc import Mapping
 from typing import Any
 
-from console import drafts, ui
-from console.forms import Form
-from console.lists import LABEL
-from console.page_response import PageResponse, see
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import drafts, ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import Sample
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists.lookup import LABEL
 from console.pages.jump import place_of
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import Sample
-from console.visit import Visit
 from server.desk import records
 from server.errors import HelpdeskError
 from server.records.base import RecordType

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from console import worklist
-from console.page_response import PageResponse, see
-from console.routes import page
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import worklist
+from console.lists.worklist import BulkAction, Worklist, declare
 from server.desk import records
 from server.translation import N_, N_ngettext, N_pgettext, _
 

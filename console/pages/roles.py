@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from console import lists, ui, worklist
-from console.controls import Control
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
 from server.access.rules import REASONS
 from server.dataclass import dataclass
 from server.desk import contexts, records
@@ -98,7 +99,7 @@ def show_list(visit: Visit) -> PageResponse:
     form = Form.sent(visit.query, ("worker_id", "type", "operation"))
     told = _why(visit, form) if form.text("worker_id") else []
     types = [(each.uri, each.name) for each in _granted(visit)]
-    workers = lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
+    workers = lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
     return worklist.page(
         visit, LIST, "roles.html", form.status, form=form, told=told, types=types, workers=workers,
         operations=list(VERBS.items()),
@@ -142,7 +143,7 @@ def save(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a role; nobody has its privileges any more."""
-    role = lists.record(visit, URI, visit.id)
+    role = lookup.record(visit, URI, visit.id)
     try:
         records.delete(visit.ctx, URI, visit.id)
     except HelpdeskError as error:
@@ -188,7 +189,7 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
 def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
     """Why a worker may or may not do something to records of a type: (kind of badge, sentence)."""
     try:
-        chosen = lists.chosen_id(visit, "worker", form.text("worker_id"), "worker_id")
+        chosen = lookup.chosen_id(visit, "worker", form.text("worker_id"), "worker_id")
         worker = records.retrieve(visit.ctx, "worker", chosen, "roles")
         record_type = visit.service.registry.type(form.text("type"))
     except HelpdeskError as error:
@@ -231,6 +232,6 @@ def _granting(visit: Visit, worker: dict[str, Any], privilege: str) -> list[dict
         return []
     return [
         each
-        for each in lists.search(visit, URI, f"id:[{','.join(map(str, ids))}] sort:name", "privs")
+        for each in lookup.search(visit, URI, f"id:[{','.join(map(str, ids))}] sort:name", "privs")
         if each["privs_mode"] == "all" or (each["privs_mode"] == "itemized" and privilege in each["privs"])
     ]

@@ -5,12 +5,12 @@ The code in the address is the secret that allows it; it works once and is not l
 
 from urllib.parse import urlsplit
 
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from console.pages.mailing.mail import ENCRYPTIONS, PARAMS
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
 from server.digits import whole_in
 from server.errors import HelpdeskError, Invalid, NotFound, Required
 from server.first_start import address, demo, setup

@@ -1,13 +1,14 @@
 """The start page: what needs attention, and how the desk does. Source: ours."""
 
-from console import lists
-from console.desk import inbox
-from console.forms import sentence
-from console.page_response import PageResponse, fragment, see
-from console.pictures import reports
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.environment import fragment
+from console.html.form import sentence
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.pages import reports
+from console.tickets import inbox
 from server.automation import automation_log
 from server.first_start import demo, setup, to_do
 from server.outbox import mail_queue
@@ -42,7 +43,7 @@ def show(visit: Visit) -> PageResponse:
         return see(inbox.PATH)
     ctx = visit.ctx
     own = [(uri, q.format(me=visit.actor.worker_id), label, icon) for uri, q, label, icon in WAITING]
-    waiting = [(label, icon, lists.count(visit, uri, q), uri, q) for uri, q, label, icon in own]
+    waiting = [(label, icon, lookup.count(visit, uri, q), uri, q) for uri, q, label, icon in own]
     tells = []
     if not security.has_second_factor(ctx):
         tells.append(("/account/second-factor", _("Protect your account with a second factor")))

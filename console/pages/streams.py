@@ -3,10 +3,10 @@
 import copy
 from dataclasses import replace
 
-from console import routes
-from console.page_response import PageResponse
-from console.routes import page
-from console.visit import Visit
+from console.http import routes
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
 from server.context import Context
 from server.errors import AdminOnly, HelpdeskError, NotFound
 from server.translation import _

@@ -1,14 +1,14 @@
 """Service targets: how soon tickets are to be answered and closed. Source: ours."""
 
-from console import lists, worklist
-from console.controls import Control
-from console.page_response import PageResponse, see
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
 from console.pages.people import TABS
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
-from console.worklist import Worklist, declare
 from server.translation import N_, _
 
 URI, BASE = "service_target", "/admin/targets"
@@ -77,7 +77,7 @@ def change(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove one; open tickets lose it."""
-    each = lists.remove(visit, URI)
+    each = lookup.remove(visit, URI)
     visit.tell(_("{name} is deleted.", name=each["name"]))
     return see(BASE)
 

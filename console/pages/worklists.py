@@ -3,17 +3,18 @@ Source: ours."""
 
 import json
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlencode
 
-from console import confirmation, lists, resume, ui, worklist, worklist_columns
-from console.desk import inbox
-from console.page_response import INVALID, PageResponse, see
+from console.html import confirmation, resume, ui
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist, worklist_columns
+from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, UNDO, back_to_list
+from console.lists.worklist import MAX_MATCHING, BulkAction, Key, Outcome, Worklist
 from console.pages.jump import place_of
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit, own_path
-from console.worklist import MAX_MATCHING, BulkAction, Key, Outcome, Worklist
+from console.tickets import inbox
 from server.context import Context
 from server.desk import changes, records
 from server.desk.records import SearchRequest
@@ -47,11 +48,8 @@ FIRST = (
 )
 MOST_FIRST = 5
 BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
-UNDO, FOLLOW, NEWS = "/-/bulk/undo", "/-/follow", "/-/news"
-MAX_UNDO_BYTES = 48 * 1024  # of what was before an action
-MAX_SELECTED = 100  # records of one action
+FOLLOW, NEWS = "/-/follow", "/-/news"
 VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
-TOLD = 3  # of the records that were refused, named with the reason
 
 
 @page("GET", f"{BASE}/{{type}}")
@@ -156,7 +154,7 @@ def _sentences(visit: Visit, action: BulkAction, outcome: Outcome, value: str) -
 
 
 def _refusals(outcome: Outcome) -> list[str]:
-    return [_("Refused: {reasons}", reasons="; ".join(outcome.refused[:TOLD]))] if outcome.refused else []
+    return [_("Refused: {reasons}", reasons="; ".join(outcome.refused[:REFUSED_NAMED]))] if outcome.refused else []
 
 
 @page("POST", UNDO)
@@ -203,12 +201,12 @@ def tell_news(visit: Visit) -> PageResponse:
     finds, here: {ticket: who is there}, of those with these ids; views: {list: its count} where `views` asks for them}.
     Raises BadQuery."""
     query, since = visit.query.text("q", ""), visit.query.integer("since", 0, 0, 2**40)
-    new = lists.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
+    new = lookup.count(visit, inbox.URI, f'{query} updated:"{since} to now"')
     ids = [each for each in visit.query.text("ids", "").split(",") if id_in(each)][:MAX_SELECTED]
     asked = SearchRequest(f"id:[{','.join(ids)}]", MAX_SELECTED)
     listed = records.search(visit.ctx, inbox.URI, asked)["results"] if ids else []
     here = {each["id"]: inbox.here(visit, each["id"]) for each in listed}
-    told = {"new": new, "total": lists.count(visit, inbox.URI, query), "here": here}
+    told = {"new": new, "total": lookup.count(visit, inbox.URI, query), "here": here}
     if visit.query.flag("views"):
         counts = ((each.name, each.count) for each in inbox.views(visit))
         told["views"] = {name: ui.number(visit, count) for name, count in counts if count is not None}
@@ -269,23 +267,6 @@ def _matching(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
         ids += [each["id"] for each in listed["results"]]
     ids = [*dict.fromkeys(ids)]
     return ids, max(total - len(ids), 0)
-
-
-def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The records of these ids that the worker may read, at most MAX_SELECTED. Raises Invalid for none."""
-    known = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
-    asked = SearchRequest(f"id:[{','.join(known)}]", MAX_SELECTED, 1, lists.LABEL)
-    found: list[dict[str, Any]] = records.search(visit.ctx, uri, asked)["results"] if known else []
-    if not found:
-        raise Invalid(_("Select at least one record."), field="ids")
-    return found
-
-
-def back_to_list(visit: Visit, *paths: str) -> str:
-    """Where the page or the form says that one came from, when that is one of these lists; else the first of them."""
-    sent = visit.form if visit.request.method == "POST" else visit.query
-    back = own_path(sent.text("back", ""))
-    return back if back.partition("?")[0] in paths else paths[0]
 
 
 def _back(visit: Visit, found: Worklist) -> str:

@@ -17,6 +17,7 @@ from server.dataclass import dataclass
 from server.errors import HelpdeskError, Unavailable
 from server.jobs.queue import JOB
 from server.outbox.rows import OUTGOING
+from server.store import blobs
 from server.store.database import Store
 from server.store.expressions import one_if
 from server.store.schema import META
@@ -158,6 +159,17 @@ class Pulse:
             readable, writable, in_place, free = self._disk
         has_room = free >= service.settings.disk_free_mib * MIB
         return Health(readable, writable, in_place, scheduler_alive, has_room, free, takes_requests)
+
+
+def stored_bytes(service: Service) -> tuple[int, int]:
+    """The bytes of the whole database, and those of attachments and original mails in it."""
+    store = service.store
+    if store.path is None:
+        whole = sum(store.sizes())
+    else:
+        files = Path(service.settings.data).glob("helpdesk.db*")
+        whole = sum(path.stat().st_size for path in files if path.exists())
+    return whole, store.read(blobs.total)
 
 
 def free_bytes(folder: Path) -> int:

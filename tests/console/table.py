@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urlencode, urlsplit
 
-from console import routes
+from console.http import routes
 from tests.console.lively import BACKUP, Lively
 
 routes.load()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from console import routes
+from console.http import routes
 from server import clock, settings
 from server.access import known_devices, password_links, second_factor, sessions, totp
 from server.access.tokens import TOKEN

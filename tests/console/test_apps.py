@@ -8,7 +8,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from console import scope_check
+from console.forms import scope_check
 from server import app as application
 from server.records import registry
 from server.web import reach

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from console import pages, worklist
+from console import pages
+from console.lists import worklist
 from console.pages import worklists
 from server.discovery import load_all
 from tests.console.visitor import Visitor, place, text_of

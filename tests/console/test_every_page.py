@@ -8,7 +8,7 @@ import requests
 from playwright.sync_api import expect
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from console import lists
+from console.lists import lookup
 from console.pages.worklists import BULK
 from console.site import Console
 from server import app, clock
@@ -147,7 +147,7 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
     def slow(*_: object) -> None:
         raise TimedOut("reading took longer than 5 seconds; search for less")
 
-    monkeypatch.setattr(lists.records, "search", slow)
+    monkeypatch.setattr(lookup.records, "search", slow)
     line = RequestStartLine("GET", "/automations?q=name%3A%22%3Cb%3E%22&page=2", "HTTP/1.1")
     request = Request(line, HTTPHeaders({"Cookie": f"__Host-sid={id}"}), "127.0.0.1", "127.0.0.1")
     console = Console(desk.service)

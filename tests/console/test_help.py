@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from console.finding.articles import CONTENTS, MAX_FOUND, Article, articles, found, read
+from console.search.articles import CONTENTS, MAX_FOUND, Article, articles, found, read
 from server import resources
 from tests.console.browser import Browser
 from tests.console.visitor import Visitor

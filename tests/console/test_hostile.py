@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from console import routes
+from console.http import routes
 from server import clock
 from server.access import lockout, sessions
 from server.access.tokens import TOKEN, forget_useless

@@ -13,7 +13,7 @@ import pytest
 import requests
 from playwright.sync_api import Dialog, Response, expect
 
-from console import routes
+from console.http import routes
 from server.web.call import SANDBOX
 from tests.console.browser import Browser
 from tests.console.table import STREAMS
@@ -36,7 +36,7 @@ GETS = [each for each in routes.PAGES if each.method == "GET"]
 # Parameters that pages read from their address.
 QUERY = ("q", "type", "kind", "set", "tag", "name", "state", "page", "group", "next", "tried", "records", "status")
 POLICY = ("default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'")
-# Documents of mail: console/pages/tickets/frames.py.
+# Documents of mail: console/tickets/frames.py.
 FRAMES = re.compile(r"/messages/\d+/body$|/drafts/\d+/preview$|/admin/people/acknowledgements/\d+$")
 FRAME_POLICY = {
     "default-src": "'none'", "img-src": "'self' data:", "style-src": "'unsafe-inline'", "frame-ancestors": "'self'",

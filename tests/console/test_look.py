@@ -13,10 +13,11 @@ from playwright.sync_api import Page, expect
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
 import console
-from console import files, icons, ui
-from console.pictures import charts, reports
-from console.pictures.charts import Series
-from console.visit import Visit
+from console.html import charts, icons, ui
+from console.html.charts import Series
+from console.http import static_files
+from console.http.visit import Visit
+from console.pages import reports
 from server.context import Context
 from server.errors import BadDataQuery
 from server.web.site import Request
@@ -68,7 +69,7 @@ def _weight(page: str) -> tuple[int, int]:
 
 def _sent(name: str) -> int:
     """Bytes of a file as it goes out, before compression."""
-    found = files.answer(f"{files.PREFIX}{name}")
+    found = static_files.answer(f"{static_files.PREFIX}{name}")
     assert found is not None
     return len(found.body)
 

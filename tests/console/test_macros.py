@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from console import sheet
-from console.pages.tickets import macros as pages
+from console.html import sheet
+from console.tickets import macros as pages
 from server.automation import macros
 from server.automation.macros import several
 from server.tickets import answer_drafts

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from console import scope_check
+from console.forms import scope_check
 from tests.console.visitor import Visitor, place
 from tests.service import Api, Server
 

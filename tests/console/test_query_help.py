@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.query_help.chips import chips
-from console.query_help.help import QueryHelp
-from console.query_help.mistakes import QueryMistake
-from console.query_help.options import MAX_NAMES, MAX_RECORDS, QueryOption
+from console.search.chips import chips
+from console.search.help import QueryHelp
+from console.search.mistakes import QueryMistake
+from console.search.options import MAX_NAMES, MAX_RECORDS, QueryOption
 from server.desk import search_words
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS
 from server.store.database import OutOfSteps

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from console.navigation import PLACES
+from console.http.navigation import PLACES
 from server import clock
 from server.access import sessions
 from tests.console.browser import Browser, sign_in, violations

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from console.visit import LOCATION, PART
+from console.http.visit import LOCATION, PART
 from tests.console.browser import Browser, intercept, violations
 from tests.console.visitor import Visitor
 from tests.service import Api

@@ -10,7 +10,7 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from console import hook_samples
+from console.pages.automation import hook_samples
 from server import clock
 from server.automation.webhooks import responding
 from server.automation.webhooks.deliveries import DELIVERY

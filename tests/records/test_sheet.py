@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from console import sheet
-from console.sheet import Fact, Link
+from console.html import sheet
+from console.html.sheet import Fact, Link
 from server.errors import Forbidden, NotFound, NotOffered
 from tests.records.desk import Desk
 

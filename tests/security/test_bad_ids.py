@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from console import routes as pages
+from console.http import routes as pages
 from server import app
 from server.web.routes import ENDPOINTS, Endpoint
 from tests.console.visitor import Visitor

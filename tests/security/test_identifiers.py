@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from console import routes as pages
+from console.http import routes as pages
 from server import app
 from server.access.known_devices import KNOWN_DEVICE
 from server.access.sessions import SESSION

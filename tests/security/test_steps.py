@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from console import cookies, visit
+from console.http import cookies, visit
 from server import kata, times
 from server.mail import addresses, commands, mask
 from server.mail.parse import parse as parse_mail

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 import requests
 
-from console import routes
+from console.http import routes
 from server import app, clock
 from server.access import provider, sessions
 from server.fields import Field

@@ -2,11 +2,11 @@
 
 Source: decisions, who may change the address that somebody signs in with."""
 
-from console.forms import Form
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from server.errors import Conflict, HelpdeskError, Invalid, NotAuthenticated, TooMany
 from server.people import login_address
 from server.translation import _

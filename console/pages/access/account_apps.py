@@ -1,12 +1,12 @@
 """The apps that may act in one's own name, and the tokens of one's own: what each may do, when it last did, and ending
 it. Source: ours."""
 
-from console import lists
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.ui import PAGE_ROWS
-from console.visit import Visit
+from console.html.rendering import render
+from console.html.ui import PAGE_ROWS
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from server.desk import records
 from server.people import authorized_apps, token_lists
 from server.people.token_lists import TokenSelection
@@ -18,7 +18,7 @@ BASE = "/account/apps"
 def show(visit: Visit) -> PageResponse:
     """All apps, and a page of the tokens."""
     ctx, listed = visit.ctx, token_lists.own_apps(visit.ctx)
-    shown, apps_page = lists.part(visit, listed, "apps")
+    shown, apps_page = lookup.part(visit, listed, "apps")
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     return render(
         visit, "account_apps.html", apps=authorized_apps.with_scopes(visit.ctx, shown),

@@ -5,16 +5,16 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
 
-from console import lists, ui
-from console.forms import Form
-from console.page_response import INVALID, PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, row_view
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server import times
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotFound
@@ -158,8 +158,8 @@ def create(visit: Visit) -> PageResponse:
         if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
             return _new(visit, form, is_long=True)
         found = app_tokens.create(
-            visit.ctx, lists.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
-            lists.chosen_id(visit, "oauth_app", form.text("app_id"), "app_id"),
+            visit.ctx, lookup.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
+            lookup.chosen_id(visit, "oauth_app", form.text("app_id"), "app_id"),
             " ".join(form.several["scopes"]), form.text("expires"), form.text("label"),
         )  # fmt: skip
     except (Invalid, NotFound) as error:
@@ -220,7 +220,7 @@ def _wanted(visit: Visit, filters: Form) -> TokenSelection:
     ids = dict.fromkeys(WANTED, 0)
     for name, uri in WANTED.items():
         try:
-            ids[name] = lists.chosen_id(visit, uri, filters.text(name), name)
+            ids[name] = lookup.chosen_id(visit, uri, filters.text(name), name)
             filters.values[name] = str(ids[name] or "")
         except Invalid as error:
             filters.refuse(error)
@@ -238,14 +238,14 @@ def _whose(visit: Visit, wanted: TokenSelection) -> str:
     ):
         if id:
             record_type = visit.service.registry.type(uri)
-            parts.append(_(word, name=record_type.label(lists.record(visit, uri, id))))
+            parts.append(_(word, name=record_type.label(lookup.record(visit, uri, id))))
     return " ".join(parts)
 
 
 def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     scopes = []
     try:
-        app = lists.record(visit, "oauth_app", lists.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))
+        app = lookup.record(visit, "oauth_app", lookup.chosen_id(visit, "oauth_app", form.get("app_id"), "app_id"))
         for each in parse(app["scopes"]).values():
             scopes.append((each.id, each.id, f"{each.label} ({reach.calls(each)[0]} of {len(ENDPOINTS)} endpoints)"))
     except Invalid as error:
@@ -256,7 +256,7 @@ def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
         form.several["scopes"] = [scopes[0][0]]
     return render(
         visit, "token_new.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
-        apps=lists.choosable(visit, "oauth_app", chosen=form.get("app_id")),
-        workers=lists.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
+        apps=lookup.choosable(visit, "oauth_app", chosen=form.get("app_id")),
+        workers=lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
         presets=PRESETS, is_long=is_long,
     )  # fmt: skip

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from console import diffs, lists
-from console.forms import Form
-from console.page_response import INVALID, PageResponse, see
+from console.html import diffs
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from console.pages.automation.automations import BASE, LABELS, URI
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
 from server.automation import history, uses
 from server.automation.versions import MAX_VERSIONS, TEXTS
 from server.errors import HelpdeskError, KataSyntax, NotFound
@@ -30,7 +31,7 @@ def show_history(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/restore", "admin")
 def restore(visit: Visit) -> PageResponse:
     """Bring a version back, as one more change."""
-    lists.record(visit, URI, visit.id)
+    lookup.record(visit, URI, visit.id)
     number = visit.form.id("version", required=True)
     try:
         before = history.restore(visit.ctx, visit.id, number)
@@ -44,7 +45,7 @@ def restore(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/uses", "admin")
 def show_uses(visit: Visit) -> PageResponse:
     """The records that name an automation."""
-    record = lists.record(visit, URI, visit.id)
+    record = lookup.record(visit, URI, visit.id)
     registry = visit.service.registry
     found = [
         {"label": each.label, "type": registry.type(each.uri).label_names[0], "path": _path(each)}
@@ -60,7 +61,7 @@ def _path(use: uses.AutomationUse) -> str:
 
 
 def _history(visit: Visit, form: Form, number: int = 0) -> PageResponse:
-    record = lists.record(visit, URI, visit.id)
+    record = lookup.record(visit, URI, visit.id)
     listed = history.list_versions(visit.ctx, visit.id)
     number = number or visit.query.id("version", 0)
     against = "now" if visit.query.text("against", "before") == "now" else "before"

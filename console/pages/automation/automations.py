@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from console import drafts, lists, ui, worklist
-from console.forms import Form, sentence
-from console.page_response import INVALID, PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import drafts, ui
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
 from server.automation.dictionary import plain
 from server.automation.engine import RunResult
@@ -221,7 +222,7 @@ def create(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show(visit: Visit) -> PageResponse:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
-    record = lists.record(visit, URI, visit.id)
+    record = lookup.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
     values = _of_delivery(visit, delivery) if delivery else _sample(visit, record["extension_id"])
     shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
@@ -231,14 +232,14 @@ def show(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
 def change(visit: Visit) -> PageResponse:
     """Save, check, simulate or run, by the button that was pressed."""
-    lists.record(visit, URI, visit.id)
+    lookup.record(visit, URI, visit.id)
     return _do(visit, visit.id)
 
 
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove an automation."""
-    record = lists.remove(visit, URI)
+    record = lookup.remove(visit, URI)
     form_drafts.drop(visit.ctx, draft_key(visit.id))
     visit.tell(_("{name} is removed.", name=record["name"]))
     return see(BASE)
@@ -264,7 +265,7 @@ def stop(visit: Visit) -> PageResponse:
 @page("GET", "/-/words", "admin")
 def show_words(visit: Visit) -> PageResponse:
     """What the editor completes, as JSON."""
-    found = words(visit.service.registry) | {"names": [each["name"] for each in lists.search(visit, URI, "sort:name")]}
+    found = words(visit.service.registry) | {"names": [each["name"] for each in lookup.search(visit, URI, "sort:name")]}
     return PageResponse(json.dumps(found), content_type="application/json")
 
 
@@ -330,7 +331,7 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
         editing.note = f"{_kept(visit, key, form)} {stays}".strip()
         return _editor(visit, editing)
     form_drafts.drop(visit.ctx, key)
-    saved = service.of_record(lists.record(visit, URI, id))
+    saved = service.of_record(lookup.record(visit, URI, id))
     checked = examples.check(visit.ctx, saved, kept)
     told = " ".join([_("Saved."), *_told(checked)])
     if saved.version > max(before, 1):
@@ -423,7 +424,7 @@ def _automation(visit: Visit, editing: _EditorView) -> Script:
     """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
     form = editing.form
     if editing.id:
-        saved = service.of_record(lists.record(visit, URI, editing.id))
+        saved = service.of_record(lookup.record(visit, URI, editing.id))
         typed = (form.get("script"), form.get("policy_kata"), form.text("name"), form.get("extension_id"))
         if typed == (saved.script, saved.policy, saved.name, saved.trigger):
             return saved
@@ -461,7 +462,7 @@ def _value(visit: Visit, each: InputDeclaration, text: str) -> Any:
     record_type = _chosen_type(visit, each)
     if record_type is None or text.startswith("svc:"):
         return text
-    return str(lists.chosen_id(visit, record_type.uri, text, INPUT + each.name) or "")
+    return str(lookup.chosen_id(visit, record_type.uri, text, INPUT + each.name) or "")
 
 
 def _chosen_type(visit: Visit, each: InputDeclaration) -> RecordType | None:
@@ -500,7 +501,7 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
         found.append({
             "name": name, "label": each.name, "hint": " ".join(filter(None, told)),
             "as": "record" if record_type is not None else shown,
-            "records": lists.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
+            "records": lookup.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
         })  # fmt: skip
     return found
 
@@ -509,7 +510,7 @@ def _sample(visit: Visit, trigger: str) -> str:
     """Values that name what a trigger hands over; inputs have fields of their own. A macro is tried on the newest
     ticket, by who asks."""
     if trigger == MACRO:
-        newest = [each["id"] for each in lists.search(visit, "ticket", "sort:-id limit:1")]
+        newest = [each["id"] for each in lookup.search(visit, "ticket", "sort:-id limit:1")]
         return json.dumps(macros.values_of(visit.ctx, newest[0] if newest else 0), indent=1)
     known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
     keys = [key for key in (known.keys if known else ()) if not key.endswith("_") and key not in ("inputs", "...")]
@@ -545,7 +546,7 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
     mistakes = [(each.line, each.message) for each in found]
     policy = form.get("policy_kata")
     told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
-    saved = lists.record(visit, URI, id) if id else None
+    saved = lookup.record(visit, URI, id) if id else None
     return render(
         visit, "automation.html", INVALID if form.is_wrong else 200, form=form, id=id, note=editing.note,
         labels=LABELS | {INPUT + each.name: each.name for each in editing.asked}, mistakes=mistakes,

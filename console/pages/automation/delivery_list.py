@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from console import lists, ui
-from console.page_response import PageResponse
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import Row, RowFilter, RowPage, RowQuery, RowSource
-from console.ui import Option
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import ui
+from console.html.ui import Option
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, row_view
+from console.lists.rows import Row, RowFilter, RowPage, RowQuery, RowSource
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.automation.webhooks import deliveries
 from server.digits import id_in
 from server.translation import N_, _
@@ -35,7 +35,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 def _names(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
     """{webhook: its name}."""
     ids = ",".join(sorted({str(row["listener_id"]) for row in rows}))
-    return {each["id"]: str(each[lists.LABEL]) for each in lists.search(visit, "webhook_listener", f"id:[{ids}]")}
+    return {each["id"]: str(each[lookup.LABEL]) for each in lookup.search(visit, "webhook_listener", f"id:[{ids}]")}
 
 
 def _when(visit: Visit, row: Row, more: Any) -> str:

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from console import ui
-from console.page_response import PageResponse
+from console.html import ui
+from console.html.ui import Option
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import row_view
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.automation.jobs import BADGES, BASE, DOES, RUNS, STATES, TABS
-from console.pictures import upkeep
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
-from console.ui import Option
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
+from console.pages.upkeep import charts
 from server.jobs import queue
 from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs
@@ -104,7 +104,7 @@ def show(visit: Visit) -> PageResponse:
     """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
     return row_view.page(
         visit, JOB_LIST, "jobs.html", states=STATES[1:], counts=scheduled_jobs.counts(visit.ctx),
-        pictures=upkeep.jobs(visit),
+        pictures=charts.jobs(visit),
     )  # fmt: skip
 
 

@@ -6,15 +6,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from console import lists, ui, worklist
-from console.page_response import PageResponse, again, see
-from console.patterns import in_words
-from console.rendering import render
-from console.routes import page
-from console.ui import PAGE_ROWS
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import ui
+from console.html.patterns import in_words
+from console.html.rendering import render
+from console.html.ui import PAGE_ROWS
+from console.http.page_response import PageResponse, again, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server import log
 from server.desk import records
 from server.errors import HelpdeskError, Invalid, NotFound
@@ -214,7 +215,7 @@ def show_timers(visit: Visit) -> PageResponse:
 @page("POST", f"{TIMERS}/{{id}}/run", "admin")
 def run_timer(visit: Visit) -> PageResponse:
     """Let a timer run now; its patterns go on from there."""
-    timer = lists.record(visit, TIMER, visit.id)
+    timer = lookup.record(visit, TIMER, visit.id)
     try:
         if timer["is_disabled"]:
             raise Invalid(_("{name} is switched off; switch it on first", name=timer["name"]))
@@ -228,7 +229,7 @@ def run_timer(visit: Visit) -> PageResponse:
 @page("POST", f"{TIMERS}/{{id}}/switch", "admin")
 def switch_timer(visit: Visit) -> PageResponse:
     """Switch a timer on or off."""
-    timer = lists.record(visit, TIMER, visit.id)
+    timer = lookup.record(visit, TIMER, visit.id)
     is_off = visit.form.flag("off")
     records.update(visit.ctx, TIMER, visit.id, {"is_disabled": "1" if is_off else "0"})
     off, on = _("{name} is off: it does not run.", name=timer["name"]), _("{name} is on.", name=timer["name"])

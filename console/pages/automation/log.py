@@ -4,13 +4,14 @@ runs, histogram and files are ours."""
 from collections.abc import Iterable
 from typing import Any
 
-from console import exports, live
-from console.page_response import INVALID, PageResponse
+from console.html.rendering import render
+from console.html.ui import PAGE_ROWS
+from console.http import live
+from console.http.page_response import INVALID, PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import exports
 from console.pages.upkeep.system import SETTINGS
-from console.rendering import render
-from console.routes import page
-from console.ui import PAGE_ROWS
-from console.visit import Visit
 from server.automation import automation_log
 from server.automation.types.automation_log import CHANNEL
 from server.automation.types.automation_log import LEVELS as LEVEL_NAMES

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from console import lists, ui, worklist
-from console.controls import Control
-from console.page_response import PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import ui
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.desk import records
 from server.outgoing import courier, deliveries
 from server.translation import N_, _
@@ -118,7 +119,7 @@ def rotate(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "proven admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove one, with what waits for it."""
-    each = lists.remove(visit, URI)
+    each = lookup.remove(visit, URI)
     visit.tell(_("{name} is deleted.", name=each["name"]))
     return see(BASE)
 
@@ -127,7 +128,7 @@ def delete(visit: Visit) -> PageResponse:
 def show_delivery(visit: Visit) -> PageResponse:
     """What was sent, and what came back."""
     found = deliveries.one(visit.ctx, visit.id)
-    each = lists.record(visit, URI, found["webhook_id"])
+    each = lookup.record(visit, URI, found["webhook_id"])
     return render(
         visit, "outgoing_delivery.html", found=found, each=each, states=STATES, body=_indented(found["request"]["body"])
     )

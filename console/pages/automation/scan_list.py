@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from console import ui
-from console.page_response import PageResponse, see
+from console.html import ui
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import row_view
+from console.lists.rows import Row, RowPage, RowQuery, RowSource, of_all
+from console.lists.worklist import PAGE_SIZES, BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.automation.jobs import SCANS, SCANS_DO, TABS
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import Row, RowPage, RowQuery, RowSource, of_all
-from console.visit import Visit
-from console.worklist import PAGE_SIZES, BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
 from server.jobs import scheduler
 from server.translation import N_, N_ngettext, _, shown
 from server.upkeep import scheduled_jobs

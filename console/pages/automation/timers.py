@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from console import lists
-from console.controls import Control
-from console.forms import Form
-from console.page_response import PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from server.automation import timers
 from server.desk import records
 from server.errors import Invalid, Required
@@ -98,7 +98,7 @@ def change(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a timer; its automation stays."""
-    each = lists.remove(visit, URI)
+    each = lookup.remove(visit, URI)
     visit.tell(_("{name} is deleted.", name=each["name"]))
     return see(BASE)
 

@@ -6,18 +6,23 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
-from console import confirmation, hook_samples, lists, live, overlaps, ui, worklist
-from console.controls import Control
-from console.forms import Form
-from console.page_response import INVALID, PageResponse, fragment, see
+from console.forms import overlaps
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html import confirmation, ui
+from console.html.environment import fragment
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import moment, shell
+from console.http import live
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
+from console.pages.automation import hook_samples
 from console.pages.automation.log import KINDS
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import moment, shell
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
 from server.automation import automation_log, bindings
 from server.automation.bindings import BindingCandidate
 from server.automation.dictionary import plain
@@ -227,7 +232,7 @@ def show(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
 def show_latest(visit: Visit) -> PageResponse:
     """For the page that listens: the last delivery."""
-    lists.record(visit, URI, visit.id)
+    lookup.record(visit, URI, visit.id)
     return live.latest(visit, deliveries.CHANNEL, lambda ctx: deliveries.newest(ctx, visit.id))
 
 
@@ -266,7 +271,7 @@ def try_it(visit: Visit) -> PageResponse:
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
 def show_rotate(visit: Visit) -> PageResponse:
     """The question how long the present address shall work."""
-    return _rotate(visit, lists.record(visit, URI, visit.id), overlaps.usual())
+    return _rotate(visit, lookup.record(visit, URI, visit.id), overlaps.usual())
 
 
 @page("POST", f"{BASE}/{{id}}/end-address", "proven admin")
@@ -282,7 +287,7 @@ def rotate(visit: Visit) -> PageResponse:
     """Give the webhook a new address."""
     form = overlaps.sent(visit)
     if form.is_wrong:
-        return _rotate(visit, lists.record(visit, URI, visit.id), form)
+        return _rotate(visit, lookup.record(visit, URI, visit.id), form)
     seconds = int(form.get("overlap"))
     tokens.rotate(visit.ctx, visit.id, seconds)
     works = _("The webhook has a new address. The old one works until {time}.", time=moment(visit, visit.now + seconds))
@@ -293,7 +298,7 @@ def rotate(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/switch", "admin")
 def switch(visit: Visit) -> PageResponse:
     """Switch a webhook on or off."""
-    each, is_off = lists.record(visit, URI, visit.id), visit.form.flag("off")
+    each, is_off = lookup.record(visit, URI, visit.id), visit.form.flag("off")
     records.update(visit.ctx, URI, visit.id, {"is_disabled": "1" if is_off else "0"})
     off, on = _("{name} is off: its address answers 404.", name=each["name"]), _("{name} is on.", name=each["name"])
     visit.tell(off if is_off else on, f"{BASE}/{visit.id}/switch", off="0" if is_off else "1")
@@ -303,7 +308,7 @@ def switch(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/{{id}}/delete", "admin")
 def delete(visit: Visit) -> PageResponse:
     """Remove a webhook with its deliveries."""
-    each = lists.remove(visit, URI)
+    each = lookup.remove(visit, URI)
     visit.tell(_("{name} is removed; its address answers 404.", name=each["name"]))
     return see(BASE)
 
@@ -313,7 +318,7 @@ def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
     id = visit.id
     found = deliveries.one(visit.ctx, id)
-    each = lists.record(visit, URI, found["webhook_id"])
+    each = lookup.record(visit, URI, found["webhook_id"])
     request, run_id = found["request"], found["run_id"]
     texts = (*(value for _, value in request["headers"]), unquote(request["query"]), unquote(request["body"]))
     is_hidden = any(HIDDEN in text for text in texts)
@@ -349,7 +354,7 @@ def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
 
 
 def _new(visit: Visit, fields: OpenForm) -> PageResponse:
-    found = lists.search(visit, "automation", f"trigger:{responding.TRIGGER}")
+    found = lookup.search(visit, "automation", f"trigger:{responding.TRIGGER}")
     options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
     fields.change(replace(fields.control("automation"), options=options))
     return render(
@@ -380,7 +385,7 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
     except HelpdeskError:
         received = _empty(visit)
     verdict = _verdict(visit, each, received)
-    fitting = [] if verdict.entries else lists.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
+    fitting = [] if verdict.entries else lookup.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
     return render(
         visit, "webhook.html", form.status, each=each, form=form, fields=fields, url=url, trigger=responding.TRIGGER,
         fitting=fitting[0]["name"] if fitting else "",

@@ -2,14 +2,13 @@
 
 from dataclasses import asdict
 
-from console.page_response import PageResponse
-from console.pages.asides import answer
-from console.query_help.chips import Chip
-from console.query_help.help import QueryHelp
-from console.query_help.mistakes import QueryMistake
-from console.query_help.options import QueryOption
-from console.routes import page
-from console.visit import Visit
+from console.http.page_response import PageResponse, json_response
+from console.http.routes import page
+from console.http.visit import Visit
+from console.search.chips import Chip
+from console.search.help import QueryHelp
+from console.search.mistakes import QueryMistake
+from console.search.options import QueryOption
 from server.errors import NotOffered
 from server.search.parser import MAX_QUERY_CHARS
 from server.translation import _
@@ -41,7 +40,7 @@ def help_while_typing(visit: Visit) -> PageResponse:
 def _answer(
     options: list[QueryOption], takes_first: bool, mistake: QueryMistake | None, chips: list[Chip]
 ) -> PageResponse:
-    return answer({
+    return json_response({
         "options": [asdict(each) for each in options],
         "takes_first": takes_first,
         "mistake": asdict(mistake) if mistake is not None else None,

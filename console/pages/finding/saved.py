@@ -1,10 +1,10 @@
 """Saving the search of a list under a name. Source: ours."""
 
-from console.finding import saved_searches
-from console.page_response import PageResponse, see
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import saved_searches
 from console.pages.worklists import asked_list, back_to_list
-from console.routes import page
-from console.visit import Visit
 from server import refusals
 from server.desk import records
 from server.errors import HelpdeskError

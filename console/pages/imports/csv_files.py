@@ -4,15 +4,16 @@ tried, then all of it is imported or nothing. Source: ours; the rights are those
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
-from console import sheet, ui, worklist_columns
-from console.forms import Form, sentence
-from console.page_response import INVALID, PageResponse, again, see
+from console.html import sheet, ui
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.html.ui import Option, Sample
+from console.http.page_response import INVALID, PageResponse, again, see
+from console.http.routes import SMALL_FORM_BYTES, page
+from console.http.visit import Visit
+from console.lists import worklist_columns
+from console.lists.worklist_columns import ListColumn
 from console.pages.jump import place_of
-from console.rendering import render
-from console.routes import SMALL_FORM_BYTES, page
-from console.ui import Option, Sample
-from console.visit import Visit
-from console.worklist_columns import ListColumn
 from server.dataclass import dataclass
 from server.desk import records
 from server.errors import HelpdeskError, Invalid

@@ -5,16 +5,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from console import ui
-from console.page_response import PageResponse, file, see
+from console.html import ui
+from console.html.rendering import render
+from console.http.page_response import PageResponse, file, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import row_view
+from console.lists.rows import RowPage, RowQuery, RowSource, of_all
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.mailing.mail import FAILED, PARSER, tabs
-from console.rendering import render
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import RowPage, RowQuery, RowSource, of_all
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
 from server.errors import HelpdeskError, NotFound
 from server.mailroom.mailboxes import dead_letters, letters
 from server.translation import N_, N_ngettext, _

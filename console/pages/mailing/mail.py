@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from console import lists
-from console.controls import Control
-from console.forms import Form, sentence
-from console.page_response import PageResponse, see
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import bytes_text
-from console.visit import Visit
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.html.ui import bytes_text
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from server.errors import HelpdeskError, Invalid, Unavailable
 from server.mail.inboxes import PROTOCOLS
 from server.mail.transports import NULL, SMTP, transport
@@ -132,7 +132,7 @@ def add_sender(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/senders/{{id}}/remove", "admin")
 def remove_sender(visit: Visit) -> PageResponse:
     """Take its own transport from an address."""
-    was = lists.record(visit, "address", visit.id)
+    was = lookup.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
     visit.tell("The address has no mail transport of its own any more.", f"{BASE}/senders", email=was["email"],
                transport=str(was["mail_transport_id"]))  # fmt: skip
@@ -151,15 +151,15 @@ def set_default(visit: Visit) -> PageResponse:
 
 
 def _setup(visit: Visit, form: Form) -> PageResponse:
-    transports, settings = lists.search(visit, TRANSPORT), visit.service.settings
-    boxes, senders = lists.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
+    transports, settings = lookup.search(visit, TRANSPORT), visit.service.settings
+    boxes, senders = lookup.search(visit, MAILBOX, "sort:name"), mail_setup.senders(visit.ctx)
     routes = mail_setup.routes(visit.ctx)
-    shown = {name: lists.part(visit, rows, name) for name, rows in
-             (("out", lists.options(visit, transports)), ("from", senders), ("in", boxes), ("to", routes))}  # fmt: skip
+    parts = (("out", lookup.options(visit, transports)), ("from", senders), ("in", boxes), ("to", routes))
+    shown = {name: lookup.part(visit, rows, name) for name, rows in parts}
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
         visit, "mail.html", form.status, form=form, tabs=tabs(visit), labels=LABELS,
-        transports=lists.options(visit, transports), kinds=kinds, boxes=boxes, shown=shown,
+        transports=lookup.options(visit, transports), kinds=kinds, boxes=boxes, shown=shown,
         senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
         parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
         looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
@@ -315,7 +315,7 @@ def test_transport(visit: Visit) -> PageResponse:
 @page("POST", f"{TRANSPORTS}/{{id}}/delete", "proven admin")
 def delete_transport(visit: Visit) -> PageResponse:
     """Remove a transport; mail of its addresses leaves by the default one, or waits."""
-    each = lists.remove(visit, TRANSPORT)
+    each = lookup.remove(visit, TRANSPORT)
     visit.tell(_("{name} is removed.", name=each["name"]))
     return see(BASE)
 
@@ -340,7 +340,7 @@ def _params(visit: Visit, form: Form) -> dict[str, Any]:
     """The settings of the kind of transport. Raises Invalid at the field of the form that is wrong."""
     if form.get("extension_id") == NULL:
         return {"params": {}}
-    account = lists.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
+    account = lookup.chosen_id(visit, "connected_account", form.get("connected_account"), "connected_account")
     params = {name: form.text(name) for name in PARAMS} | {"connected_account": str(account or "")}
     params = {name: text for name, text in params.items() if text not in ("", "0")}
     params["verify"] = "1" if form.get("verify") == "1" else "0"
@@ -414,7 +414,7 @@ def check_mailbox(visit: Visit) -> PageResponse:
 @page("POST", f"{MAILBOXES}/{{id}}/delete", "proven admin")
 def delete_mailbox(visit: Visit) -> PageResponse:
     """Remove a mailbox; its mails stay on the server and here."""
-    each = lists.remove(visit, MAILBOX)
+    each = lookup.remove(visit, MAILBOX)
     visit.tell(_("{name} is not looked at any more.", name=each["name"]))
     return see(BASE)
 

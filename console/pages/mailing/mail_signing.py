@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from console.forms import Form, sentence
-from console.page_response import PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html.form import Form, sentence
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
 from server.context import Context
 from server.errors import HelpdeskError
 from server.mailroom import dkim

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from console import ui
-from console.page_response import PageResponse, see
+from console.html import ui
+from console.html.rendering import render
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import row_view
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from console.pages.mailing.mail import OUTBOX, tabs
-from console.rendering import render
-from console.routes import page
-from console.row_lists import row_view
-from console.row_lists.rows import RowFilter, RowPage, RowQuery, RowSource, id_of
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
 from server.errors import NotFound
 from server.outbox import mail_queue
 from server.translation import N_, N_ngettext, _, ngettext

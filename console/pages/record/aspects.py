@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from console import ui
-from console.forms import Form
-from console.page_response import PageResponse
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
 from console.pages.record.head import head, read
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import Invalid, TooLarge

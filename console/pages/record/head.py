@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from console import record_parts, sheet
+from console.forms import record_parts
+from console.html import sheet
+from console.html.sheet import Sheet
+from console.http.visit import Visit
 from console.pages.jump import place_of
-from console.sheet import Sheet
-from console.visit import Visit
 from server.desk import records
 from server.people import merging
 from server.records.shared import paths

@@ -4,12 +4,13 @@ Source: ours."""
 
 from typing import Any
 
-from console import lists, sheet
-from console.forms import Form
-from console.page_response import INVALID, PageResponse, see
-from console.rendering import render
-from console.routes import page
-from console.visit import Visit
+from console.html import sheet
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
 from server.desk import records
 from server.errors import HelpdeskError
 from server.people import merging
@@ -71,7 +72,7 @@ def _merge(visit: Visit, uri: str) -> PageResponse:
 
 
 def _compared(visit: Visit, record_type: RecordType, form: Form) -> MergePreview:
-    other = int(lists.chosen_id(visit, record_type.uri, form.get(OTHER)) or 0)
+    other = int(lookup.chosen_id(visit, record_type.uri, form.get(OTHER)) or 0)
     return merging.compare(visit.ctx, record_type.uri, visit.id, other)
 
 
@@ -80,7 +81,7 @@ def _page(visit: Visit, record_type: RecordType, form: Form, found: MergePreview
     kept = records.retrieve(visit.ctx, uri, visit.id)
     return render(
         visit, "record_merge.html", INVALID if form.is_wrong else 200, form=form, kept=kept, uri=uri,
-        type_name=record_type.label_names[0], choose=lists.choosable(visit, uri, "", form.get(OTHER)), prefix=PREFIX,
+        type_name=record_type.label_names[0], choose=lookup.choosable(visit, uri, "", form.get(OTHER)), prefix=PREFIX,
         found=found, rows=_rows(visit, record_type, found) if found else [], here=paths.record(uri, visit.id),
         moved=_moved(visit, found) if found else [], other_label=_label(visit, uri, found) if found else "",
     )  # fmt: skip
@@ -102,8 +103,8 @@ def _rows(visit: Visit, record_type: RecordType, found: MergePreview) -> list[tu
 def _value(visit: Visit, record_type: RecordType, name: str, value: Any) -> str:
     """A value in words; of a record that it points to, the label."""
     target = getattr(record_type.fields[name], "target", "")
-    found = lists.search(visit, target, f"id:{value}", lists.LABEL) if target else []
-    return str(found[0][lists.LABEL]) if found else str(value)
+    found = lookup.search(visit, target, f"id:{value}", lookup.LABEL) if target else []
+    return str(found[0][lookup.LABEL]) if found else str(value)
 
 
 def _moved(visit: Visit, found: MergePreview) -> list[tuple[str, int]]:

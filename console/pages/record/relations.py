@@ -2,27 +2,17 @@
 
 Source: ours."""
 
-from console import lists
-from console.desk import answer_form
-from console.page_response import PageResponse, see
-from console.routes import page
-from console.ui import Option
-from console.visit import Visit
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.tickets import answer_form
 from server.desk import records, relations
 from server.errors import HelpdeskError, Invalid, Required
-from server.records import traits
 from server.records.shared import paths
-from server.translation import _, shown
+from server.translation import _
 
 TICKET, REMINDER = "ticket", "reminder"
-FIRST = ("ticket", "task", "org", "contact", "kb_article")  # of the types that a link is offered to
-
-
-def linkable(visit: Visit) -> list[Option]:
-    """The types that a record can be linked to, the usual ones first."""
-    found = [each for each in visit.service.registry if each.has(traits.Links) and each.operations["retrieve"]]
-    found.sort(key=lambda each: (FIRST.index(each.uri) if each.uri in FIRST else len(FIRST), each.label_names[0]))
-    return [(each.uri, shown(each.label_names[0])) for each in found]
 
 
 @page("POST", "/records/{type}/{id}/link", creates=True)
@@ -32,7 +22,7 @@ def link(visit: Visit) -> PageResponse:
     records.retrieve(visit.ctx, uri, visit.id)
     try:
         other = visit.service.registry.type(form.text("to", "")).uri
-        id = lists.chosen_id(visit, other, form.text("record", "").strip().strip("#[]"), "record")
+        id = lookup.chosen_id(visit, other, form.text("record", "").strip().strip("#[]"), "record")
         if not id:
             raise Required(_("record: say which record, by its name or number"), field="record")
         relations.change(visit.ctx, f"{uri}:{visit.id}", [f"{other}:{id}"], adds=True)
@@ -58,7 +48,7 @@ def unlink(visit: Visit) -> PageResponse:
 def remind(visit: Visit) -> PageResponse:
     """Make a reminder of one's own about the record. Raises NotFound, Forbidden."""
     uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form
-    label = records.retrieve(visit.ctx, uri, visit.id, lists.LABEL)[lists.LABEL]
+    label = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
     try:
         at = answer_form.ahead(visit, "remind_at", form.text("remind_at", ""))
         made = records.create(visit.ctx, REMINDER, {

@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from console import controls, lists
-from console.controls import Control
-from console.desk import inbox
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.forms import controls
+from console.forms.controls import Control
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import Sample
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit, own_path
+from console.lists import lookup
+from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
 from console.pages.jump import place_of
-from console.pages.worklists import BASE, MAX_SELECTED, MAX_UNDO_BYTES, TOLD, back_to_list, selected_records
-from console.record_form import OpenForm, RecordForm
-from console.rendering import render
-from console.routes import page
-from console.ui import Sample
-from console.visit import Visit, own_path
+from console.pages.worklists import BASE
+from console.tickets import inbox
 from server import refusals
 from server.desk import records
 from server.digits import id_in
@@ -156,7 +158,7 @@ def _page(
     return render(
         visit, "set_field.html", form.status, form=form, fields=fields, found=found, name=name, ids=ids,
         path=PATH.format(type=record_type.uri), back=back, type=record_type.uri,
-        options=[(each.name, shown(each.label)) for each in known.values()], label=lists.LABEL,
+        options=[(each.name, shown(each.label)) for each in known.values()], label=lookup.LABEL,
         sample=Sample("PUT", f"/rest/records/{record_type.uri}/1.json", [(f"fields[{name or '...'}]", "...")]),
         again=f"{PATH.format(type=record_type.uri)}?{urlencode({'ids': ids, 'back': back})}",
     )  # fmt: skip
@@ -179,4 +181,4 @@ def _told(count: int, refused: list[str]) -> list[str]:
 
 
 def _refused(reasons: list[str]) -> str:
-    return _("Refused: {reasons}", reasons="; ".join(reasons[:TOLD]))
+    return _("Refused: {reasons}", reasons="; ".join(reasons[:REFUSED_NAMED]))

@@ -5,15 +5,15 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from console import drafts, sheet
-from console.forms import Form
-from console.page_response import PageResponse, see
+from console.html import drafts, sheet
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.sheet import Sheet
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists.links import linkable
 from console.pages.record.head import TASK, head
-from console.pages.record.relations import linkable
-from console.rendering import render
-from console.routes import page
-from console.sheet import Sheet
-from console.visit import Visit
 from server.dataclass import dataclass
 from server.desk import comments, records
 from server.desk.records import SearchRequest

@@ -1,10 +1,10 @@
 """All record types that a worker may look through: the way to lists that stand in no rail. Source: ours."""
 
-from console.page_response import PageResponse
-from console.rendering import render
-from console.routes import page
-from console.ui import Sample
-from console.visit import Visit
+from console.html.rendering import render
+from console.html.ui import Sample
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit
 from server.dataclass import dataclass
 from server.desk import records
 from server.records.base import RecordType

@@ -5,17 +5,18 @@ Source: ours."""
 from pathlib import Path
 from typing import Any
 
-from console import ui, worklist
-from console.forms import Form
-from console.page_response import PageResponse, again, file, see
-from console.rendering import render
-from console.routes import SMALL_FORM_BYTES, page
-from console.row_lists.row_view import RowView
-from console.row_lists.rows import Row, RowPage, RowQuery, RowSource, of_all
-from console.ui import bytes_text
-from console.visit import Visit
-from console.worklist import BulkAction, Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.ui import bytes_text
+from console.http.page_response import PageResponse, again, file, see
+from console.http.routes import SMALL_FORM_BYTES, page
+from console.http.visit import Visit
+from console.lists import worklist
+from console.lists.row_view import RowView
+from console.lists.rows import Row, RowPage, RowQuery, RowSource, of_all
+from console.lists.worklist import BulkAction, Worklist, declare
+from console.lists.worklist_columns import ListColumn
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, Invalid
 from server.settings import Settings

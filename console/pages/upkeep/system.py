@@ -8,15 +8,17 @@ from urllib.parse import urlencode, urlsplit
 
 import tornado
 
-from console import live, ui, worklist
-from console.page_response import PageResponse, see
-from console.pictures import upkeep
-from console.rendering import render
-from console.routes import page
-from console.ui import bytes_text, duration, quoted
-from console.visit import Visit
-from console.worklist import Worklist, declare
-from console.worklist_columns import ListColumn
+from console.html import ui
+from console.html.rendering import render
+from console.html.ui import bytes_text, duration, quoted
+from console.http import live
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import worklist
+from console.lists.worklist import Worklist, declare
+from console.lists.worklist_columns import ListColumn
+from console.pages.upkeep import charts
 from server import log
 from server import settings as table
 from server.context import Context
@@ -91,7 +93,7 @@ def show(visit: Visit) -> PageResponse:
         waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
         running=watched.jobs_running(), look=database_check.last(visit.ctx),
         job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
-        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=upkeep.storage(visit),
+        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=charts.storage(visit),
         is_file=backups.are_here(service),
     )  # fmt: skip
 

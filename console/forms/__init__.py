@@ -1,0 +1,1 @@
+"""Forms of records, which the declarations of their types fill."""

@@ -1,0 +1,312 @@
+"""One control of a record form: which one a field's kind asks for, what it shows of a stored value, and what is sent of
+what was typed. The forms are put together in record_form.py. Source: ours."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from datetime import datetime
+from typing import Any
+
+from console.forms import owners
+from console.html import sheet, ui
+from console.html.form import Form
+from console.html.ui import Option
+from console.http.visit import Visit
+from console.lists import lookup
+from server.contexts import WORKER
+from server.dataclass import dataclass
+from server.fields import Bit, ContextName, Field, Float, Id, Number, Structure, Text, Timestamp, Url
+from server.records.base import RecordType
+from server.records.registry import Registry
+from server.records.shared.custom import FieldDefinition
+from server.translation import N_, Words, shown
+
+OWNER = ("owner__context", "owner_id")  # two fields that one control chooses together
+LINE_CHARS = 255  # characters; a text that may have more gets several lines
+SEVERAL_LINES = ("area", "code", "json", "lines")
+KEPT = N_("Leave it blank to keep what is stored.")
+JSON_HINT = N_("As JSON.")
+# Notes of fields that are written for programs: codes, names of fields, what zero means.
+_FOR_PROGRAMS = re.compile(r"[`_{}<>;]|\b[0-9]+\b|omitted|also the label|returned|\bid\b|\bId\b|KATA|JSON")
+_CUSTOM_KINDS = {
+    "C": "tick", "D": "choice", "E": "time", "I": "lines", "L": "chooser", "M": "lines", "N": "number", "T": "area",
+    "U": "url", "W": "chooser", "X": "ticks", "svc.custom_field.record.links": "lines",
+    "svc.custom_field.slider": "number",
+}  # fmt: skip
+_CUSTOM_HINTS = {
+    "F": N_("The number of a file."),
+    "I": N_("The numbers of files, one a line."),
+    "M": N_("One a line."),
+    "svc.custom_field.record.links": N_("The numbers of records, one a line."),
+    "svc.custom_field.geo.point": N_("Latitude and longitude, such as 47.37, 8.54."),
+}
+
+
+@dataclass(frozen=True)
+class Control:
+    """name: of a field of the record, or of what the page alone knows. What is not told follows from the field.
+
+    hint: None for the field's note where it is written for people. kind: line, email, url, number, date, password,
+    tel, zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner, hidden. options: of a choice. ticks:
+    of those, with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the
+    records of a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_drawn:
+    whether the page shows it by itself. is_kept: whether blank means unchanged, as for what is never shown. blank: what
+    blank stands for. also: fields whose errors stand here. decimals: of a stored number."""
+
+    name: str
+    label: Words = ""
+    hint: Words | None = None
+    kind: str = ""
+    options: Sequence[Option] = ()
+    ticks: Sequence[tuple[str, Words, Words]] = ()
+    none: Words | None = None
+    target: str = ""
+    query: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    is_own: bool = False
+    is_drawn: bool = False
+    is_kept: bool = False
+    blank: str = ""
+    also: tuple[str, ...] = ()
+    decimals: int = 0
+
+    @property
+    def is_several(self) -> bool:
+        """Whether it is sent as a list."""
+        return self.kind == "ticks"
+
+    @property
+    def is_required(self) -> bool:
+        return bool(self.attributes.get("required"))
+
+
+def of_field(registry: Registry, record_type: RecordType, told: Control) -> Control:
+    """What was told of a control, and what its field says of the rest."""
+    declared = record_type.fields.get(told.name)
+    if told.name == "owner" and set(OWNER) <= set(record_type.fields):
+        return _owner(record_type, told)
+    if declared is None or told.is_own:
+        return replace(told, label=told.label or sheet.named(told.name), hint=told.hint or "", kind=told.kind or "line")
+    target = told.target or _target(registry, declared)
+    kind = told.kind or _kind(declared, target)
+    label = told.label or sheet.named(told.name)
+    return replace(
+        told, kind=kind, label=label, target=target, hint=_hint(declared, label) if told.hint is None else told.hint,
+        options=told.options or _options(registry, declared), none=_none(declared) if told.none is None else told.none,
+        attributes={**_attributes(declared, kind), **told.attributes}, is_kept=told.is_kept or kind == "password",
+        also=(*told.also, *filter(None, (declared.alternative_to,))),
+    )  # fmt: skip
+
+
+def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
+    """The control of a field that administrators added."""
+    target = _known(registry, custom.target)
+    kind = _CUSTOM_KINDS.get(custom.kind, "line")
+    options, ticks = [(each, each) for each in custom.options], [(each, each, "") for each in custom.options]
+    return Control(
+        f"custom_{custom.id}", custom.name, _CUSTOM_HINTS.get(custom.kind, ""),
+        "number" if kind == "chooser" and not target else kind, options, ticks, N_("None"), target,
+        decimals=custom.decimals if custom.kind in ("O", "Y") else 0, also=(custom.uri,),
+    )  # fmt: skip
+
+
+def _owner(record_type: RecordType, told: Control) -> Control:
+    is_required = record_type.fields[OWNER[0]].required
+    none = N_("Nobody") if not is_required else ""
+    label = told.label or N_("Belongs to")
+    return replace(told, label=label, kind="owner", none=none, hint=told.hint or "", also=OWNER)
+
+
+def _kind(declared: Field, target: str) -> str:
+    if isinstance(declared, Number) and declared.words:
+        return "choice"
+    if isinstance(declared, Text):
+        return _kind_of_text(declared)
+    if isinstance(declared, Id):
+        return "chooser" if target else "number"
+    for kind, control in _KINDS:
+        if isinstance(declared, kind):
+            return control
+    return "line"
+
+
+_KINDS: tuple[tuple[type[Field], str], ...] = (
+    (Bit, "tick"), (Timestamp, "time"), (Float, "line"), (Number, "number"), (ContextName, "choice"),
+    (Structure, "json"),
+)  # fmt: skip
+_FORMS = {"email": "email", "timezone": "zone", "date": "date", "yaml": "code", "kata": "code"}
+
+
+def _kind_of_text(declared: Text) -> str:
+    if declared.name.endswith(("password", "secret")):
+        return "password"
+    if declared.allowed:
+        return "choice"
+    if isinstance(declared, Url):
+        return "url"
+    return _FORMS.get(declared.form) or ("area" if declared.max > LINE_CHARS and not declared.one_line else "line")
+
+
+def _target(registry: Registry, declared: Field) -> str:
+    """The type that a chooser searches, "" where there is none to be searched."""
+    return _known(registry, declared.target) if isinstance(declared, Id) and not declared.target_from else ""
+
+
+def _known(registry: Registry, name: str) -> str:
+    found = registry.find(name) if name else None
+    return found.uri if found is not None and found.offers("search") else ""
+
+
+def _options(registry: Registry, declared: Field) -> Sequence[Option]:
+    if isinstance(declared, Text):
+        return [(each, each) for each in declared.allowed if each]
+    if isinstance(declared, Number):
+        return [(str(number), word) for number, word in enumerate(declared.words)]
+    if isinstance(declared, ContextName):
+        types = [(each.context, each.label_names[0]) for each in registry if each.context]
+        return [(context, label) for context, label in types if not declared.allowed or context in declared.allowed]
+    return ()
+
+
+def _none(declared: Field) -> Words:
+    """What choosing none is called."""
+    if isinstance(declared, Id):
+        return N_("None") if declared.zero_ok or not declared.required else ""
+    is_chosen = declared.required or declared.default or getattr(declared, "words", ())
+    return "" if is_chosen else N_("None")
+
+
+def _hint(declared: Field, label: Words) -> Words:
+    if isinstance(declared, Structure):
+        return JSON_HINT
+    note = declared.note
+    tells_more = note.rstrip(".").lower() != shown(label).lower()
+    return note if tells_more and not _FOR_PROGRAMS.search(note) else ""
+
+
+def _attributes(declared: Field, kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if declared.required and kind not in ("tick", "ticks") and not getattr(declared, "blank_ok", False):
+        found["required"] = True
+    if isinstance(declared, Text) and kind not in ("choice", "json", "tick"):
+        found["maxlength"] = declared.max
+    if kind == "number" and isinstance(declared, Number):
+        found |= {"min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
+                  "max": declared.limits().get("max")}  # fmt: skip
+    return found
+
+
+# -- what it shows -----------------------------------------------------------------------------------------------------
+
+
+def text_of(visit: Visit, control: Control, value: Any) -> str:
+    """A stored value as the control has it."""
+    if value in (None, "", [], {}) or control.kind == "password" or str(value) == control.blank:
+        return ""
+    if control.kind == "tick":
+        return "1" if value else ""
+    if control.kind == "time":
+        return datetime.fromtimestamp(value, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if value else ""
+    if control.kind == "json":
+        return json.dumps(value, ensure_ascii=False, indent=1)
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    if control.kind == "chooser" or (control.kind == "number" and control.name.endswith("_id")):
+        return "" if not value else str(value)
+    return f"{value / 10**control.decimals:.{control.decimals}f}" if control.decimals else str(value)
+
+
+def html(visit: Visit, control: Control, form: Form) -> str:
+    """The control with what the form has for it."""
+    hints = (control.hint, KEPT if control.is_kept and control.kind != "password" else "")
+    hint = " ".join(shown(each) for each in hints if each)
+    return _SHOWN.get(control.kind, _line)(visit, control, form, hint)
+
+
+def _line(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+    type = each.kind if each.kind in ("email", "url", "number", "date", "password", "tel") else "text"
+    more = {"autocomplete": "new-password"} if type == "password" else {}
+    return ui.field(form, each.name, each.label, type, hint, **{**more, **each.attributes})
+
+
+def _area(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+    rows = 4 if each.kind in ("area", "lines") else 8
+    plain = {} if each.kind == "area" else {"spellcheck": "false", "autocapitalize": "off"}
+    attributes = {**plain, **each.attributes}
+    return ui.area(form, each.name, each.label, attributes.pop("rows", rows), hint, **attributes)
+
+
+def _chooser(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+    found = lookup.choosable(visit, each.target, each.query, form.get(each.name))
+    none = each.none or ("" if form.get(each.name) else N_("Choose one"))
+    return ui.chooser(form, each.name, each.label, found, hint, none, **each.attributes)
+
+
+def _owner_chooser(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+    found = owners.choosable(visit, form.get(each.name))
+    return ui.chooser(form, each.name, each.label, found, hint, each.none or "", **each.attributes)
+
+
+def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+    present = form.get(each.name)
+    known = dict(each.options)
+    first = [("", each.none)] if each.none and "" not in known else []
+    other = [(present, present)] if present and present not in known else []  # or the form would choose another
+    return ui.choice(form, each.name, each.label, [*first, *each.options, *other], hint, **each.attributes)
+
+
+_SHOWN: dict[str, Callable[[Visit, Control, Form, Words], str]] = {
+    **dict.fromkeys(SEVERAL_LINES, _area),
+    "hidden": lambda visit, each, form, hint: ui.hidden(each.name, form.get(each.name)),
+    "tick": lambda visit, each, form, hint: ui.tick(form, each.name, each.label, hint),
+    "ticks": lambda visit, each, form, hint: ui.ticks(form, each.name, each.label, each.ticks, hint),
+    "time": lambda visit, each, form, hint: ui.time_field(form, each.name, each.label, hint, **each.attributes),
+    "zone": lambda visit, each, form, hint: ui.zone_field(form, each.name, each.label, hint, **each.attributes),
+    "choice": _choice,
+    "chooser": _chooser,
+    "owner": _owner_chooser,
+}  # fmt: skip
+
+
+# -- what is sent ------------------------------------------------------------------------------------------------------
+
+
+def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
+    """What is sent to the operation of what was typed. Raises Invalid for a name of none or of several."""
+    name, text = control.name, form.get(control.name)
+    if control.kind == "tick":
+        return {name: "1" if text == "1" else "0"}
+    if control.kind == "ticks":
+        return {name: list(form.several.get(name, []))}
+    if control.kind == "owner":
+        context, id = owners.chosen(visit, text, name) if text.strip() else ("", 0)
+        return {OWNER[0]: context, OWNER[1]: str(id)}
+    if control.kind == "chooser":
+        id = lookup.chosen_id(visit, control.target, text, name)
+        return {name: str(id) if id else "0" if not name.startswith("custom_") else ""}
+    if control.kind == "lines":
+        return {name: [line.strip() for line in text.splitlines() if line.strip()]}
+    if control.kind in SEVERAL_LINES:
+        return {name: text.replace("\r\n", "\n")}
+    return {name: text if control.kind == "password" else text.strip() or control.blank}
+
+
+def is_same(control: Control, form: Form, before: Form) -> bool:
+    """Whether nothing else was typed than what stood there."""
+    if control.is_several:
+        return set(form.several.get(control.name, [])) == set(before.several.get(control.name, []))
+    now, was = ((each.get(control.name)).replace("\r\n", "\n").strip() for each in (form, before))
+    return now == was or (control.kind == "tick" and (now == "1") == (was == "1"))
+
+
+def is_blank(control: Control, form: Form) -> bool:
+    """Whether nothing was typed or chosen; a tick always says something."""
+    if control.is_several:
+        return not form.several.get(control.name)
+    return control.kind != "tick" and not form.get(control.name).strip()
+
+
+def first_owner(visit: Visit) -> str:
+    """Who owns a new record unless another owner is chosen: who makes it."""
+    return f"{WORKER}:{visit.actor.worker_id}"

@@ -1,0 +1,25 @@
+"""How long a secret or an address that is replaced goes on working: the choice on the pages that replace them."""
+
+from console.html.form import Form
+from console.html.ui import Option
+from console.http.visit import Visit
+from server.translation import N_
+
+DAY_SECONDS = 86400
+OVERLAPS: list[Option] = [
+    ("0", N_("ends now")), ("3600", N_("works 1 hour more")), (str(DAY_SECONDS), N_("works 1 day more")),
+    (str(7 * DAY_SECONDS), N_("works 7 days more")),
+]  # fmt: skip
+
+
+def usual() -> Form:
+    """The form as it is shown first."""
+    return Form.of({"overlap": str(DAY_SECONDS)})
+
+
+def sent(visit: Visit) -> Form:
+    """What was chosen; wrong when it is none of these."""
+    form = Form.sent(visit.form, ("overlap",))
+    if form.get("overlap") not in dict(OVERLAPS):
+        form.fail("overlap", "Choose one of these.")
+    return form

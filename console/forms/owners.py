@@ -1,0 +1,85 @@
+"""Who a record belongs to, as a form chooses it: everybody, a group, a role or a worker. Source: Record addressing,
+owners; the words are ours."""
+
+import re
+
+from console.html.ui import ChooserOptions, Option
+from console.http.visit import Visit
+from console.lists import lookup
+from server.contexts import APP
+from server.errors import Invalid
+from server.translation import _, in_sentence
+
+NAME = "owner"  # under which they are looked up, in place of a record type
+TYPES = ("group", "role", "worker")
+EVERYBODY = f"{APP}:0"
+EVERYBODY_LABEL = "Everybody: the service"
+_STORED = re.compile(r"([a-z._]{1,80}):([0-9]{1,18})\Z")
+_NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
+
+
+def choosable(visit: Visit, chosen: str) -> ChooserOptions:
+    """What ui.chooser shows. chosen: what the form has: CONTEXT:ID, or what somebody typed."""
+    listed: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
+    total = 0
+    for uri in TYPES:
+        found = lookup.search_names(visit, uri, "", lookup.MAX_LISTED_CHOICES)
+        total += found["total"]
+        listed += [
+            (_stored(visit, uri, id), _label(visit, uri, label))
+            for id, label in lookup.options(visit, found["results"])
+        ]
+    is_all = total <= lookup.MAX_LISTED_CHOICES
+    if chosen not in dict(listed):
+        listed += _present(visit, chosen)
+    named = {value: lookup.numbered(value.rpartition(":")[2], label) for value, label in listed}
+    return ChooserOptions(NAME, listed if is_all else None, chosen if is_all else named.get(chosen, chosen))
+
+
+def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]:
+    """(id, label) of those whose names have every word, and how many do."""
+    kinds = {in_sentence(visit.service.registry.type(uri).label_names[0]) for uri in TYPES}
+    words = [word for word in q.split() if word.rstrip(":").lower() not in kinds]
+    listed: list[tuple[int, str]] = [(0, EVERYBODY_LABEL)] if q.lower() in EVERYBODY_LABEL.lower() else []
+    total = len(listed)
+    for uri in TYPES:
+        page = lookup.search_names(visit, uri, " ".join(words), limit)
+        total += page["total"]
+        listed += [(each["id"], _label(visit, uri, each[lookup.LABEL])) for each in page["results"]]
+    return listed[:limit], total
+
+
+def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
+    """The context and the id of what was sent: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`.
+
+    Raises Invalid for something else. field: of the form, for the error."""
+    text = text.strip()
+    stored, named = _STORED.match(text), _NAMED.match(text)
+    if stored:
+        return stored[1], int(stored[2])
+    if text.lower() in ("everybody", f"{EVERYBODY_LABEL} #0".lower()):
+        return EVERYBODY.partition(":")[0], 0
+    for uri in TYPES:
+        record_type = visit.service.registry.type(uri)
+        if named and named[1].lower() == in_sentence(record_type.label_names[0]):
+            return record_type.context, int(named[2])
+    raise Invalid(_("choose from the list, or write it as Group: 3, Role: 3, Worker: 3 or Everybody"), field=field)
+
+
+def _present(visit: Visit, text: str) -> list[Option]:
+    """The owner that a record has now, whatever it is."""
+    stored = _STORED.match(text)
+    if not stored:
+        return []
+    for uri in TYPES:
+        if visit.service.registry.type(uri).context == stored[1]:
+            return [(text, _label(visit, uri, label)) for _, label in lookup.choices(visit, uri, f"id:{stored[2]}")]
+    return [(text, _("As it is: {text}", text=text))]
+
+
+def _stored(visit: Visit, uri: str, id: str) -> str:
+    return f"{visit.service.registry.type(uri).context}:{id}"
+
+
+def _label(visit: Visit, uri: str, label: str) -> str:
+    return f"{visit.service.registry.type(uri).label_names[0]}: {label}"

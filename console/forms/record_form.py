@@ -1,0 +1,239 @@
+"""A form of a record from its fields: every create and edit page says only what is particular to it. Source: ours.
+
+A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
+reads what was sent, creates or changes the record, and puts every mistake at its control."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from console.forms import controls
+from console.forms.controls import OWNER, Control
+from console.html import drafts
+from console.html.environment import fragment
+from console.html.form import Form
+from console.http.visit import Visit
+from console.lists import lookup
+from server.dataclass import dataclass
+from server.desk import records
+from server.errors import HelpdeskError, Mistakes
+from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Image, References, Structure, Text
+from server.records.base import RecordType
+from server.records.shared import custom
+from server.records.shared.custom import FieldDefinition
+from server.translation import Words
+
+More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
+NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
+
+
+@dataclass(frozen=True)
+class RecordForm:
+    """uri: of the record type. controls: names of fields, and controls that say more; none for all that the type lets
+    people write. folded: names of those that stand at its end, closed until somebody asks for them. has_customs:
+    whether the custom fields of the type belong to it."""
+
+    uri: str
+    controls: tuple[str | Control, ...] = ()
+    folded: tuple[str, ...] = ()
+    has_customs: bool = True
+
+    def open(self, visit: Visit, id: int = 0) -> "OpenForm":
+        """The form of one request: for a new record, or the one with this id. Raises NotFound, Forbidden."""
+        record_type = visit.service.registry.type(self.uri)
+        stored = self._values(visit, id) if id else {}
+        told = self.controls or tuple(_all(record_type, stored if id else None))
+        registry = visit.service.registry
+        found = [controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each)
+                 for each in told]  # fmt: skip
+        customs = _customs(visit, record_type, stored.get("fieldsets", ())) if self.has_customs else ()
+        found += [controls.of_custom(registry, each) for each in customs]
+        if not id:
+            found = [replace(each, is_kept=False) for each in found]
+        return OpenForm(visit, record_type, id, stored, tuple(found), self.folded)
+
+    def _values(self, visit: Visit, id: int) -> dict[str, Any]:
+        """The values of a record. A page of administrators that names its controls has what is never returned, too."""
+        found = records.editable(visit.ctx, self.uri, id)
+        if self.controls and visit.actor.is_admin:
+            found = lookup.record(visit, self.uri, id) | found
+        return found
+
+
+@dataclass
+class OpenForm:
+    """The form of one request. id: of the record, 0 for a new one. stored: its values, {} for a new one. values: what
+    the form has."""
+
+    visit: Visit
+    type: RecordType
+    id: int
+    stored: dict[str, Any]
+    controls: tuple[Control, ...]
+    folded: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.before = self._stored()
+        self.values = self.before
+        self._told: set[str] = set()
+
+    # -- what stands in it ---------------------------------------------------------------------------------------------
+
+    def fill(self, **values: str) -> "OpenForm":
+        """Put values in that no field has, or that a new record begins with."""
+        self.before.values |= values
+        return self
+
+    def take_up(self, key: str = "") -> "OpenForm":
+        """Put in what was typed and not saved, when the worker asks for it. key: of the draft, the path for none."""
+        self.values = drafts.take_up(self.visit, key or self.visit.path, self.before)
+        return self
+
+    def _stored(self) -> Form:
+        plain = {each.name: self._text(each) for each in self.controls if not each.is_several}
+        return Form(plain, {each.name: self._texts(each) for each in self.controls if each.is_several})
+
+    def _text(self, control: Control) -> str:
+        if control.kind == "owner":
+            context, id = (self.stored.get(name) for name in OWNER)
+            return f"{context}:{id}" if context else "" if self.id else controls.first_owner(self.visit)
+        return controls.text_of(self.visit, control, self._value(control.name))
+
+    def _texts(self, control: Control) -> list[str]:
+        value = self._value(control.name)
+        return [str(each) for each in value] if isinstance(value, list) else []
+
+    def _value(self, name: str) -> Any:
+        field = self.type.fields.get(name)
+        return self.stored.get(name) if self.id else field.default if field is not None else None
+
+    # -- what was sent -------------------------------------------------------------------------------------------------
+
+    def send(self) -> "OpenForm":
+        """Take what was sent; what was not stays. A browser says nothing of what is not ticked."""
+        sent = self.visit.form
+        plain = [each for each in self.controls if not each.is_several]
+        texts = {each.name: sent.text(each.name, "" if each.kind == "tick" else self.before.get(each.name))
+                 for each in plain}  # fmt: skip
+        self.values = Form(texts, {each.name: sent.text_list(each.name) for each in self.controls if each.is_several})
+        return self
+
+    def create(self, more: More | None = None) -> dict[str, Any] | None:
+        """Make the record; None when something is wrong. more: what the form as it was sent says besides."""
+        return self._try(lambda fields: records.create(self.visit.ctx, self.type.uri, fields, lookup.LABEL), more)
+
+    def update(self, more: More | None = None) -> dict[str, Any] | None:
+        """Change what was changed in the form; None when something is wrong."""
+        uri, id = self.type.uri, self.id
+        return self._try(lambda fields: records.update(self.visit.ctx, uri, id, fields, lookup.LABEL), more)
+
+    def _try(self, work: Callable[[dict[str, Any]], dict[str, Any]], more: More | None) -> dict[str, Any] | None:
+        self.send()
+        try:
+            done = work(self.fields() | (more(self.values) if more is not None else {}))
+        except HelpdeskError as error:
+            self.refuse(error)
+            return None
+        drafts.is_saved(self.visit)
+        return done
+
+    def refuse(self, error: HelpdeskError) -> "OpenForm":
+        """Put what an operation refused at the controls; what is wrong with settings, at the one that is named."""
+        places: dict[str, list[str]] = {}
+        for each in self.controls:
+            for other in each.also:
+                places.setdefault(other, []).append(each.name)
+        names = {other: next((name for name in found if name in error.message), found[0])
+                 for other, found in places.items()}  # fmt: skip
+        self.values.refuse(error, names=names)
+        return self
+
+    def fields(self) -> dict[str, Any]:
+        """What is sent to the operation: of a new record what was filled in, of another one what was changed. Raises
+        Invalid."""
+        found: dict[str, Any] = {}
+        mistakes = Mistakes()
+        for each in self.controls:
+            with mistakes.noted():
+                if not each.is_own and self._is_sent(each):
+                    found |= controls.values_of(self.visit, each, self.values)
+        mistakes.require_none()
+        return found
+
+    def _is_sent(self, control: Control) -> bool:
+        if controls.is_blank(control, self.values) and (control.is_kept or (not self.id and not self._needs(control))):
+            return False
+        return not self.id or not controls.is_same(control, self.values, self.before)
+
+    def _needs(self, control: Control) -> bool:
+        """Whether a new record is told of a blank: a text that must be there, or would become another one by itself."""
+        field = self.type.fields.get(control.name)
+        return isinstance(field, Text) and (field.required or control.is_required or bool(field.default))
+
+    # -- how it is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> int:
+        return self.values.status
+
+    @property
+    def labels(self) -> Mapping[str, Words]:
+        """For the summary of mistakes."""
+        return {each.name: each.label for each in self.controls}
+
+    def html(self, *names: str) -> str:
+        """These controls, in this order; all that are not shown yet for none."""
+        left = [each.name for each in self.controls if not each.is_drawn and each.name not in self._told]
+        chosen = names or [name for name in left if name not in self.folded]
+        self._told |= set(chosen)
+        found = "\n".join(controls.html(self.visit, self.control(name), self.values) for name in chosen)
+        return found if names else found + self._folded([name for name in left if name in self.folded])
+
+    def _folded(self, names: Sequence[str]) -> str:
+        if not names:
+            return ""
+        is_open = any(name in self.values.errors for name in names)
+        return fragment("parts/folded.html", content=self.html(*names), is_open=is_open)
+
+    def control(self, name: str) -> Control:
+        return next(each for each in self.controls if each.name == name)
+
+    def change(self, *changed: Control) -> "OpenForm":
+        """Put these controls in the place of those of the same names, for what the record itself decides."""
+        by_name = {each.name: each for each in changed}
+        self.controls = tuple(by_name.get(each.name, each) for each in self.controls)
+        return self
+
+    def tell_saved(self, text: Words) -> None:
+        """Say on the next page that the record is saved, with the way back to what it was."""
+        others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
+        fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
+        self.visit.tell(text, self.visit.path, **fields)
+
+
+def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:
+    """A control for everything that people may write, what it is called first. stored: of a record that is there."""
+    named = [name for name in NAMED_FIRST if name in record_type.fields]
+    names = dict.fromkeys((*named, *record_type.fields))
+    if set(OWNER) <= set(names):
+        names = {name: None for name in names if name not in OWNER} | {"owner": None}
+    return [Control(name, is_kept=stored is not None and name not in stored and name != "owner")
+            for name in names if name == "owner" or _is_for_people(record_type.fields[name], stored)]  # fmt: skip
+
+
+_BY_OTHER_WAYS = (CreatedAt, CustomValues, Fieldsets, IdList, Image, References)
+
+
+def _is_for_people(field: Field, stored: Mapping[str, Any] | None) -> bool:
+    """Whether a form asks for a field: not for times that the service keeps, nor for another name of the same."""
+    if field.immutable or field.alternative_to or isinstance(field, _BY_OTHER_WAYS):
+        return False
+    if stored is None:
+        return field.stored or field.required or not isinstance(field, Structure)
+    return field.name in stored or (field.stored and isinstance(field, (Text, Structure)))
+
+
+def _customs(visit: Visit, record_type: RecordType, fieldsets: Any) -> list[FieldDefinition]:
+    """The custom fields of all records of a type, and those of the fieldsets that a record has."""
+    known = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+    return [each for each in known if not each.fieldset_id or each.fieldset_id in fieldsets]

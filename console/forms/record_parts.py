@@ -1,0 +1,75 @@
+"""What pages of records are put together from, as HTML. Values are escaped."""
+
+from collections.abc import Sequence
+
+from console.html import ui
+from console.html.environment import fragment
+from console.html.sheet import Fact, File
+from console.http.visit import Visit
+from server.outbox.delivery import Delivery, State
+from server.records.shared import paths
+from server.translation import N_, _
+
+SOON_SECONDS = 60
+# How mail that has not left is shown on its ticket.
+DELIVERIES: dict[State, tuple[str, str]] = {
+    "sending": ("info", N_("being sent")),
+    "queued": ("info", N_("waits to be sent")),
+    "later": ("info", N_("Scheduled")),
+    "parked": ("err", N_("not sent")),
+    "held": ("warn", N_("not sent yet")),
+    "partly": ("err", N_("not sent to all")),
+    "failing": ("warn", N_("not sent yet")),
+    "failed": ("err", N_("not sent")),
+}
+
+
+def fact(visit: Visit, fact: Fact) -> str:
+    """A value: a time, a link, a text."""
+    return fragment("parts/fact.html", fact=fact, when=lambda at: ui.when(visit, at))
+
+
+def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
+    """The facts of each fieldset, those of none first.
+
+    >>> facts = [Fact("a", "A", "text", 1, "Billing"), Fact("b", "B", "text", 2)]
+    >>> [(name, [each.key for each in found]) for name, found in by_fieldset(facts)]
+    [('', ['b']), ('Billing', ['a'])]
+    """
+    names = dict.fromkeys(("", *(each.fieldset for each in facts)))
+    found = [(name, [each for each in facts if each.fieldset == name]) for name in names]
+    return [each for each in found if each[1]]
+
+
+def files(found: Sequence[File]) -> str:
+    """Files with the way to their bytes; images show what they are. Nothing for none."""
+    return fragment("parts/files.html", found=found, size=ui.bytes_text, page=paths.record) if found else ""
+
+
+def delivery(visit: Visit, found: Delivery | None) -> str:
+    """What has become of a mail that has not left; nothing of one that has."""
+    if found is None:
+        return ""
+    kind, text = DELIVERIES[found.state]
+    is_soon = leaves_soon(visit, found)
+    if is_soon:
+        text = _("Sending in {seconds} s", seconds=max(found.due_at - visit.now, 0))
+    return fragment(
+        "parts/delivery.html", badge=ui.badge(kind, text), when=ui.when(visit, found.due_at), found=found,
+        is_soon=is_soon,
+    )  # fmt: skip
+
+
+def leaves_soon(visit: Visit, found: Delivery) -> bool:
+    """Whether a mail waits only for the moments in which its author can undo sending it."""
+    return found.state == "later" and found.due_at - visit.now <= SOON_SECONDS
+
+
+def cut(text: str, most: int) -> str:
+    """The beginning of a long text, and how much of it is left out.
+
+    >>> cut("Short.", 20), cut("Long enough.", 4)
+    ('Short.', 'Long\\n[8 more characters]')
+    """
+    left = len(text) - most
+    return f"{text[:most]}\n[{_('{count} more characters', count=f'{left:,}')}]" if left > 0 else text

@@ -1,0 +1,72 @@
+"""Pictures of numbers, drawn by the server as SVG, each with the table behind it. They need no script, and say in words
+what they show to those who do not see them."""
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+from console.html.environment import fragment
+from server.dataclass import dataclass
+from server.translation import N_, Words, shown
+
+HEIGHT = 100  # of a plot, in its own units; a browser stretches it
+SLOT = 10  # that a day, or another place on the axis, is wide
+GAP = 2  # between slots
+DAY = N_("Day")
+
+
+@dataclass(frozen=True)
+class Series:
+    """The numbers of one kind, one for each place on the axis. tone: of its colour, "" for the next one: err."""
+
+    label: Words
+    values: Sequence[int]
+    tone: str = ""
+
+
+def top_of(most: int) -> int:
+    """Where a scale ends that begins at 0 and has a line half way up: a round number.
+
+    >>> [top_of(each) for each in (0, 1, 3, 7, 18, 120, 990)]
+    [2, 2, 4, 8, 20, 120, 1000]
+    """
+    power = 1
+    while True:
+        for step in (2, 4, 6, 8, 10, 12, 16):
+            if most <= step * power:
+                return step * power
+        power *= 10
+
+
+def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> str:
+    """Columns beside each other, as tall as their values. places: what stands on the axis. axis: what these are."""
+    top = top_of(max((value for each in series for value in each.values), default=0))
+    width = (SLOT - GAP) / max(len(series), 1)
+    bars = [
+        (each.tone or kind, place * SLOT + GAP / 2 + kind * width, width, HEIGHT * value / top)
+        for kind, each in enumerate(series)
+        for place, value in enumerate(each.values)
+        if value
+    ]
+    return fragment(
+        "parts/chart.html", title=shown(title), axis=shown(axis), places=places, series=series, bars=bars, top=top,
+        height=HEIGHT, width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
+    )  # fmt: skip
+
+
+def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> str:
+    """One bar below the other, with its name and number: (name, value, where it leads, "" for nowhere). told: the
+    number as it is shown."""
+    most = max((value for _, value, _ in found), default=0) or 1
+    return fragment(
+        "parts/chart_rows.html", title=shown(title),
+        found=[(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found],
+    )  # fmt: skip
+
+
+def days(last: date, count: int) -> list[str]:
+    """The days up to the last one, as they are written in answers of the API.
+
+    >>> days(date(2026, 3, 1), 3)
+    ['2026-02-27', '2026-02-28', '2026-03-01']
+    """
+    return [(last - timedelta(days=back)).isoformat() for back in range(count - 1, -1, -1)]

@@ -1,0 +1,140 @@
+"""Forms that create something are carried out once, however often they arrive: a double click, Back and send again, a
+browser that repeats a request. The second arrival gets the page that the first one led to."""
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from console.html import resume
+from console.http.page_response import PageResponse, see
+from console.http.visit import FORM_TOKEN, Visit
+from server.people import accepted_forms
+from server.people.accepted_forms import Claim
+from server.store.store_local import StoreLocal
+from server.translation import N_, Words, _
+from server.web.params import Upload
+
+REPEAT = "_repeat"  # a field: carry the form out although it was accepted before
+POLL_SECONDS, WAIT_SECONDS = 0.05, 20.0  # for the outcome of a form that is being carried out
+PAGES, PAGE_SECONDS = 50, 300  # pages that are shown once, held for a form that arrives again
+# Fields that may differ between two arrivals of the same form.
+VOLATILE = frozenset((FORM_TOKEN, REPEAT, "_draft", "_email", "_proof", "draft", "revision", "seen", "back"))
+REASONS: dict[str, Words] = {
+    "changed": N_("This was sent already, and you have changed it since. Send it again only if you want both."),
+    "twin": N_("You sent the same a short while ago. Send it again only if you want it twice."),
+    "running": N_("The same form is still being carried out. Look at its result before you send it again."),
+    "interrupted": N_(
+        "The same form arrived before, and the service stopped while it was carried out. Look whether it was done "
+        "before you send it again."
+    ),
+}
+
+
+class _Pages:
+    """Pages that are shown once, such as that of a new token: held in memory alone, and for a short time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pages: OrderedDict[tuple[int, str, str], tuple[int, PageResponse]] = OrderedDict()
+
+    def add(self, key: tuple[int, str, str], page: PageResponse, now: int) -> None:
+        with self._lock:
+            self._pages[key] = now, page
+            while len(self._pages) > PAGES or next(iter(self._pages.values()))[0] + PAGE_SECONDS <= now:
+                self._pages.popitem(last=False)
+
+    def get(self, key: tuple[int, str, str], now: int) -> PageResponse | None:
+        with self._lock:
+            at, page = self._pages.get(key, (0, None))
+        return page if at + PAGE_SECONDS > now else None
+
+
+_PAGES: StoreLocal[_Pages] = StoreLocal()
+
+
+def carry_out(
+    visit: Visit, show: Callable[[Visit], PageResponse], *, draft: str = "", is_writing: bool = False
+) -> PageResponse:
+    """Carry a form out unless it was accepted before; then respond as the first time.
+
+    draft: the draft and revision that the form sends, "" for none. is_writing: the form holds a text that somebody
+    wrote, so that a second, different one is asked about before it leaves."""
+    form_id = visit.form_id
+    if not form_id:
+        return show(visit)
+    names = [form_id, *([f"draft:{draft}"] if draft else [])]
+    digest = _digest(visit)
+    claim = _claim(visit, names, digest, is_writing)
+    if claim.state == "accepted":
+        return _first_response(visit, form_id, claim)
+    if claim.state != "claimed":
+        return _ask(visit, claim)
+    is_accepted = False
+    try:
+        shown = show(visit)
+        is_accepted = shown.status == 303 or visit.has_created
+        if is_accepted:
+            _finish(visit, names, digest, shown)
+    finally:
+        if not is_accepted:
+            accepted_forms.release(visit.ctx, visit.path, names)
+    return shown
+
+
+def _claim(visit: Visit, names: list[str], digest: str, is_writing: bool) -> Claim:
+    """The claim of a form; waits for the outcome of one that is being carried out."""
+    repeats = visit.form.flag(REPEAT)
+    until = time.monotonic() + WAIT_SECONDS
+    while True:
+        claim = accepted_forms.claim(
+            visit.ctx, visit.path, names, digest, finds_twins=is_writing, repeats=repeats
+        )  # fmt: skip
+        if claim.state == "changed" and not is_writing:
+            repeats = True
+        elif claim.state != "running" or time.monotonic() > until:
+            return claim
+        else:
+            time.sleep(POLL_SECONDS)
+
+
+def _finish(visit: Visit, names: list[str], digest: str, shown: PageResponse) -> None:
+    text, undo, fields = visit.message or ("", "", {})
+    outcome = {"location": shown.headers.get("Location", ""), "text": text, "undo": undo, "fields": fields}
+    accepted_forms.finish(visit.ctx, visit.path, names, digest, outcome)
+    if shown.status != 303:
+        pages = _PAGES.made(visit.service.store, _Pages)
+        pages.add((visit.actor.worker_id, visit.path, names[0]), shown, visit.now)
+
+
+def _first_response(visit: Visit, form_id: str, claim: Claim) -> PageResponse:
+    """What the first arrival of the form led to, with its message."""
+    outcome = claim.outcome
+    if outcome["text"]:
+        visit.tell(outcome["text"], outcome["undo"], **outcome["fields"])
+    if outcome["location"]:
+        return PageResponse(status=303, headers={"Location": outcome["location"]})
+    page = _PAGES.made(visit.service.store, _Pages).get((visit.actor.worker_id, visit.path, form_id), visit.now)
+    if page is not None:
+        return page
+    visit.tell(_("This form was accepted before. Its result was shown once."))
+    return see(visit.path.removesuffix("/new"))
+
+
+def _ask(visit: Visit, claim: Claim) -> PageResponse:
+    if claim.is_by_draft and claim.state == "changed":
+        reason: Words = _("This draft was sent already, and you have changed it since. Send it only if you want both.")
+    else:
+        reason = REASONS[claim.state]
+    return resume.repeat(visit, reason, REPEAT)
+
+
+def _digest(visit: Visit) -> str:
+    """What tells two contents of a form apart; keyed, since a form may hold secrets."""
+    content = hashlib.sha256()
+    for name, value in resume.flat(visit.form.tree):
+        if name not in VOLATILE:
+            text = f"{value.filename}\0".encode() + value.content if isinstance(value, Upload) else value.encode()
+            content.update(b"%d %d " % (len(name.encode()), len(text)) + name.encode() + text)
+    return visit.tag(f"form {content.hexdigest()}")

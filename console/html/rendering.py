@@ -1,0 +1,64 @@
+"""Renders whole pages: a template with the visit and the components."""
+
+from typing import Any
+
+from console.html import ui
+from console.html.environment import fragment
+from console.html.form import Form, sentence
+from console.http import static_files
+from console.http.page_response import PageResponse
+from console.http.visit import Visit
+from server.errors import HelpdeskError
+from server.translation import N_
+from server.web import errors
+
+TITLES = {
+    400: N_("This request cannot be read"), 401: N_("Sign in first"), 403: N_("No access"), 404: N_("Not found"),
+    405: N_("Not possible here"), 409: N_("Changed in the meantime"), 413: N_("Too large"),
+    422: N_("Check your entries"),
+    429: N_("Too many requests"), 500: N_("Something went wrong"), 503: N_("Try again in a moment"),
+    507: N_("No space left"),
+}  # fmt: skip
+OTHER_TITLE = N_("The request was refused")
+
+
+def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:
+    """A page. Templates know `visit`, the components of console/html/ui.py as `ui`, and static files as `files`."""
+    headers = {name: value for form in _forms(values) for name, value in form.headers.items()}
+    return PageResponse(fragment(template, visit=visit, ui=ui, files=static_files, **values), status, headers)
+
+
+def _forms(values: dict[str, Any]) -> list[Form]:
+    """The forms on a page: `form`, and those of `forms`, {name: form}."""
+    forms = values.get("forms")
+    found = [values.get("form"), *(forms.values() if isinstance(forms, dict) else ())]
+    return [each for each in found if isinstance(each, Form)]
+
+
+def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
+    """A page that says what went wrong, with what to do."""
+    status, _ = errors.status_and_code(error)
+    shown = _problem(visit, status, error.message, visit.request.id)
+    return PageResponse(shown.html, status, {**shown.headers, **errors.headers(error)})
+
+
+def bug(visit: Visit) -> PageResponse:
+    """The page for what should not have happened."""
+    return _problem(visit, 500, errors.BUG_MESSAGE + visit.request.id, "")
+
+
+def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageResponse:
+    """can_retry: whether the same request may go well later; the query that was typed stays."""
+    can_retry = not visit.is_post and status >= 500
+    query = _query(visit) if can_retry else ""
+    return render(
+        visit, "problem.html", status, title=TITLES.get(status, OTHER_TITLE), message=sentence(message),
+        request_id=request_id, can_retry=can_retry, query=query,
+    )  # fmt: skip
+
+
+def _query(visit: Visit) -> str:
+    try:
+        return visit.query.text("q", "")
+    except HelpdeskError:
+        return ""  # what cannot be read is what went wrong

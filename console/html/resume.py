@@ -1,0 +1,129 @@
+"""Forms that came too late: the session was over, the password too long ago, or the token of an older session. They are
+shown to be sent again, with what proves who sends them; then they are done as if nothing had been in the way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from console.html import confirmation
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse
+from console.http.routes import Page
+from console.http.visit import FORM_TOKEN, Visit
+from server.access import second_factor
+from server.access.service_actor import own_context
+from server.errors import Forbidden, HelpdeskError, NotAuthenticated, TooMany
+from server.people import form_drafts, sign_in
+from server.people.sign_in import NewSession
+from server.translation import N_, Words, _, shown
+from server.web.params import Upload
+
+# Fields that the page adds to the form. Other forms of ours have none that begin with an underscore, but the token.
+EMAIL, PROOF = "_email", "_proof"
+REFUSED = (NotAuthenticated, TooMany, Forbidden)
+OLDER = N_("This form was older than your session.")
+SIGNED_OUT = N_("You were signed out before this arrived.")
+CONFIRM = N_("What you sent can do harm in wrong hands, and your password was asked for some time ago.")
+
+
+def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
+    """The fields that were sent, to be sent again: nothing that somebody wrote is lost. Secret ones are typed again,
+    files chosen again. form: what was wrong with the proof. Raises Forbidden for requests that no browser sent."""
+    visit.require_secret()
+    headers = visit.request.headers
+    is_ours = visit.session is not None and visit.has_form_token()
+    if not is_ours and headers.get("Sec-Fetch-Site") is None and headers.get("Origin") is None:
+        raise Forbidden(_("The form carries no token of this session; open its page again, and send it from there."))
+    sent = _sent(visit)
+    plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
+    form = form or Form()
+    return render(
+        visit, "again.html", form.status if form.is_wrong else 403, reason=reason, form=form, fields=plain,
+        secrets=[name for name, value in sent if value and isinstance(value, str) and form_drafts.is_secret(name)],
+        uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
+        asks=_asks(visit, reason), email_field=EMAIL, proof_field=PROOF, has_code=_has_code(visit),
+    )  # fmt: skip
+
+
+def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
+    """The form that was accepted before, to be sent once more if that is wanted. answer: the field that says so."""
+    sent = _sent(visit)
+    plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
+    return render(
+        visit, "repeat.html", 409, reason=shown(reason), form=Form(), fields=[*plain, (answer, "1")],
+        uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
+        back=visit.referring_path,
+    )  # fmt: skip
+
+
+def ask(visit: Visit) -> PageResponse:
+    """The question before what cannot be undone, as a page: the form goes on from there."""
+    asked = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
+    fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
+    return render(
+        visit, "sure.html", INVALID, question=visit.form.text(confirmation.QUESTION, ""), fields=fields,
+        verb=visit.form.text(confirmation.VERB, "")[:60] or _("Continue"),
+        answer=confirmation.ANSWER, target=visit.shown_path, back=visit.referring_path,
+    )  # fmt: skip
+
+
+def prove(visit: Visit, page: Page) -> PageResponse | None:
+    """Sign in, or confirm who it is, by what such a form was sent with; then it is as any other form. Answers the same
+    page once more where that is refused, or a code is still to come."""
+    if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():
+        return None
+    proof, form = visit.form.text(PROOF, ""), Form.of({EMAIL: visit.form.text(EMAIL, "")})
+    try:
+        session = visit.session
+        if session is None:
+            found = sign_in.by_password(own_context(visit.service), form.text(EMAIL), proof, visit.peer)
+            visit.begin(found, is_kept=False)
+            return again(visit, _("Enter the code of your second factor, too.")) if found.waits_for_code else None
+        if session.waits_for_code:
+            visit.begin(sign_in.by_code(visit.ctx, session, proof, visit.peer))
+        elif page.access.startswith("proven") and not session.is_stepped_up(visit.now):
+            renewed = sign_in.step_up(visit.ctx, session, proof, visit.peer)
+            visit.begin(NewSession(renewed, waits_for_code=False))
+    except REFUSED as error:
+        reason = SIGNED_OUT if visit.session is None else CONFIRM
+        return again(visit, reason, form.refuse(_at_proof(error)))
+    return None
+
+
+def _at_proof(error: HelpdeskError) -> HelpdeskError:
+    """What is wrong stands above the form: it may be the address or the password."""
+    error.details.pop("field", None)
+    return error
+
+
+def _asks(visit: Visit, reason: str) -> str:
+    """What the page asks for: `sign-in`, `code`, `password`, or nothing but another click."""
+    if visit.session is None:
+        return "sign-in"
+    if visit.session.waits_for_code:
+        return "code"
+    return "password" if reason == CONFIRM else ""
+
+
+def _has_code(visit: Visit) -> bool:
+    session = visit.session
+    return session is not None and visit.service.store.read(lambda tx: second_factor.is_on(tx, session.actor.worker_id))
+
+
+def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
+    """The fields that were sent, without those of these pages."""
+    return [(name, value) for name, value in flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
+
+
+def flat(tree: dict[str, Any], inside: str = "") -> Iterator[tuple[str, str | Upload]]:
+    """The fields of a form by the names that they were sent with."""
+    for key, value in tree.items():
+        name = f"{inside}[{key}]" if inside else key
+        if isinstance(value, dict):
+            yield from flat(value, name)
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, bytes):
+                each = each.decode("utf-8", "replace")
+            if isinstance(each, str | Upload):
+                yield f"{name}[]" if isinstance(value, list) else name, each

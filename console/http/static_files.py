@@ -1,0 +1,87 @@
+"""Static files of the console, from a fixed table: nothing is looked up on the disk by what somebody sent.
+
+Their addresses hold a digest of all of them, so that browsers keep them for a year and still get every change."""
+
+import gzip
+import hashlib
+import mimetypes
+import re
+from functools import cache
+from pathlib import Path
+
+from server import late_files
+from server.web.call import Answer
+
+PREFIX = "/static/"
+FOREVER = "public, max-age=31536000, immutable"
+_FOLDER = Path(__file__).resolve().parent.parent / "static"
+_COMMENT, _BLANKS = re.compile(rb"/\*.*?\*/", re.DOTALL), re.compile(rb"\s+")
+_SCRIPT_COMMENT, _INDENT = re.compile(rb"^\s*//.*\n", re.MULTILINE), re.compile(rb"^\s+", re.MULTILINE)
+_IMPORT = re.compile(rb'^import\b[^"(]*"\./([\w.]+)";', re.MULTILINE)
+COMMON_SCRIPT = "console.js"  # which each page loads
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+
+
+@cache
+def _contents() -> dict[str, bytes]:
+    late_files.unpack("console")
+    return {path.name: _packed(path) for path in sorted(_FOLDER.iterdir()) if path.is_file()}
+
+
+def _packed(path: Path) -> bytes:
+    """A file as it is sent: styles and scripts without comments and indentation. No text of a script of ours goes over
+    several lines, so that each line means the same."""
+    content = path.read_bytes()
+    if path.suffix == ".css":
+        return _BLANKS.sub(b" ", _COMMENT.sub(b"", content)).strip()
+    return _INDENT.sub(b"", _SCRIPT_COMMENT.sub(b"", content)) if path.suffix == ".js" else content
+
+
+@cache
+def _digest() -> str:
+    digest = hashlib.sha256()
+    for name, content in _contents().items():
+        digest.update(name.encode() + b"\0" + content)
+    return digest.hexdigest()[:12]
+
+
+def address(name: str) -> str:
+    """The address of a file, good for a year."""
+    assert name in _contents(), name
+    return f"{PREFIX}{_digest()}/{name}"
+
+
+@cache
+def script(name: str) -> str:
+    """The tags that load a module, and at once the modules that it imports: a browser finds these only when it has
+    read the ones before."""
+    common = {COMMON_SCRIPT, *_imports(COMMON_SCRIPT)} if name != COMMON_SCRIPT else set()
+    links = (f'<link rel="modulepreload" href="{address(each)}">' for each in _imports(name) if each not in common)
+    return f'{"".join(links)}<script type="module" src="{address(name)}"></script>'
+
+
+@cache
+def _imports(name: str) -> tuple[str, ...]:
+    """The modules that a module imports, directly or through others, where it does so at once."""
+    direct = [each.decode() for each in _IMPORT.findall(_contents()[name])]
+    return tuple(dict.fromkeys([*direct, *(behind for each in direct for behind in _imports(each))]))
+
+
+@cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(_contents()[name], mtime=0)
+
+
+def answer(path: str, takes_gzip: bool = False) -> Answer | None:
+    """The file at a path, with or without the digest in it; None when there is none."""
+    if not path.startswith(PREFIX):
+        return None
+    digest, _, name = path[len(PREFIX) :].rpartition("/")
+    content = _contents().get(name)
+    if content is None or digest not in ("", _digest()):
+        return None
+    kind = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+    headers = {"Vary": "Accept-Encoding"} | ({"Cache-Control": FOREVER} if digest else {})
+    if takes_gzip:
+        return Answer(body=_compressed(name), content_type=kind, headers=headers | {"Content-Encoding": "gzip"})
+    return Answer(body=content, content_type=kind, headers=headers)

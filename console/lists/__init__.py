@@ -1,0 +1,1 @@
+"""Lists of records: rows, columns, choices, files of them."""

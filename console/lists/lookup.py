@@ -1,0 +1,151 @@
+"""What pages with lists of records share: searching, choosing, one record. Source: ours."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from console.html import ui
+from console.html.ui import PAGE_ROWS, ChooserOptions, Option
+from console.http.visit import Visit
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.digits import is_whole
+from server.errors import BadQuery, Invalid, NotFound
+from server.translation import _, in_sentence
+
+MAX_CHOICES = 500  # of a list to choose from
+MAX_LISTED_CHOICES = 60  # in a list to choose from; of more, the server searches
+MAX_NAMED_WORDS = 6  # of a text that records are looked for by
+LABEL = "_label"  # asked for by name: some types show theirs to nobody who does not
+
+Row = TypeVar("Row")
+
+_NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # how a chooser tells which one is meant
+
+
+def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:
+    """The page of a search that the address asks for, and what is wrong with its query, "" for nothing."""
+    page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
+    q = f"{visit.query.text('q', '')} {sort}".strip()
+    try:
+        results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
+        if results["total"] and not results["results"] and page > 1:  # rows went away meanwhile: the last page
+            page = -(-results["total"] // PAGE_ROWS)
+            results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
+        return results, ""
+    except BadQuery as error:
+        return {"results": [], "total": 0, "page": 1}, error.message
+
+
+def part(visit: Visit, rows: Sequence[Row], name: str = "page") -> tuple[list[Row], int]:
+    """The rows of the page that the address asks for, of a list that is small enough to be read whole, and which page
+    it is, from 1; the last one for one that is too far. name: of the parameter that asks."""
+    page = visit.query.integer(name, 1, 1, max(1, -(-len(rows) // PAGE_ROWS)))
+    return list(rows[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]), page
+
+
+def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[str, Any]]:
+    """All that a search finds, at most MAX_CHOICES."""
+    results: list[dict[str, Any]] = records.search(visit.ctx, uri, SearchRequest(q, MAX_CHOICES, expand=expand))[
+        "results"
+    ]
+    return results
+
+
+def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
+    """The page of records whose names have every word of a text; the first ones for no words. q: what they are
+    besides."""
+    words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
+    # Types that look for whole words find the beginnings of them, the others what stands inside a name.
+    q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
+    try:
+        return records.search(visit.ctx, uri, SearchRequest(q, limit, expand=LABEL))
+    except BadQuery:
+        return {"results": [], "total": 0, "page": 1}
+
+
+def count(visit: Visit, uri: str, q: str) -> int:
+    """How many records a search finds for who asks."""
+    return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
+
+
+def found_at(uri: str, q: str) -> str:
+    """The list of the records that a search finds."""
+    return f"/search/{uri}?{urlencode({'q': q})}"
+
+
+def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
+    """Records to choose from, as id and label."""
+    return options(visit, search(visit, uri, q, LABEL))
+
+
+def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserOptions:
+    """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed; "0" is nothing."""
+    chosen = "" if chosen == "0" else chosen
+    found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
+    listed = options(visit, found["results"])
+    is_all = found["total"] <= len(listed)
+    if chosen in dict(listed) and is_all:
+        return ChooserOptions(uri, listed, chosen)
+    # What is chosen may fit no more: it is shown anyway, or the form would choose something else by itself.
+    present = options(visit, search(visit, uri, f"id:{chosen}", LABEL)) if is_whole(chosen) else []
+    if is_all:
+        return ChooserOptions(uri, listed + present, chosen)
+    return ChooserOptions(uri, None, numbered(*present[0]) if present else chosen)
+
+
+def numbered(id: str, label: str) -> str:
+    """A record as a line of a chooser tells it: `Mara Lindqvist #12`."""
+    return f"{label} #{id}"
+
+
+def options(visit: Visit, found: list[dict[str, Any]]) -> list[Option]:
+    """Records that a search found, as id and label; they must hold their LABEL."""
+    return [(str(each["id"]), choice(visit, each)) for each in found]
+
+
+def choice(visit: Visit, record: dict[str, Any]) -> str:
+    """A record as it is called where one is chosen: its label, and of a worker whether they are away."""
+    return f"{record[LABEL]} ({away(visit, record)})" if record.get("is_away") else str(record[LABEL])
+
+
+def away(visit: Visit, worker: Mapping[str, Any]) -> str:
+    """Until when a worker is away who is."""
+    until = int(worker["away_until"])
+    return _("away until {time}", time=ui.moment(visit, until)) if until else _("away until further notice")
+
+
+def chosen_id(visit: Visit, uri: str, text: str, field: str = "") -> int:
+    """The id that a chooser was sent: `Mara Lindqvist #12`, `12`, or a name that one record alone has; 0 for nothing.
+
+    Raises Invalid for a name of none or of several. field: of the form, for the error."""
+    text = text.strip()
+    if not text or text == "0":
+        return 0
+    told = _NUMBERED.search(text)
+    if told:
+        return int(told[1])
+    found = search_names(visit, uri, text, MAX_LISTED_CHOICES)
+    exact = [each for each in found["results"] if str(each[LABEL]).lower() == text.lower()]
+    if len(exact) == 1:
+        return int(exact[0]["id"])
+    if exact:
+        raise Invalid(_("several have that name; choose from the list, or enter the number"), field=field)
+    raise Invalid(_("nothing has exactly that name; choose from the list, or enter the number"), field=field)
+
+
+def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
+    """The stored values of a record. Raises AdminOnly, NotFound."""
+    found = records.stored(visit.ctx, uri, [id])
+    if not found:
+        name = in_sentence(visit.service.registry.type(uri).label_names[0])
+        raise NotFound(_("There is no {name} {id} any more.", name=name, id=id))
+    return found[0]
+
+
+def remove(visit: Visit, uri: str) -> dict[str, Any]:
+    """Delete the record of a page's path; what was stored of it. Raises NotFound, and what refuses to delete it."""
+    found = record(visit, uri, visit.id)
+    records.delete(visit.ctx, uri, visit.id)
+    return found

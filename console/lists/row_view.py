@@ -1,0 +1,131 @@
+"""A list of rows that are no records, as one visit sees it: the table of worklists, with filters of the list's own in
+place of a search. Source: ours."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from console.html.form import Form
+from console.html.ui import ChooserOptions, Option, Sample
+from console.http.page_response import PageResponse
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.rows import RowFilter, RowPage, RowQuery, RowSource
+from console.lists.worklist import MAX_EXPORTED, PART, TableView, Worklist
+from server.desk import records
+from server.errors import Invalid, nearest
+from server.translation import _
+
+
+class RowView(TableView):
+    """Made by page(); templates read it. The list must have a source."""
+
+    def __init__(self, visit: Visit, found: Worklist) -> None:
+        super().__init__(visit, found)
+        assert found.source is not None
+        self.source: RowSource = found.source
+        self.form = Form()
+        self.filters = {each.name: self._filter(each) for each in self.source.filters}
+        self._require_sort()
+        self.found = self._found()
+        self.rows = self.found["results"]
+        self.more = self.loaded(self.rows)
+
+    @property
+    def filter_names(self) -> tuple[str, ...]:
+        return tuple(self.filters)
+
+    @property
+    def is_filtered(self) -> bool:
+        return any(self.form.values.values())
+
+    @property
+    def searched(self) -> str:
+        """What the list was narrowed down by, as an empty one tells it."""
+        return " ".join(text for text in self.form.values.values() if text)
+
+    @property
+    def cleared(self) -> str:
+        return self.link(**dict.fromkeys(self.filters, ""))
+
+    @property
+    def sample(self) -> Sample | None:
+        return self.source.sample
+
+    @property
+    def export_name(self) -> str:
+        return self.of.uri
+
+    @property
+    def title(self) -> str:
+        return self.of.uri
+
+    def options(self, each: RowFilter) -> list[Option]:
+        """What a filter takes."""
+        return list(each.options(self.visit)) if each.options is not None else []
+
+    def choosable(self, each: RowFilter) -> ChooserOptions:
+        """The records that a filter takes."""
+        return lookup.choosable(self.visit, each.uri, chosen=self.form.get(each.name))
+
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """All rows, PART at a time, at most MAX_EXPORTED. Raises Invalid for a filter that cannot be read."""
+        for message in self.form.errors.values():
+            raise Invalid(message)
+        for page in range(1, MAX_EXPORTED // PART + 1):
+            rows = [dict(row) for row in self._page(PART, page).rows]
+            yield rows
+            if len(rows) < PART:
+                return
+
+    def _filter(self, each: RowFilter) -> str:
+        """What the address asks of a filter; the form gets it, and what is wrong with it. Raises Invalid for a value
+        that is none of its options."""
+        text = self.visit.query.text(each.name, "").strip()
+        self.form.values[each.name] = text
+        if not each.uri:
+            return _require_option(each.name, text, [value for value, _label in self.options(each)])
+        try:
+            id = lookup.chosen_id(self.visit, each.uri, text, each.name)
+            self.form.values[each.name] = str(id or "")
+            return self.form.values[each.name]
+        except Invalid as error:
+            self.form.refuse(error)
+            return ""
+
+    def _require_sort(self) -> None:
+        known = [each.sort for each in self.of.own if each.sort]
+        name = self.sort.removeprefix("-")
+        if name and name not in known:
+            raise Invalid(f"sort: this list cannot be sorted by '{name[:60]}'{nearest(name, known)}", field="sort")
+
+    def _found(self) -> dict[str, Any]:
+        """The page that is asked for, the last one where that is too far; none where a filter cannot be read."""
+        if self.form.is_wrong:
+            return {"results": [], "total": 0, "page": 1}
+        number = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
+        found = self._page(self.limit, number)
+        if found.total and not found.rows and number > 1:  # rows went away meanwhile
+            number = -(-found.total // self.limit)
+            found = self._page(self.limit, number)
+        return {"results": list(found.rows), "total": found.total, "page": number}
+
+    def _page(self, limit: int, number: int) -> RowPage:
+        return self.source.rows(self.visit, RowQuery(self.filters, self.sort or self.of.sort, limit, number))
+
+
+def page(visit: Visit, found: Worklist, template: str = "worklist.html", **values: Any) -> PageResponse:
+    """The page of such a list, or the file that `format` asks for. template: one that extends worklist.html. Raises
+    Invalid for a filter, sort key or column that there is not."""
+    view = RowView(visit, found)
+    return worklist.page_of(visit, view, template, view.form.status, **values)
+
+
+def _require_option(name: str, text: str, known: list[str]) -> str:
+    if text and text not in known:
+        raise Invalid(
+            _(
+                "{name}: '{text}' is none{nearest}; use one of {known}", name=name, text=text[:60],
+                nearest=nearest(text, known), known=", ".join(filter(None, known)),
+            ), field=name,
+        )  # fmt: skip
+    return text

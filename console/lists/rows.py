@@ -1,0 +1,72 @@
+"""Where the rows of a list come from that are no records, such as tokens and mail that has not left. Source: ours."""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from console.html.ui import Option, Sample
+from console.http.visit import Visit
+from server.dataclass import dataclass
+from server.digits import id_in
+from server.errors import NotFound
+from server.translation import Words, _
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RowFilter:
+    """What a list can be narrowed down by. name: in the address. options: what it takes, "" first for all of them. uri:
+    in place of options, the type of which one record is chosen."""
+
+    name: str
+    label: Words
+    options: Callable[[Visit], Sequence[Option]] | None = None
+    uri: str = ""
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """The rows that are asked for. filters: {name: value}, "" for all; of a filter with a type the id. sort: the sort
+    key of a column, with "-" before it for the other direction. limit: rows of a page. page: from 1."""
+
+    filters: Mapping[str, str]
+    sort: str
+    limit: int
+    page: int
+
+
+@dataclass(frozen=True)
+class RowPage:
+    """A page of rows, and how many there are on all pages. Each row has an `id`, and a `_label` to be read out."""
+
+    rows: Sequence[Row]
+    total: int
+
+
+@dataclass(frozen=True)
+class RowSource:
+    """rows: reads a page; it asks for the rights itself, and may be asked for a page that is too far. sample: the
+    request of the API that reads the same, None for none."""
+
+    rows: Callable[[Visit, RowQuery], RowPage]
+    filters: tuple[RowFilter, ...] = ()
+    sample: Sample | None = None
+
+
+def id_of(key: str) -> int:
+    """The id that a row was selected by. Raises NotFound for a text that is none."""
+    id = id_in(key)
+    if id is None:
+        raise NotFound(_("There is no such entry."))
+    return id
+
+
+def of_all(rows: Sequence[Row], asked: RowQuery) -> RowPage:
+    """The page of a list that is small enough to be read whole, sorted by the key that was asked for. Rows that are the
+    same there stay in the order that they came in."""
+    if asked.sort:
+        name = asked.sort.removeprefix("-")
+        rows = sorted(rows, key=itemgetter(name), reverse=asked.sort.startswith("-"))
+    first = (asked.page - 1) * asked.limit
+    return RowPage(rows[first : first + asked.limit], len(rows))

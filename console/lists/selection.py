@@ -1,0 +1,34 @@
+"""The records of a list that somebody selected."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from console.http.visit import Visit, own_path
+from console.lists import lookup
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.digits import id_in
+from server.errors import Invalid
+from server.translation import _
+
+MAX_SELECTED = 100  # records of one action
+MAX_UNDO_BYTES = 48 * 1024  # of the fields before an action
+REFUSED_NAMED = 3  # refused records that a message names with the reason
+UNDO = "/-/bulk/undo"
+
+
+def selected_records(visit: Visit, uri: str, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """The records of these ids that the worker may read, at most MAX_SELECTED. Raises Invalid for none."""
+    known = [each for each in dict.fromkeys(ids) if id_in(each)][:MAX_SELECTED]
+    asked = SearchRequest(f"id:[{','.join(known)}]", MAX_SELECTED, 1, lookup.LABEL)
+    found: list[dict[str, Any]] = records.search(visit.ctx, uri, asked)["results"] if known else []
+    if not found:
+        raise Invalid(_("Select at least one record."), field="ids")
+    return found
+
+
+def back_to_list(visit: Visit, *paths: str) -> str:
+    """Where the page or the form says that one came from, when that is one of these lists; else the first of them."""
+    sent = visit.form if visit.request.method == "POST" else visit.query
+    back = own_path(sent.text("back", ""))
+    return back if back.partition("?")[0] in paths else paths[0]

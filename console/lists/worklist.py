@@ -1,0 +1,523 @@
+"""Lists of records: what a page says of its list, and the list as it is shown. Source: ours.
+
+A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
+look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by
+the same table: see row_lists."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from console.html import ui
+from console.html.rendering import render
+from console.html.ui import Option, Sample
+from console.http.page_response import INVALID, PageResponse
+from console.http.routes import Access
+from console.http.visit import Visit
+from console.lists import exports, lookup, saved_searches, worklist_columns
+from console.lists.rows import Row, RowSource
+from console.lists.saved_searches import SavedSearchLink
+from console.lists.worklist_columns import ListColumn
+from console.search.chips import Chip
+from console.search.help import QueryHelp
+from console.search.mistakes import QueryMistake
+from server import refusals, times
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk import records
+from server.desk.data_exports import log_export
+from server.desk.records import SearchRequest
+from server.errors import BadQuery, HelpdeskError, Invalid, nearest
+from server.people import list_columns
+from server.records.base import RecordType
+from server.tickets import following
+from server.translation import Words, _, ngettext, shown, shown_mark
+
+PAGE_SIZES = (25, 50, 100)
+MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
+MAX_EXPORTED = 10_000  # records of one file
+PART = 500  # of these, read at once
+MAX_MATCHING = 400  # of one action on all that a list finds
+MAX_COLUMNS = 30  # chosen for one list
+_PLAIN = re.compile(r"[\w.@-]+")
+
+# Puts fields of a record back: the caller, the type, the id, and {field: value}.
+Restore = Callable[[Context, str, int, Mapping[str, str]], None]
+Key = int | str  # of a row: the id of a record, or what another row is known by
+
+
+@dataclass(frozen=True)
+class BulkAction:
+    """Something done to the records that are selected: fields that are set, or `deletes`. undo: the name of the action
+    that takes it back. confirm: what is asked before.
+
+    field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
+    does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
+    is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
+    it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do. is_rare: whether it
+    stands in a menu of the bar. says: the sentence once it is done, for one record and for `{count}`; `{value}` is what
+    was chosen. says_none: the same where nobody was chosen."""
+
+    name: str
+    label: Words
+    fields: Mapping[str, str] | None = None
+    deletes: bool = False
+    undo: str = ""
+    confirm: Words = ""
+    field: str = ""
+    choices: Callable[[Visit], Sequence[Option]] | None = None
+    hint: Words = ""
+    restores: tuple[str, ...] = ()
+    key: str = ""
+    is_time: bool = False
+    page: str = ""
+    run: Callable[[Visit, str], object] | None = None
+    is_there: Callable[[Visit], bool] | None = None
+    is_rare: bool = False
+    says: tuple[str, str] = ("", "")
+    says_none: tuple[str, str] = ("", "")
+
+    def sentence(self, visit: Visit, count: int, value: str) -> str:
+        """What is said once it is done to `count` records."""
+        forms = self.says_none if value == "0" and self.says_none[0] else self.says
+        return ngettext(*forms, count, value=self._named(visit, value))
+
+    def _named(self, visit: Visit, value: str) -> str:
+        """What was chosen, in words."""
+        if not value or not self.field:
+            return ""
+        if self.is_time:
+            return ui.soon(visit, times.ahead(value, visit.now, visit.ctx.tz))
+        options = self.choices(visit) if self.choices is not None else ()
+        return shown_mark(next((text for known, text in options if known == value), value))
+
+
+@dataclass(frozen=True)
+class Worklist:
+    """What a page says of its list.
+
+    path: of the page. columns: those shown at first, in order; a name is that of a column of the registry. own: columns
+    that the registry does not know. row: the path of a record's page, with {id}. load: what the own columns need to
+    know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
+    list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
+    is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
+    records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
+    list are called. heading: over the list, where that is another than its title. limit: rows of a page at first.
+    restore: puts fields of a record back where more follows from them than an update knows."""
+
+    uri: str
+    path: str
+    title: Words
+    columns: tuple[str, ...]
+    own: tuple[ListColumn, ...] = ()
+    row: str = ""
+    load: Callable[[Visit, list[dict[str, Any]]], Any] | None = None
+    sort: str = ""
+    expand: str = ""
+    subtitle: Words = ""
+    intro: Words = ""
+    placeholder: Words = ""
+    quick: tuple[Option, ...] = ()
+    by: tuple[str, ...] = ()
+    actions: tuple[BulkAction, ...] = ()
+    changes: Access = "admin"
+    empty: Words = ""
+    none: Words = ""
+    new: Option | None = None
+    import_path: str = ""
+    tabs: tuple[Option, ...] = ()
+    tabs_label: Words = ""
+    own_query: str = ""
+    is_followed: bool = False
+    source: RowSource | None = None
+    heading: Words = ""
+    limit: int = ui.PAGE_ROWS
+    restore: "Restore | None" = None
+
+
+DECLARED: dict[str, Worklist] = {}
+
+
+def sorted_query(usual: str, chosen: str, *parts: str) -> str:
+    """A search with its order: the one chosen for the list, else that in its own words, else the usual one. The last
+    that is said counts.
+
+    >>> sorted_query("-updated", "", "status:open", "")
+    'sort:-updated status:open'
+    >>> sorted_query("-updated", "subject", "status:open", "sort:id")
+    'sort:-updated status:open sort:id sort:subject'
+    """
+    first, last = (f"sort:{each}" if each else "" for each in (usual, chosen))
+    return " ".join(filter(None, (first, *parts, last)))
+
+
+def declare(worklist: Worklist) -> Worklist:
+    """Let a list be known by its path, so that its actions and columns can be sent to it."""
+    DECLARED[worklist.path] = worklist
+    return worklist
+
+
+def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
+    """{key: column} of those that a list may show."""
+    if worklist.source is not None:
+        return worklist_columns.by_key(worklist.own)
+    record_type = visit.service.registry.type(worklist.uri)
+    return worklist_columns.available(visit.ctx, record_type, worklist.own, worklist.row)
+
+
+class TableView(ABC):
+    """A list as one visit sees it, whatever its rows are: what templates show of it."""
+
+    most_matching = MAX_MATCHING
+
+    def __init__(self, visit: Visit, worklist: Worklist) -> None:
+        self.visit, self.of, self.available = visit, worklist, available(visit, worklist)
+        query = visit.query
+        self.limit = query.integer("limit", worklist.limit, 1, PAGE_SIZES[-1])
+        self.sort = query.text("sort", "")
+        self.columns = self._chosen()
+        self.q = self.by = self.wrong = ""
+        self.found: dict[str, Any] = {}
+        self.rows: list[dict[str, Any]] = []
+        self.more: Any = None
+        self.followed = 0
+
+    @property
+    def groupings(self) -> list[Option]:
+        """What the list can be counted by."""
+        return []
+
+    @property
+    def shares(self) -> list[tuple[str, int, str]]:
+        """The rows of the subtotal: label, hits, and where the list is filtered by it."""
+        return []
+
+    @property
+    def filter_names(self) -> tuple[str, ...]:
+        """What else the list is narrowed down by, in the address."""
+        return ()
+
+    @property
+    @abstractmethod
+    def is_filtered(self) -> bool:
+        """Whether there may be more rows than are found."""
+
+    @property
+    @abstractmethod
+    def searched(self) -> str:
+        """What they were narrowed down by."""
+
+    @property
+    @abstractmethod
+    def cleared(self) -> str:
+        """The address of the whole list."""
+
+    @property
+    @abstractmethod
+    def sample(self) -> Sample | None:
+        """The request behind the list."""
+
+    @property
+    @abstractmethod
+    def export_name(self) -> str:
+        """What files of the list are called."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it lists, as the audit log tells it."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """All rows, PART at a time, at most MAX_EXPORTED."""
+
+    def loaded(self, rows: list[dict[str, Any]]) -> Any:
+        """What the columns of the page need to know of some rows."""
+        return self.of.load(self.visit, rows) if self.of.load is not None and rows else None
+
+    def _chosen(self) -> list[ListColumn]:
+        """The columns of the address, else those that the worker chose before, else those of the page."""
+        asked = [name for name in self.visit.query.text("columns", "").split(",") if name]
+        kept = list_columns.of(self.visit.ctx, self.of.path) if not asked else []
+        for name in asked:
+            if name not in self.available:
+                raise Invalid(
+                    f"columns: there is no column '{name[:60]}'{nearest(name, self.available)}", field="columns"
+                )
+        names = asked or [name for name in kept if name in self.available] or list(self.of.columns)
+        return [self.available[name] for name in dict.fromkeys(names[:MAX_COLUMNS]) if name in self.available]
+
+    def link(self, **changes: str) -> str:
+        """The address of this list with other parameters; blank ones are left out, and it begins at its first page."""
+        present = {name: self.visit.query.text(name, "") for name in self.visit.query.names()}
+        asked = {name: text for name, text in (present | {"page": ""} | changes).items() if text}
+        return f"{self.visit.path}?{urlencode(asked)}" if asked else self.visit.path
+
+    def header(self, column: ListColumn) -> tuple[str, str]:
+        """Where its header leads, "" for one that does not sort; and how it sorts now, as aria-sort says it."""
+        if not column.sort:
+            return "", ""
+        now = (self.sort or self.of.sort).partition(",")[0]
+        if now == column.sort:
+            return self.link(sort=f"-{column.sort}"), "ascending"
+        return self.link(sort=column.sort), "descending" if now == f"-{column.sort}" else ""
+
+    def cell(self, column: ListColumn, row: Row) -> str:
+        """A value as HTML."""
+        return column.cell(self.visit, row, self.more)
+
+    @property
+    def orders(self) -> list[Option]:
+        """What the list can be sorted by, for those who see no header."""
+        found = [("", _("Default order"))]
+        for each in self.columns:
+            if each.sort:
+                found += [(each.sort, f"{shown(each.label)} ↑"), (f"-{each.sort}", f"{shown(each.label)} ↓")]
+        return found
+
+    @property
+    def actions(self) -> list[BulkAction]:
+        """What the worker may do to what is selected; each record is asked again when it is done."""
+        is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
+        listed = self.of.actions if is_open else ()
+        return [each for each in listed if each.is_there is None or each.is_there(self.visit)]
+
+
+class ListView(TableView):
+    """A list of records. Made by page(); templates read it."""
+
+    def __init__(self, visit: Visit, worklist: Worklist) -> None:
+        self.type: RecordType = visit.service.registry.type(worklist.uri)
+        super().__init__(visit, worklist)
+        self.q = visit.query.text("q", "")
+        self.by = visit.query.text("by", "")
+        self.help = QueryHelp(visit.ctx, self.type)
+        self.mistake: QueryMistake | None = None
+        self.counted: list[dict[str, Any]] = []
+        self.found = self._found()
+        self.rows = self.found["results"]
+        self.more = self.loaded(self.rows)
+        self.followed = following.cursor(visit.ctx) if worklist.is_followed else 0
+
+    # -- what was asked for ----------------------------------------------------------------------------------------
+
+    def _found(self) -> dict[str, Any]:
+        """The page of the search. What is wrong with the query is told beside it."""
+        expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
+        page = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
+        try:
+            found = self._search(page, expand)
+            if found["total"] and not found["results"] and page > 1:  # rows went away meanwhile: the last page
+                found = self._search(-(-found["total"] // self.limit), expand)
+        except BadQuery as error:
+            # What was typed is looked at alone, or its place would be that in the search with the list's own.
+            self.mistake = self.help.mistake(self.q) if self.q else None
+            self.wrong = self.mistake.message if self.mistake is not None else error.message
+            return {"results": [], "total": 0, "page": 1}
+        self.counted = (found.get("subtotals") or {}).get(self.by, [])
+        return found
+
+    def _search(self, page: int, expand: str) -> dict[str, Any]:
+        asked = SearchRequest(self.query, self.limit, page, expand, (self.by,) if self.by else ())
+        return records.search(self.visit.ctx, self.of.uri, asked)
+
+    @cached_property
+    def query(self) -> str:
+        """The search as the API takes it."""
+        return sorted_query(self.of.sort, self.sort, self.of.own_query, self.q)
+
+    # -- what templates show -----------------------------------------------------------------------------------------
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.wrong)
+
+    @property
+    def searched(self) -> str:
+        return self.q
+
+    @property
+    def cleared(self) -> str:
+        return self.link(q="", by="")
+
+    @property
+    def groupings(self) -> list[Option]:
+        names = self.of.by or self.type.subtotals.search
+        return [(name, name) for name in names if "<" not in name]
+
+    @property
+    def shares(self) -> list[tuple[str, int, str]]:
+        rows = self.counted[:MAX_SUBTOTAL_ROWS]
+        return [(str(each["label"]), each["hits"], self.link(q=self._narrowed(each))) for each in rows]
+
+    @cached_property
+    def saved(self) -> list[SavedSearchLink]:
+        """The searches of the type that are saved, where no list of lists shows them."""
+        return saved_searches.of_type(self.visit, self.type.uri) if self.visit.path != saved_searches.INBOX else []
+
+    @property
+    def kept(self) -> str:
+        """What is saved of the search: all that narrows the list, and the order if one was chosen."""
+        return sorted_query("", self.sort, self.of.own_query, self.q)
+
+    @cached_property
+    def savers(self) -> Sequence[Option]:
+        """For whom the search may be saved; nobody while nothing is searched, or wrongly."""
+        return saved_searches.owners(self.visit) if self.kept and not self.wrong else ()
+
+    @cached_property
+    def chips(self) -> list[tuple[Chip, str]]:
+        """The terms of what was typed, and where the list leads without each."""
+        return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
+
+    @cached_property
+    def own_chips(self) -> list[tuple[Chip, str]]:
+        """The terms that the list itself searches for, and the list of all records without each."""
+        own = self.of.own_query
+        if not own:
+            return []
+        base = f"/search/{self.type.uri}"
+        return [
+            (each, f"{base}?{urlencode({'q': f'{each.without} {self.q}'.strip()})}") for each in self.help.chips(own)
+        ]
+
+    def _narrowed(self, entry: dict[str, Any]) -> str:
+        value = str(entry.get("key", entry["label"]))
+        shown_value = value if _PLAIN.fullmatch(value) else '"{}"'.format(value.replace('"', ""))
+        term = f"{self.by}:{shown_value}"
+        return self.q if term in self.q.split() else f"{self.q} {term}".strip()
+
+    @property
+    def sample(self) -> Sample:
+        fields = [("q", self.query), *([("expand", self.of.expand)] if self.of.expand else [])]
+        fields += [("subtotals[]", self.by)] if self.by else []
+        path = f"/rest/records/{self.type.uri}/search.json"
+        return Sample("GET", path, [(name, text) for name, text in fields if text or name == "q"])
+
+    @property
+    def export_name(self) -> str:
+        return self.type.uri
+
+    @property
+    def title(self) -> str:
+        return self.type.label_names[1]
+
+    def batches(self) -> Iterator[list[dict[str, Any]]]:
+        """Raises BadQuery."""
+        if self.wrong:
+            raise BadQuery(self.wrong)
+        expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
+        for number in range(1, MAX_EXPORTED // PART + 1):
+            asked = SearchRequest(self.query, PART, number, expand)
+            rows = records.search(self.visit.ctx, self.of.uri, asked)["results"]
+            yield rows
+            if len(rows) < PART:
+                return
+
+
+def page(
+    visit: Visit, worklist: Worklist, template: str = "worklist.html", status: int = 200, **values: Any
+) -> PageResponse:
+    """The page of a list, or the file that `format` asks for. template: one that extends worklist.html."""
+    view = ListView(visit, worklist)
+    return page_of(visit, view, template, INVALID if view.wrong else status, **values)
+
+
+def page_of(visit: Visit, view: TableView, template: str, status: int, **values: Any) -> PageResponse:
+    """The page of a list as it was looked at, or the file that `format` asks for."""
+    if visit.query.text("format", ""):
+        return exported(visit, view)
+    return render(
+        visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an action. done: ids. refused: of the others, why. before: {id: {field: value}} of those done, as
+    the action restores them."""
+
+    done: tuple[Key, ...]
+    refused: tuple[str, ...]
+    before: Mapping[int, Mapping[str, str]]
+
+
+def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int], value: str = "") -> Outcome:
+    """Do something to records, each by itself. value: what was chosen for the action's field."""
+    me = str(visit.actor.worker_id)
+    fields = {name: me if text == "me" else text for name, text in (action.fields or {}).items()}
+    if action.field:
+        fields[action.field] = str(times.ahead(value, visit.now, visit.ctx.tz)) if action.is_time else value
+    changes = dict.fromkeys(ids, fields)
+    return _each(visit, worklist, changes, action.restores, action.deletes)
+
+
+def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -> Outcome:
+    """Do something to rows that are no records, each by itself."""
+    done: list[str] = []
+    refused: list[str] = []
+    for key in keys:
+        try:
+            do(visit, key)
+            done.append(key)
+        except HelpdeskError as error:
+            refused.append(f"{key}: {refusals.translated(error.message)}")
+    return Outcome(tuple(done), tuple(refused), {})
+
+
+def restore(visit: Visit, worklist: Worklist, before: Mapping[int, Mapping[str, str]]) -> Outcome:
+    """Put fields back as each record had them."""
+    return _each(visit, worklist, before, (), False, worklist.restore or _update)
+
+
+def _update(ctx: Context, uri: str, id: int, fields: Mapping[str, str]) -> None:
+    records.update(ctx, uri, id, dict(fields))
+
+
+def _each(
+    visit: Visit,
+    worklist: Worklist,
+    changes: Mapping[int, Mapping[str, str]],
+    restores: Sequence[str],
+    deletes: bool,
+    update: Restore = _update,
+) -> Outcome:
+    done: dict[int, dict[str, str]] = {}
+    refused: list[str] = []
+    for id, fields in changes.items():
+        try:
+            stored = records.retrieve(visit.ctx, worklist.uri, id) if restores else {}
+            if deletes:
+                records.delete(visit.ctx, worklist.uri, id)
+            else:
+                update(visit.ctx, worklist.uri, id, fields)
+            done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
+        except HelpdeskError as error:
+            refused.append(f"{id}: {refusals.translated(error.message)}")
+    return Outcome(tuple(done), tuple(refused), done)
+
+
+def exported(visit: Visit, view: TableView) -> PageResponse:
+    """What a list finds as a file with its columns, at most MAX_EXPORTED rows. Raises NotFound, BadQuery, Invalid."""
+    format = visit.query.text("format", "")
+    if format not in exports.FORMATS:
+        raise exports.no_such_format(format)
+    rows: list[dict[str, Any]] = []
+    for batch in view.batches():
+        more = view.loaded(batch)
+        rows += [_line(view, row, more) for row in batch]
+    if visit.request.method != "HEAD":
+        log_export(visit.ctx, f"the list of {view.title.lower()}")
+    names = ["id", *(each.key for each in view.columns)]
+    times_of = [each.key for each in view.columns if each.is_time]
+    return exports.file(visit, format, view.export_name, names, rows, times_of)
+
+
+def _line(view: TableView, row: dict[str, Any], more: Any) -> dict[str, Any]:
+    line: dict[str, Any] = {"id": row["id"]}
+    for column in view.columns:
+        line[column.key] = column.value(row, more) if column.value is not None else row.get(column.key, "")
+    return line

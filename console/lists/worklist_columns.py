@@ -1,0 +1,156 @@
+"""The columns that a list may have: those of its page, and every key of the record type. Source: ours."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from console.html import sheet, ui
+from console.http.visit import Visit
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk import records
+from server.records import describe
+from server.records.base import RecordType
+from server.records.shared import custom, paths
+from server.records.shared.custom import FieldDefinition
+from server.translation import N_, Words
+
+MAX_CELL_CHARS = 120  # of a text in a cell; the record's page has all of it
+
+Cell = Callable[[Visit, Mapping[str, Any], Any], str]
+
+
+@dataclass(frozen=True)
+class ListColumn:
+    """key: its name in the address. cell: makes the HTML of a row's value, with what the page loaded. sort: the filter
+    that sorts by it, "" for none. kind: `main`, `word`, `number` or "". expand: the key that a search must open for
+    it. value: the value as other programs take it, for exports; None where the API's key of that name is it. is_time:
+    whether that is an instant, in Unix seconds."""
+
+    key: str
+    label: Words
+    cell: Cell
+    sort: str = ""
+    kind: str = ""
+    expand: str = ""
+    value: Callable[[Mapping[str, Any], Any], Any] | None = None
+    is_time: bool = False
+
+
+def available(
+    ctx: Context, record_type: RecordType, own: tuple[ListColumn, ...], row_path: str = ""
+) -> dict[str, ListColumn]:
+    """{key: column}: those of the page first, then the keys of the type, then its custom fields. row_path: of the page
+    of a record, with {id}; "" for the one that any record has."""
+    found = by_key(own)
+    for each in (_label(record_type, row_path), *_of_type(record_type)):
+        found.setdefault(each.key, each)
+    if "custom_" in record_type.expand_by_name:
+        fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
+        for field in fields:
+            column = _of_custom(field)
+            found.setdefault(column.key, column)
+    return found
+
+
+def by_key(own: tuple[ListColumn, ...]) -> dict[str, ListColumn]:
+    """{key: column} of the columns that a page declares."""
+    return {each.key: each for each in own}
+
+
+@lru_cache(256)
+def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
+    sorts = _sorts(record_type)
+    found: list[ListColumn] = []
+    behind: set[str] = set()
+    for nested in record_type.nested:
+        behind |= {f"{nested.prefix}_id", f"{nested.prefix}__context"}
+        if nested.stub:
+            found.append(_of_nested(nested.prefix, nested.target, sorts))
+    for key in describe.keys(record_type):
+        name = str(key["key"])
+        if key["returned"] == "default" and not name.startswith("_") and name not in behind:
+            kind = sheet.KINDS.get(key["type"], "text")
+            column = ListColumn(
+                name, sheet.named(name), _cell(name, kind), sorts.get(name, ""), _class(key["type"]),
+                is_time=kind == "time",
+            )  # fmt: skip
+            found.append(column)
+    return tuple(found)
+
+
+def _sorts(record_type: RecordType) -> dict[str, str]:
+    """{key or column: the filter that sorts by it}."""
+    found: dict[str, str] = {}
+    for each in dict.fromkeys(record_type.filter_by_name.values()):
+        if each.sortable:
+            found.setdefault(each.column_name, each.name)
+            found.setdefault(each.name, each.name)
+    for field in record_type.fields.values():
+        if field.shown and field.name in found:
+            found.setdefault(field.key, found[field.name])
+    return found
+
+
+def _class(type: str) -> str:
+    return "number" if type in ("number", "uint", "float") else ""
+
+
+def _label(record_type: RecordType, row_path: str) -> ListColumn:
+    """What a record is called, with the way to its page."""
+    at = row_path or paths.record(record_type.uri, 0)[:-1] + "{id}"
+
+    def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+        text = str(row["_label"]) or f"{record_type.label_names[0]} {row['id']}"
+        return ui.link(at.format(id=row["id"]), text)
+
+    name = N_("Name") if record_type.label_column == "name" else record_type.label_names[0]
+    return ListColumn("_label", name, cell, _sorts(record_type).get(record_type.label_column, ""), "main")
+
+
+def _cell(name: str, kind: str) -> Cell:
+    def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+        return _value(visit, row.get(name), kind)
+
+    return cell
+
+
+def _value(visit: Visit, value: Any, kind: str) -> str:
+    if value in ("", None, [], {}):
+        return ""
+    if kind == "time":
+        return ui.when(visit, int(value)) if value else ""
+    if kind == "flag":
+        return ui.tick_mark(bool(value))
+    if kind == "url":
+        return ui.plain(str(value)[:MAX_CELL_CHARS])
+    if isinstance(value, (list, dict)):
+        return ui.plain(ui.as_json(value)[:MAX_CELL_CHARS])
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return ui.plain(ui.number(visit, value)) if kind != "id" else ui.plain(str(value))
+    text = str(value)
+    return ui.name(text if len(text) <= MAX_CELL_CHARS else f"{text[:MAX_CELL_CHARS]}…")
+
+
+def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn:
+    def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+        id = row.get(f"{prefix}_id")
+        if not id:
+            return ""
+        found = sheet.link(visit.service.registry, row[f"{prefix}__context"], id, row.get(f"{prefix}__label"))
+        return ui.link(found.path, found.label) if found.path else ui.name(found.label)
+
+    sort = sorts.get(f"{prefix}_id", "")
+    return ListColumn(prefix, sheet.named(prefix), cell, sort if "." not in sort else "", "word", f"{prefix}_",
+                  lambda row, more: row.get(f"{prefix}__label") or row.get(f"{prefix}_id") or "")  # fmt: skip
+
+
+def _of_custom(field: FieldDefinition) -> ListColumn:
+    key = f"custom_{field.id}"
+    kind = sheet.CUSTOM_KINDS.get(field.kind, "text")
+
+    def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+        value = row.get(f"{key}_label") if field.kind == "Y" else row.get(key)
+        return _value(visit, int(value) if value and kind in ("time", "flag") else value, kind)
+
+    return ListColumn(key, field.name, cell, "", "", "custom_", is_time=kind == "time")

@@ -1,0 +1,122 @@
+"""What the start page draws: how the desk does, counted by data queries that anybody can ask as well. Source: ours."""
+
+from datetime import date, datetime, timedelta
+
+from console.html import charts
+from console.html.charts import Series
+from console.html.ui import duration
+from console.http.visit import Visit
+from console.lists import lookup
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import BadDataQuery, TimedOut
+from server.queries import frame
+from server.store.store_local import StoreLocal
+from server.translation import N_, _, shown
+
+DAYS = 30
+PER_DAY = (
+    'type:worklist.subtotals of:{of} by:[{field}@day] query:({field}:"{since} to now"{more}) '
+    "format:timeseries timeout:300"
+)
+# Title of a picture, and its series: label, record type, field with the time, and what else is asked.
+PICTURES = (
+    (N_("Tickets per day"), ((N_("Created"), "ticket", "created", ""), (N_("Closed"), "ticket", "closed", ""))),
+    (
+        N_("Messages per day"),
+        (
+            (N_("Received"), "message", "created", " isOutgoing:no"),
+            (N_("Sent"), "message", "created", " isOutgoing:yes"),
+        ),
+    ),
+)
+# Since how many days tickets are open: name, the first and the last day, counted back from today.
+AGES = (
+    (N_("Today"), 0, 0),
+    (N_("1 to 3 days"), 3, 1),
+    (N_("4 to 7 days"), 7, 4),
+    (N_("1 to 4 weeks"), 28, 8),
+    (N_("Older"), 36500, 29),
+)
+TIMES_TITLE = N_("Response times")
+# What took how long: its name, the key of a ticket, and the filter that sorts by it.
+TIMES = (
+    (N_("First response"), "elapsed_response_first", "response.first"),
+    (N_("Resolution"), "elapsed_resolution_first", "resolution.first"),
+)
+SHARES = ((0.5, N_("median")), (0.9, N_("90 %")))
+SLOW_SECONDS = 600
+TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {title: until when it is not tried again, Unix seconds}
+
+
+def queries(visit: Visit) -> list[str]:
+    """The data queries of all series, to be shown."""
+    since = _places(visit)[0]
+    return [_query(since, *asked) for _, series in PICTURES for _, *asked in series]
+
+
+def pictures(visit: Visit) -> list[str]:
+    """The pictures, as what they show may be read by who asks. One that takes too long is left out, and not tried again
+    soon."""
+    places, found = _places(visit), []
+    slow = TOO_SLOW.made(visit.service.store, dict)
+    for title, series in PICTURES:
+        if slow.get(title, 0) > visit.now:
+            continue
+        try:
+            counted = [Series(label, _per_day(visit, places, *asked)) for label, *asked in series]
+        except BadDataQuery:  # there are too many to be counted in passing
+            slow[title] = visit.now + SLOW_SECONDS
+            continue
+        found.append(charts.columns(title, places, counted))
+    found.append(_ages(visit))
+    if slow.get(TIMES_TITLE, 0) <= visit.now:
+        try:
+            found += _times(visit)
+        except TimedOut:
+            slow[TIMES_TITLE] = visit.now + SLOW_SECONDS
+    return found
+
+
+def _places(visit: Visit) -> list[str]:
+    return charts.days(_today(visit), DAYS)
+
+
+def _today(visit: Visit) -> date:
+    return datetime.fromtimestamp(visit.now, visit.ctx.tz).date()
+
+
+def _query(since: str, of: str, field: str, more: str) -> str:
+    return PER_DAY.format(of=of, field=field, since=since, more=more)
+
+
+def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) -> list[int]:
+    data = frame.answer(visit.ctx, _query(places[0], of, field, more))["data"]
+    counts = dict(zip(data.get("ts", ()), data.get("count", ()), strict=False))
+    return [int(counts.get(each) or 0) for each in places]
+
+
+def _ages(visit: Visit) -> str:
+    asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
+    found = [(name, lookup.count(visit, "ticket", q), lookup.found_at("ticket", q)) for name, q in asked]
+    return charts.rows(N_("Open tickets by age"), found)
+
+
+def _times(visit: Visit) -> list[str]:
+    """How long first responses and resolutions took, of tickets created in these days; nothing where there are none."""
+    found: list[tuple[str, int, str]] = []
+    for name, of, sort in TIMES:
+        q = f'created:"{_places(visit)[0]} to now" {sort}:>0 sort:{sort}'
+        total = lookup.count(visit, "ticket", q)
+        for share, label in SHARES if total else ():
+            place = max(1, round(total * share))
+            record = records.search(visit.ctx, "ticket", SearchRequest(q, 1, place))["results"]
+            if record:
+                told = _("{what}, {share}", what=shown(name), share=shown(label))
+                found.append((told, int(record[0][of]), lookup.found_at("ticket", q)))
+    return [charts.rows(TIMES_TITLE, found, duration)] if found else []
+
+
+def _span(visit: Visit, first: int, last: int) -> str:
+    begins, ends = (_today(visit) - timedelta(days=back) for back in (first, last))
+    return f"{begins.isoformat()} to {ends.isoformat()} 23:59:59"

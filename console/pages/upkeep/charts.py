@@ -1,0 +1,50 @@
+"""What the pages of upkeep draw: jobs by the hour and those that wait, and where the storage goes. Source: ours."""
+
+from datetime import datetime
+from pathlib import Path
+
+from console.html import charts
+from console.html.charts import Series
+from console.html.ui import bytes_text
+from console.http.visit import Visit
+from server.errors import HelpdeskError
+from server.translation import N_, _
+from server.upkeep import backups, health, scheduled_jobs
+
+HOURS, HOUR_SECONDS = 24, 3600
+
+
+def jobs(visit: Visit) -> list[str]:
+    """How many jobs ended in each of the last hours, and how many of each kind wait; nothing where there are none."""
+    since = visit.now - visit.now % HOUR_SECONDS - (HOURS - 1) * HOUR_SECONDS
+    done, failed = scheduled_jobs.by_hour(visit.ctx, since, HOURS)
+    found = []
+    if any(done) or any(failed):
+        places = [_hour(visit, since + place * HOUR_SECONDS) for place in range(HOURS)]
+        series = [Series(N_("Done"), done), Series(N_("Failed"), failed, "err")]
+        found.append(charts.columns(N_("Jobs per hour"), places, series, N_("Hour")))
+    waiting = scheduled_jobs.kinds_waiting(visit.ctx)
+    if waiting:
+        rows = [(kind, count, f"/admin/jobs?kind={kind}") for kind, count in waiting]
+        found.append(charts.rows(N_("Jobs that are not done yet"), rows))
+    return found
+
+
+def _hour(visit: Visit, at: int) -> str:
+    return f"{datetime.fromtimestamp(at, visit.ctx.tz):%H:%M}"
+
+
+def storage(visit: Visit) -> str:
+    """The space that the database, the files in it and the backups take, and the free space."""
+    settings = visit.service.settings
+    whole, files = health.stored_bytes(visit.service)
+    rows = [(N_("Records and indexes"), max(whole - files, 0), ""), (N_("Files and original mails"), files, "")]
+    if settings.backup_folder and visit.service.store.path is not None:
+        try:
+            kept = sum(each.bytes for each in backups.list_all_backups(settings))
+        except HelpdeskError:  # its own page says why
+            kept = 0
+        rows.append((N_("Backups"), kept, "/admin/backups"))
+    return charts.rows(
+        _("Storage, {free} free", free=bytes_text(health.free_bytes(Path(settings.data)))), rows, bytes_text
+    )

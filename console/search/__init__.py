@@ -1,0 +1,1 @@
+"""The language of searches, helped and explained."""

@@ -1,0 +1,219 @@
+"""A search as chips: each of its outermost terms in words, and the search without it. Source: ours."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from console.html import sheet
+from server.dataclass import dataclass
+from server.errors import BadQuery
+from server.records.shared.custom import CustomFilter
+from server.search.ast import SearchValue
+from server.search.controls import CONTROLS
+from server.search.filters import Filter
+from server.search.lexer import SearchToken, TokenKind, tokens
+from server.search.values import split_range
+from server.translation import N_, _, shown
+
+MAX_CHIPS = 40
+MAX_CHARS = 60  # of a chip; what is longer is cut
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_TERM = re.compile(r"([A-Za-z0-9_.]+):\s*(!(?!=))?\s*(.*)", re.DOTALL)
+_COMPARED = re.compile(r'"?(>=|<=|!=|>|<|=)\s*(.+?)"?', re.DOTALL)
+_LISTED = re.compile(r'"([^"]*)"|([^\s,\[\]"]+)')
+_NAMES = re.compile(r'[^\s,\[\]"]+')
+COMPARED = {
+    ">": N_("{name}: more than {value}"), ">=": N_("{name}: at least {value}"), "<": N_("{name}: less than {value}"),
+    "<=": N_("{name}: at most {value}"), "!=": N_("{name}: not {value}"), "=": N_("{name}: {value}"),
+}  # fmt: skip
+IS, IS_NOT = N_("{name}: {value}"), N_("{name}: not {value}")
+DATED = {">": N_("{name}: after {value}"), ">=": N_("{name}: from {value}"), "<": N_("{name}: before {value}"),
+         "<=": N_("{name}: until {value}")}  # fmt: skip
+
+Known = Callable[[str], Filter | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """text: of the search, from start to end. words: what it says. without: the search when it is removed."""
+
+    text: str
+    words: str
+    start: int
+    end: int
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """An outermost term. joint: AND or OR that stands before it, "" for white space."""
+
+    start: int
+    end: int
+    joint: str
+    kind: TokenKind
+    is_control: bool
+
+
+def chips(q: str, known: Known, labels: Mapping[tuple[str, str], str] | None = None) -> list[Chip]:
+    """Those of a search; none for one that cannot be read. known: the filter of a name. labels: {(type, id): label}."""
+    try:
+        pieces = _pieces(q)
+    except BadQuery:
+        return []
+    runs, joint = _runs(pieces)
+    texts = [q[run[0].start : run[-1].end] for run in runs]
+    is_control = [run[0].is_control for run in runs]
+    found = []
+    for at, run in enumerate(runs[:MAX_CHIPS]):
+        others = [text for place, text in enumerate(texts) if place != at and not is_control[place]]
+        controls = [text for place, text in enumerate(texts) if place != at and is_control[place]]
+        without = " ".join(filter(None, (joint.join(others), *controls)))
+        words = _cut(" ".join(_words(q[each.start : each.end], known, labels or {}) for each in run))
+        found.append(Chip(texts[at], words, run[0].start, run[-1].end, without))
+    return found
+
+
+def _pieces(q: str) -> list[_Piece]:
+    """The outermost terms, as the parser takes them. Raises BadQuery for a text that cannot be cut into tokens."""
+    found: list[_Piece] = []
+    listed = tokens(q)
+    ends = [len(q[: each.position].rstrip()) for each in listed[1:]] + [len(q.rstrip())]
+    depth, start, first, joint = 0, -1, TokenKind.TEXT, ""
+    for at, token in enumerate(listed):
+        if start < 0:
+            if _joins(token, found, joint, at == len(listed) - 1):
+                joint = str(getattr(token.value, "value", token.value))
+                continue
+            start, first = token.position, token.kind
+        elif listed[at - 1].kind is TokenKind.NOT and start == listed[at - 1].position:
+            first = token.kind  # of what is negated
+        depth += (token.kind is TokenKind.OPEN) - (token.kind is TokenKind.CLOSE)
+        if depth > 0 or _goes_on(token, listed[at + 1 :][:1], listed[at - 1 : at], start):
+            continue
+        name = q[start : q.find(":", start)] if first is TokenKind.FIELD else ""
+        found.append(_Piece(start, ends[at], joint, first, name in CONTROLS))
+        start, joint = -1, ""
+    return found
+
+
+def _joins(token: SearchToken, found: list[_Piece], joint: str, is_last: bool) -> bool:
+    """Whether AND or OR stands between two terms; elsewhere it is a word."""
+    return token.kind is TokenKind.OPERATOR and bool(found) and not joint and not is_last
+
+
+def _goes_on(token: SearchToken, following: list[SearchToken], before: list[SearchToken], start: int) -> bool:
+    """Whether the next token belongs to the same term: the value of a field, what a `!` negates."""
+    if not following:
+        return False
+    if token.kind in (TokenKind.FIELD, TokenKind.NOT):
+        return True
+    is_bang = isinstance(token.value, SearchValue) and token.kind is TokenKind.TEXT and token.value.value == "!"
+    if not is_bang:
+        return False
+    is_value = bool(before) and before[0].kind is TokenKind.FIELD and start <= before[0].position
+    is_joined = following[0].kind is TokenKind.QUOTED and following[0].position == token.position + 1
+    return is_value or is_joined
+
+
+def _runs(pieces: list[_Piece]) -> tuple[list[list[_Piece]], str]:
+    """The terms that are removed together, and what stands between them. With OR, what AND ties together is one, and so
+    are neighbouring words; without, AND says no more than white space."""
+    if not any(each.joint == "OR" for each in pieces):
+        return [[each] for each in pieces], " "
+    runs: list[list[_Piece]] = []
+    words = (TokenKind.TEXT, TokenKind.QUOTED)
+    for each in pieces:
+        last = runs[-1][-1] if runs else None
+        is_tied = last is not None and not each.is_control and not last.is_control and (
+            each.joint == "AND" or (not each.joint and each.kind in words and last.kind in words)
+        )  # fmt: skip
+        if is_tied:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    return runs, " OR "
+
+
+# -- in words ---------------------------------------------------------------------------------------------------------
+
+
+def title(found: Filter) -> str:
+    """A filter as people call it: `lastOpenedAt` is Last opened at, `owner.id` is Owner.
+
+    >>> title(Filter("owner.id", ""))
+    'Owner'
+    """
+    if isinstance(found, CustomFilter):
+        return found.field.name
+    return shown(sheet.named(_CAMEL.sub("_", found.name.removesuffix(".id")).replace(".", "_").lower()))
+
+
+def _words(text: str, known: Known, labels: Mapping[tuple[str, str], str]) -> str:
+    """What a term says."""
+    match = _TERM.fullmatch(text)
+    if match is None:
+        return _bare(text)
+    name, bang, value = match.groups()
+    if name in CONTROLS:
+        return _control(CONTROLS[name], value)
+    found = known(name)
+    if found is None:
+        return text
+    if value[:1] in ("!", "(") or value.startswith("all("):
+        return _(IS_NOT if bang or value[0] == "!" else IS, name=title(found), value=value.lstrip("!"))
+    return _said(found, bool(bang), value, labels)
+
+
+def _bare(text: str) -> str:
+    plain = text.removeprefix("!").strip()
+    if plain.startswith("("):
+        return text
+    return _("without “{words}”", words=plain.strip('"')) if text.startswith("!") else f"“{plain.strip(chr(34))}”"
+
+
+def _control(name: str, value: str) -> str:
+    if name == "sort":
+        sorts = [f"{each.lstrip('+-')} {'↓' if each.startswith('-') else '↑'}" for each in _NAMES.findall(value)]
+        return _("Sorted by {names}", names=", ".join(sorts))
+    return f"{shown(sheet.named(name))}: {value}"
+
+
+def _said(found: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str, str], str]) -> str:
+    name, target = title(found), targeted(found)
+    compared = _COMPARED.fullmatch(value)
+    if compared and not is_negated:
+        words = DATED.get(compared[1]) if inner(found).type == "date" else None
+        return _(words or COMPARED[compared[1]], name=name, value=compared[2])
+    limits = split_range(value.strip('"')) if value[:1] != "[" else None
+    if limits and not is_negated:
+        return _("{name}: {first} to {last}", name=name, first=limits[0], last=limits[1])
+    listed = [quoted or plain for quoted, plain in _LISTED.findall(value)] if value[:1] == "[" else [value.strip('"')]
+    shown_value = f" {_('or')} ".join(labels.get((target, each), each) for each in listed)
+    return _(IS_NOT if is_negated else IS, name=name, value=shown_value)
+
+
+def ids_in(text: str, known: Known) -> tuple[str, list[str]]:
+    """The type and the ids that a term names, ("", []) for none."""
+    match = _TERM.fullmatch(text)
+    found = known(match[1]) if match else None
+    if match is None or found is None or not targeted(found):
+        return "", []
+    ids = [plain for _quoted, plain in _LISTED.findall(match[3]) for plain in plain.split(",")]
+    return targeted(found), [each for each in ids if each.isascii() and each.isdigit() and len(each) < 18]
+
+
+def inner(found: Filter) -> Filter:
+    """A custom field is searched as its kind is."""
+    return found.inner if isinstance(found, CustomFilter) else found
+
+
+def targeted(found: Filter) -> str:
+    """The type whose ids a filter takes, "" for others."""
+    each = inner(found)
+    if isinstance(found, CustomFilter) and each.type == "chooser":
+        return found.field.target
+    return each.target if each.type in ("chooser", "worker", "watchers", "virtual") else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"

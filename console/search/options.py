@@ -1,0 +1,212 @@
+"""What may come at the caret of a search: names of filters, then values of one. Source: ours."""
+
+from collections.abc import Iterable, Iterator
+
+from console.search.caret import Typed
+from console.search.chips import inner, targeted
+from server.dataclass import dataclass
+from server.records.base import RecordType
+from server.records.registry import Registry
+from server.records.shared.custom import KINDS as FIELD_KINDS
+from server.records.shared.custom import CustomFilter, FieldDefinition
+from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFilter, Filter, WorkerFilter
+from server.search.filters.date import PARTS
+from server.translation import N_, _, shown
+
+MAX_NAMES = 12  # of filters, shown at once
+MAX_RECORDS = 8
+CLOSED = frozenset(("enum", "bool", "sort"))  # kinds whose values are all known: Enter takes the first that fits
+# What each kind of filter takes, in a word or two.
+KINDS = {
+    "text": N_("text"), "fulltext": N_("words"), "number": N_("number"), "decimal": N_("number"),
+    "chooser": N_("number"), "bytes": N_("size"), "duration": N_("length of time"), "date": N_("date"),
+    "bool": N_("yes or no"), "enum": N_("choice"), "worker": N_("worker"), "watchers": N_("worker"),
+    "links": N_("type"), "virtual": N_("worker"),
+}  # fmt: skip
+DATES = (
+    ("today", ""), ("yesterday", ""), ("-1 week to now", N_("the last seven days")),
+    ("-1 month to now", N_("the last month")), ("-1 day to now", N_("the last day")),
+    ("-4 hours", N_("the last four hours")), ("this week", ""), ("last week", ""), ("this month", ""),
+    ("last month", ""), ("this year", ""), ("never", N_("no date is set")),
+)  # fmt: skip
+EXAMPLES = {
+    "number": (">1", "<10", "1...10"), "decimal": (">0.5", "0.1...0.9"), "bytes": (">1MiB", "<100kB"),
+    "duration": (">1 hour", "<2 days", "1 hour...1 day"),
+}  # fmt: skip
+CONTROLS = (
+    ("sort", N_("the order; - in front of a name turns it around")), ("limit", N_("how many, at most 250")),
+    ("page", N_("of the result, from 1")), ("set.timezone", N_("of the dates, such as Europe/Zurich")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOption:
+    """insert: put in place of what stands from start to end."""
+
+    label: str
+    note: str
+    insert: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Records that fit: of which type, and how one is written: `id`, `(id:…)` or `(name:"…")`. form: with {} for it."""
+
+    record_type: RecordType
+    form: str
+    has_name: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What may come. wanted: records to look up besides, None for none. takes_first: whether Enter takes the first."""
+
+    options: list[QueryOption]
+    wanted: Wanted | None = None
+    takes_first: bool = False
+
+
+Choice = tuple[str, str, str]  # label, note, what is inserted
+
+
+def offered(
+    typed: Typed,
+    record_type: RecordType | None,
+    found: Filter | None,
+    customs: Iterable[FieldDefinition],
+    registry: Registry,
+) -> Offer:
+    """What may come at the caret. record_type: of the search that it is in. found: the filter whose value is typed.
+    customs: the custom fields of the type."""
+    if not typed.field and not typed.takes_name:
+        return Offer([])
+    if not typed.field:
+        choices = _names(record_type, customs, typed.closers == "") if record_type is not None else _parts()
+        return Offer(_fitting(typed, choices, MAX_NAMES, in_notes=True))
+    if typed.field in ("sort", "_sort") and record_type is not None:
+        signed = typed.text[:1] in "+-" and typed.text[:1]
+        names = [f"{signed or ''}{name}" for name in record_type.sort_names()]
+        return Offer(_fitting(typed, [(name, "", name) for name in names], MAX_NAMES), takes_first=True)
+    if found is None:
+        return Offer([])
+    kind = inner(found).type
+    options = _fitting(typed, list(_values(found, registry)), MAX_NAMES)
+    return Offer(options, _wanted(found, registry), kind in CLOSED)
+
+
+def record_options(typed: Typed, wanted: Wanted, found: Iterable[tuple[int, str]]) -> list[QueryOption]:
+    """Records as values. found: (id, label)."""
+    options = []
+    for id, label in found:
+        is_named = wanted.has_name and '"' not in label and "*" not in label
+        insert = f'(name:"{label}")' if is_named else wanted.form.format(id)
+        options.append(QueryOption(label, f"#{id}", insert, typed.start, typed.end))
+    return options
+
+
+def _fitting(typed: Typed, choices: list[Choice], most: int, *, in_notes: bool = False) -> list[QueryOption]:
+    """Those that begin with what is typed, then those that have it inside, then those whose notes do; not what stands
+    there already."""
+    text = typed.text.lower()
+    ranked: list[tuple[int, Choice]] = []
+    for each in choices:
+        label = each[0].lower()
+        rank = 0 if label.startswith(text) else 1 if text in label else 2 if in_notes and text in each[1].lower() else 3
+        if rank < 3 and not (label == text and not each[2].endswith(":")):
+            ranked.append((rank, each))
+    ranked.sort(key=lambda pair: pair[0])
+    return [QueryOption(label, note, insert, typed.start, typed.end) for _rank, (label, note, insert) in ranked[:most]]
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def _names(record_type: RecordType, customs: Iterable[FieldDefinition], is_outermost: bool) -> list[Choice]:
+    """The filters of a type, its custom fields, and outside of all brackets what sorts and limits."""
+    found: list[Choice] = [
+        (each.name, _noted(each), f"{each.name}:")
+        for each in dict.fromkeys(record_type.filter_by_name.values())
+        if each.type != "hidden" and "<" not in each.name
+    ]
+    for field in customs:
+        kind = shown(FIELD_KINDS.get(field.kind, "")).lower()
+        found.append((field.filter, _("Custom field {name}. ({kind})", name=field.name, kind=kind), f"{field.filter}:"))
+    if is_outermost:
+        found += [(name, shown(note), f"{name}:") for name, note in CONTROLS]
+    return found
+
+
+def _noted(each: Filter) -> str:
+    kind = (
+        _("search of {types}", types=each.target.replace("_", " ")) if each.type == "deep" else KINDS.get(each.type, "")
+    )
+    note = shown(each.note).replace("`", "")  # which the help makes code of
+    return f"{note} ({shown(kind)})" if kind else note
+
+
+def _parts() -> list[Choice]:
+    """What stands in the parentheses of a date."""
+    return [(each, "", f"{each}:") for each in PARTS if each.endswith("s") or each in ("since", "until", "dom")]
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def _values(found: Filter, registry: Registry) -> Iterator[Choice]:
+    """What a filter takes besides records."""
+    each = inner(found)
+    if isinstance(each, ChoiceFilter):
+        yield from (_plain(word) for word in each.words)
+    elif each.type == "bool":
+        yield from (("yes", "", "yes"), ("no", "", "no"))
+    elif each.target == "worker" and each.type in ("worker", "watchers", "virtual"):
+        yield "me", _("who searches"), "me"
+        if isinstance(each, WorkerFilter) and each.type != "virtual":
+            yield from (("any", _("anybody"), "any"), ("none", _("nobody"), "none"))
+    elif each.type == "date":
+        yield from ((text, shown(note), _quoted(text)) for text, note in DATES)
+    elif each.type == "links" or isinstance(each, ContextFilter):
+        if each.type == "links":
+            yield from (("any", "", "any"), ("none", "", "none"))
+        yield from ((uri, shown(registry.type(uri).label_names[1]), uri) for uri in registry.uris())
+    elif isinstance(found, CustomFilter) and found.field.options:
+        yield from (_plain(text) for text in found.field.options if '"' not in text)
+    else:
+        yield from _further(each)
+
+
+def _further(each: Filter) -> Iterator[Choice]:
+    if each.type == "deep":
+        name = each.target.replace("_", " ")
+        yield "(", _("a search of {types}", types=name), "("
+        if isinstance(each, DeepFilter) and isinstance(each.way, BelongsTo):
+            yield "null", _("without one"), "null"
+    elif each.type == "chooser":
+        yield "null", _("without one"), "null"
+    elif each.type in EXAMPLES:
+        yield from (_plain(text) for text in EXAMPLES[each.type])
+
+
+def _plain(text: str) -> Choice:
+    return text, "", _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    is_plain = text and not any(sign in ' \t,()[]":' for sign in text)
+    return text if is_plain else f'"{text}"'
+
+
+def _wanted(found: Filter, registry: Registry) -> Wanted | None:
+    """The records that are values of a filter."""
+    each = inner(found)
+    by_id = targeted(found)
+    target = registry.find(by_id or (each.target if each.type == "deep" else ""))
+    if target is None:
+        return None
+    if by_id:
+        return Wanted(target, "{}", False)
+    name = target.filter_by_name.get("name")
+    has_name = name is not None and name.type == "text" and target.label_column == "name"
+    return Wanted(target, "(id:{})", has_name)

@@ -1,0 +1,1 @@
+"""The desk: inbox, tickets, replies."""

@@ -1,0 +1,314 @@
+"""What is done with a ticket from its page: one property, its requesters and watchers, merge, split, spam, delete.
+
+Each is a form that goes back to the page, and can be undone where that is possible. Source: ours; the rights are those
+of the operations."""
+
+from typing import Any
+
+from console.html import ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.sheet import Sheet
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit, own_path
+from console.lists import lookup
+from console.tickets import answer_form, inbox
+from console.tickets.show import TICKET, of_mask
+from server import tickets
+from server.desk import comments, records, relations
+from server.digits import id_in
+from server.errors import Conflict, HelpdeskError, Invalid
+from server.people import form_drafts
+from server.records.shared import paths
+from server.tickets import masks, original_sender, properties, requester, undo, unmerge
+from server.translation import N_, Words, _, ngettext, shown
+
+MOST_NEAR = 10  # tickets to merge with, offered at once
+STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
+# What a person may set, and the stored columns that tell whether it still is what they saw.
+SEEN: dict[str, tuple[str, ...]] = {
+    "status": ("status_id", "reopen_date"), "owner": ("owner_id",), "place": ("bucket_id",), "org": ("org_id",),
+    "importance": ("importance",), "subject": ("subject",),
+}  # fmt: skip
+DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
+LABELS: dict[str, Words] = {
+    "status": N_("Status"), "owner": N_("Owner"), "place": N_("Group and bucket"), "org": N_("Organization"),
+    "importance": N_("Importance"), "subject": N_("Subject"),
+}  # fmt: skip
+
+
+@page("POST", "/tickets/{mask}/set")
+def set_property(visit: Visit) -> PageResponse:
+    """Set one property, if it still is what was shown. Else both values are shown. Raises Invalid, Forbidden."""
+    found = of_mask(visit)
+    name = visit.form.text("name", "")
+    if name not in SEEN:
+        raise Invalid(_("There is no such property."), field="name")
+    fields = _fields(visit, name)
+    seen = {column: visit.form.text(f"was_{column}", "") for column in SEEN[name]}
+    try:
+        before = properties.change(visit.ctx, found.id, fields, seen)
+    except Conflict as error:
+        if "now" not in error.details:
+            raise
+        return _clash(visit, found, name)
+    _tell(visit, found, name, before)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/restore")
+def restore_property(visit: Visit) -> PageResponse:
+    """Put back what a property was: the undo of the form above."""
+    found = of_mask(visit)
+    columns = {"spam_training", *(column for listed in SEEN.values() for column in listed)}
+    fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
+    undo.restore(visit.ctx, found.id, fields)
+    visit.tell("Undone.")
+    return back_to(visit, found)
+
+
+def _fields(visit: Visit, name: str) -> dict[str, Any]:
+    value = visit.form.text("value", "").strip()
+    if name == "status":
+        if value not in STATUSES:
+            raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
+        reopen = answer_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
+        return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
+    if name == "owner":
+        text = str(visit.actor.worker_id) if value == "me" else value
+        return {"owner_id": str(lookup.chosen_id(visit, "worker", text, "owner"))}
+    if name == "org":
+        return {"org_id": str(lookup.chosen_id(visit, "org", value, "org"))}
+    return {"place": {"bucket_id": value}, "importance": {"importance": value}, "subject": {"subject": value}}[name]
+
+
+def _tell(visit: Visit, found: Sheet, name: str, before: dict[str, str]) -> None:
+    _tell_undoable(visit, found, _sentence(visit, found.id, name), before)
+
+
+def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, str]) -> None:
+    """A message whose undo puts stored columns back. before: these columns as they were."""
+    path = f"{paths.ticket(found.keys['mask'])}/restore"
+    visit.tell(text, path, back=visit.form.text("back", ""), **before)
+
+
+def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
+    """What a property was changed to, in words."""
+    if name not in ("status", "owner", "place"):
+        return _("{property} changed.", property=shown(LABELS[name]))
+    ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_")
+    value, did = "", DID.get(ticket["status"], "")
+    if name == "owner":
+        value, is_own = ticket.get("owner__label") or "", ticket["owner_id"] == visit.actor.worker_id
+        did = "take" if is_own else "assign" if ticket["owner_id"] else "unassign"
+    elif name == "place":
+        value, did = f"{ticket['group__label']} / {ticket['bucket__label']}", "move"
+    elif ticket["status"] == "waiting":
+        if not ticket["reopen_date"]:
+            return _("Ticket set to waiting.")
+        value, did = ui.soon(visit, ticket["reopen_date"]), "wait"
+    return ngettext(*inbox.SAYS[did], 1, value=value)
+
+
+def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
+    """Both values, and the choice between them."""
+    now = {
+        "status": shown(STATUSES[found.keys["status"]]), "owner": found.keys.get("owner__label") or _("Nobody"),
+        "place": f"{found.keys.get('group__label')} / {found.keys.get('bucket__label')}",
+        "org": found.keys.get("org__label") or _("none"), "importance": str(found.keys["importance"]),
+        "subject": found.keys["subject"],
+    }[name]  # fmt: skip
+    kept = [(each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form]
+    present = {"status_id": found.keys["status_id"], "reopen_date": found.keys["reopen_date"] or 0,
+               "owner_id": found.keys["owner_id"], "bucket_id": found.keys["bucket_id"],
+               "org_id": found.keys["org_id"], "importance": found.keys["importance"],
+               "subject": found.keys["subject"]}  # fmt: skip
+    kept += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
+    return render(
+        visit, "ticket_clash.html", 409, label=shown(LABELS[name]), now=now, wanted=_wanted(visit, name), fields=kept,
+        target=visit.path, back=paths.ticket(found.keys["mask"]),
+    )  # fmt: skip
+
+
+def _wanted(visit: Visit, name: str) -> str:
+    value = visit.form.text("value", "")
+    uri = {"owner": "worker", "place": "bucket", "org": "org"}.get(name)
+    id = id_in(value) if uri else None
+    if uri and id:
+        found = records.search(visit.ctx, uri, records.SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
+        return str(found[0][lookup.LABEL]) if found else value
+    return shown(STATUSES[value]) if name == "status" and value in STATUSES else value or _("none")
+
+
+# -- people -----------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/requester", creates=True)
+def add_requester(visit: Visit) -> PageResponse:
+    """Let an address get the replies. Raises Invalid, Forbidden."""
+    found, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.add(visit.ctx, found.id, email)
+    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/remove", email=email)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original")
+def take_original_sender(visit: Visit) -> PageResponse:
+    """Make the author of a forwarded mail the requester in place of the worker who forwarded it."""
+    found = of_mask(visit)
+    message_id = visit.form.id("message", required=True)
+    email, before = original_sender.replace_sender(visit.ctx, found.id, message_id)
+    visit.tell(_("{email} gets the replies.", email=email), f"{visit.path}/undo", email=email, before=before)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/original/undo")
+def restore_sender(visit: Visit) -> PageResponse:
+    """Make the worker who forwarded a mail the requester again."""
+    found, email, before = of_mask(visit), visit.form.text("email", "").strip(), visit.form.text("before", "").strip()
+    requester.add(visit.ctx, found.id, before)
+    requester.remove(visit.ctx, found.id, email)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/requester/remove")
+def remove_requester(visit: Visit) -> PageResponse:
+    """Let an address no longer get them."""
+    found, email = of_mask(visit), visit.form.text("email", "").strip()
+    requester.remove(visit.ctx, found.id, email)
+    visit.tell(_("{email} no longer gets the replies.", email=email), visit.path.removesuffix("/remove"), email=email)
+    return back_to(visit, found)
+
+
+@page("POST", "/tickets/{mask}/watch")
+def watch(visit: Visit) -> PageResponse:
+    """Let a worker follow what happens on the ticket, or no longer: oneself, or who is chosen. Raises Invalid."""
+    found = of_mask(visit)
+    is_on, own = visit.form.flag("on"), visit.actor.worker_id
+    id = lookup.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
+    relations.change(visit.ctx, f"ticket:{found.id}", [f"worker:{id}"], adds=is_on)
+    if id == own:
+        text = _("You watch this ticket.") if is_on else _("You no longer watch this ticket.")
+    else:
+        text = _("The colleague watches this ticket.") if is_on else _("The colleague no longer watches this ticket.")
+    visit.tell(text, visit.path, back=visit.form.text("back", ""), worker=str(id), on="0" if is_on else "1")
+    return back_to(visit, found)
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/note", form_bytes=1024 * 1024, creates=True)
+def write_note(visit: Visit) -> PageResponse:
+    """Write a note for colleagues. Raises Required."""
+    found = of_mask(visit)
+    comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
+    form_drafts.drop(visit.ctx, answer_form.note_key(found.id))
+    visit.tell("Note added.")
+    return back_to(visit, found)
+
+
+# -- the ticket as a whole --------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/spam")
+def mark_spam(visit: Visit) -> PageResponse:
+    """Learn that it is spam, and delete it; or that it is none."""
+    found, is_spam = of_mask(visit), visit.form.flag("is")
+    fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
+    keys = found.keys
+    before = {name: str(keys[name] or 0) for name in SEEN["status"]} | {"spam_training": keys["spam_training"] or ""}
+    records.update(visit.ctx, TICKET, found.id, fields)
+    text = ngettext(*inbox.SAYS["spam"], 1) if is_spam else _("Not spam: the ticket is open.")
+    _tell_undoable(visit, found, text, before)
+    return back_to(visit, found)
+
+
+@page("GET", "/tickets/{mask}/merge")
+def show_merge(visit: Visit) -> PageResponse:
+    """What the ticket is to be merged with."""
+    return _merge_form(visit, of_mask(visit), "")
+
+
+@page("POST", "/tickets/{mask}/merge", creates=True)
+def merge(visit: Visit) -> PageResponse:
+    """Put another ticket together with this one; the older one stays. Raises Forbidden."""
+    found, text = of_mask(visit), visit.form.text("other", "").strip().strip("#[]")
+    other = masks.ticket_id(visit.ctx, text) or id_in(text)
+    if not other and text:
+        return _merge_form(visit, found, text, words=text)
+    if not other or other == found.id:
+        return _merge_form(visit, found, text, _("Enter the number of another ticket, or words of it."))
+    try:
+        kept = tickets.merge(visit.ctx, [found.id, other])
+    except HelpdeskError as error:
+        return _merge_form(visit, found, text, error.message)
+    return see(tell_merged(visit, kept))
+
+
+def tell_merged(visit: Visit, kept: int) -> str:
+    """A message that undoes a merge; return the path of the ticket that was kept."""
+    mask = records.retrieve(visit.ctx, TICKET, kept)["mask"]
+    here = paths.ticket(mask)
+    undo_path = f"{here}/unmerge"
+    visit.tell(_("Merged into {mask}.", mask=mask), undo_path, merge=str(unmerge.newest(visit.ctx, kept)))
+    return here
+
+
+@page("POST", "/tickets/{mask}/unmerge", creates=True)
+def undo_merge(visit: Visit) -> PageResponse:
+    """Take a merge apart. Raises NotFound, Conflict, Forbidden."""
+    found = of_mask(visit)
+    result = unmerge.unmerge(visit.ctx, found.id, visit.form.id("merge", required=True))
+    masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
+    told = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
+    if result.moved:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile went along.", "{count} messages that arrived meanwhile went along.",
+            result.moved,
+        ))  # fmt: skip
+    if result.stayed:
+        told.append(ngettext(
+            "{count} message that arrived meanwhile stays here.", "{count} messages that arrived meanwhile stay here.",
+            result.stayed,
+        ))  # fmt: skip
+    visit.tell(" ".join(told))
+    return see(paths.ticket(found.keys["mask"]))
+
+
+def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: str = "") -> PageResponse:
+    """The form with tickets to choose from: those with these words, else those of the same requesters."""
+    if words:
+        near = lookup.search_names(visit, TICKET, words, MOST_NEAR + 1, "status:![deleted] sort:-updated")["results"]
+        wrong = "" if near else _("No ticket has these words. Enter the number of another ticket, or other words.")
+    else:
+        ids = [each["id"] for each in (found.keys["requesters"] or {}).values()][:10]
+        query = " OR ".join(f"participant.id:{id}" for id in ids)
+        asked = records.SearchRequest(f"({query}) status:![deleted] sort:-updated", MOST_NEAR + 1, 1, lookup.LABEL)
+        near = records.search(visit.ctx, TICKET, asked)["results"] if ids else []
+    form = Form.of({"other": other})
+    if wrong:
+        form.fail("other", wrong)
+    return render(
+        visit, "ticket_merge.html", INVALID if wrong else 200, found=found, merge_form=form,
+        near=[each for each in near if each["id"] != found.id], is_found=bool(words),
+        back=paths.ticket(found.keys["mask"]),
+    )  # fmt: skip
+
+
+@page("POST", "/tickets/{mask}/split", creates=True)
+def split(visit: Visit) -> PageResponse:
+    """Give a message a ticket of its own. Raises Invalid, Forbidden."""
+    of_mask(visit)
+    made = tickets.split(visit.ctx, visit.form.id("message", required=True))
+    mask = records.retrieve(visit.ctx, TICKET, made)["mask"]
+    visit.tell(_("Split into new ticket {mask}.", mask=mask))
+    return see(paths.ticket(mask))
+
+
+def back_to(visit: Visit, found: Sheet) -> PageResponse:
+    """To the page as it was shown."""
+    here = paths.ticket(found.keys["mask"])
+    back = own_path(visit.form.text("back", ""))
+    return see(back if back.partition("?")[0] == here else here)

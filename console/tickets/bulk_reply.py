@@ -1,0 +1,111 @@
+"""One answer to several tickets: each gets its own mail, and all of them can be taken back together. Source: ours."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
+from console.tickets import answer_form, inbox
+from server import refusals, tickets
+from server.errors import HelpdeskError, Invalid
+from server.people import accepted_forms
+from server.tickets import answer_drafts, answered, undo
+from server.translation import _, ngettext
+
+BASE = f"{inbox.PATH}/reply"
+NAMES = ("content", "status", "reopen_at")
+TEXT_BYTES = 1024 * 1024
+
+
+@page("GET", BASE)
+def show(visit: Visit) -> PageResponse:
+    """The form, for the tickets that the address names. Raises Invalid."""
+    return _form(
+        visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"status": "1"})
+    )
+
+
+@page("POST", BASE, form_bytes=TEXT_BYTES, creates=True)
+def send(visit: Visit) -> PageResponse:
+    """Answer each ticket by itself, with the rights of who asks; those that cannot be answered are told. Raises
+    Invalid."""
+    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    form = Form.sent(visit.form, NAMES)
+    if not form.text("content"):
+        return _form(visit, found, form.fail("content", _("Write the answer first.")))
+    try:
+        reopen_at = answer_form.ahead(visit, "reopen_at", form.get("reopen_at"))
+    except Invalid as error:
+        return _form(visit, found, form.refuse(error))
+    values = {"content": form.get("content"), "content_format": "markdown", "status": form.get("status"),
+              "reopen_at": reopen_at}  # fmt: skip
+    sent, drafts, refused = 0, [], []
+    before: dict[str, dict[str, str]] = {}
+    for each in found:
+        try:
+            own = {"message_id": str(_answered(visit, each)), "send_at": _due(visit)}
+            told = tickets.reply(visit.ctx, values | own)
+        except HelpdeskError as error:
+            refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
+            continue
+        sent += 1
+        before[str(each["id"])] = {name: str(each[name] or 0) for name in inbox.STATE}
+        drafts += [str(told.delivery.draft_id)] if told.delivery.state in ("later", "queued") else []
+    _tell(visit, sent, drafts, refused, json.dumps(before))
+    return see(_back(visit))
+
+
+@page("POST", f"{BASE}/take-back")
+def take_back(visit: Visit) -> PageResponse:
+    """Turn replies that have not left into drafts again, and put back the status of their tickets."""
+    back = 0
+    before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
+    for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
+        with suppress(HelpdeskError):  # it has left, or the ticket was changed by somebody else
+            taken = answer_drafts.take_back(visit.ctx, id)
+            back += 1
+            status = before.get(str(taken.ticket_id)) if isinstance(before, dict) else None
+            if isinstance(status, dict):
+                undo.restore(visit.ctx, taken.ticket_id, {name: str(status.get(name, "0")) for name in inbox.STATE})
+    accepted_forms.forget(visit.ctx, BASE)
+    visit.tell(ngettext("{count} answer is a draft again.", "{count} answers are drafts again.", back))
+    return see(_back(visit))
+
+
+def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
+    """The message that is answered. Raises Invalid for a ticket without any."""
+    found = answered.newest(visit.ctx, ticket["id"])
+    if not found:
+        raise Invalid(_("there is no message to answer"), field="message_id")
+    return found
+
+
+def _back(visit: Visit) -> str:
+    return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
+
+
+def _due(visit: Visit) -> str:
+    seconds = visit.service.settings.undo_send_seconds
+    return str(visit.now + seconds) if seconds else ""
+
+
+def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
+    return render(
+        visit, "bulk_reply.html", INVALID if form.is_wrong else 200, form=form, found=found, path=BASE,
+        back=_back(visit), statuses=answer_form.STATUSES, label=lookup.LABEL,
+    )  # fmt: skip
+
+
+def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:
+    told = [ngettext("{count} answer is sent.", "{count} answers are sent.", sent)] if sent else []
+    told += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
+    if drafts:
+        visit.tell(" ".join(told), f"{BASE}/take-back", back=_back(visit), before=before, **{"drafts[]": drafts})
+    else:
+        visit.tell(" ".join(told))

@@ -1,0 +1,143 @@
+"""The list that a ticket was opened from: the tickets before and after it, and, on a wide screen, the list beside it.
+Source: ours."""
+
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from console.html import ui
+from console.html.environment import fragment
+from console.http.page_response import PageResponse
+from console.http.routes import page
+from console.http.visit import Visit, own_path
+from console.tickets import inbox, list_place
+from console.tickets.list_place import ListPart
+from server.dataclass import dataclass
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import BadQuery
+from server.tickets.masks import ticket_id
+from server.translation import Words
+
+TICKET = "ticket"
+PATH = "/-/beside"
+ROWS = 50  # of the list beside a ticket
+LAST_PLACE = 10**6
+LIST = ("in", "at", "from", "before", "after")  # what an address says of the list
+AROUND = 10  # tickets that are read at once to find those beside one
+REACH = 3  # places of the list that are read on either side of a ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """at, total: the ticket's place in the list, from 1. before, after: paths of the tickets beside it, "" for none.
+    back: of the list. rows: of the list as it is shown beside the ticket."""
+
+    at: int
+    total: int
+    before: str
+    after: str
+    back: str
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowBeside:
+    """A ticket of the list. who: its requesters. badge: of its status, where that is another than open."""
+
+    path: str
+    subject: str
+    who: str
+    updated: int
+    badge: tuple[str, Words] | None
+    is_shown: bool
+
+
+def neighbours(visit: Visit, mask: str) -> Neighbours | None:
+    """The tickets beside the one of the page in the list that the address names; None where it names none.
+
+    They are those that the worker saw: a ticket that was closed or taken may have left the list, or may stand elsewhere
+    in it, and what comes next stays the same."""
+    q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, LAST_PLACE)
+    if not at:
+        return None
+    try:
+        part = _part(visit, q, at)
+    except BadQuery:
+        return None
+    seen_before, seen_after = _seen(visit, "before"), _seen(visit, "after")
+    after = seen_after if seen_after in part.masks else part.after(mask) or part.at(at)
+    before = seen_before or part.before(mask) or part.at(at - 1)
+    after, before = (each if each != mask else "" for each in (after, before))
+    place = part.place(mask) or at
+    onward = _path(visit, q, part.place(after) or at + 1, after, mask, part.after(after, mask)) if after else ""
+    back = _path(visit, q, part.place(before) or max(at - 1, 1), before, part.before(before, mask), mask)
+    return Neighbours(
+        place, part.total, back if before else "", onward, _back(visit, q), f"{PATH}?{_query(visit, q, at)}"
+    )
+
+
+@page("GET", PATH)
+def rows(visit: Visit) -> PageResponse:
+    """The part of the list that the ticket stands in, as a fragment. Raises BadQuery."""
+    q, at = visit.query.text("in", ""), visit.query.integer("at", 1, 1, LAST_PLACE)
+    number = (at - 1) // ROWS
+    found = records.search(visit.ctx, TICKET, SearchRequest(q, ROWS, number + 1, "requesters"))
+    first = number * ROWS + 1
+    around = list_place.beside([str(each["mask"]) for each in found["results"]])
+    listed = [
+        _row(visit, q, each, place, at, ends)
+        for place, (each, ends) in enumerate(zip(found["results"], around, strict=True), first)
+    ]
+    html = fragment("parts/beside.html", visit=visit, ui=ui, rows=listed, total=found["total"], back=_back(visit, q))
+    return PageResponse(html)
+
+
+def kept(visit: Visit, here: str, **more: str) -> str:
+    """The path of a ticket with the list that one came from, as the form says by `back`. more: for the address."""
+    path, _mark, query = own_path(visit.form.text("back", "")).partition("?")
+    told = [(name, value) for name, value in parse_qsl(query) if name in LIST] if path == here else []
+    asked = urlencode([*told, *more.items()])
+    return f"{here}?{asked}" if asked else here
+
+
+def _row(visit: Visit, q: str, row: dict[str, Any], place: int, at: int, ends: tuple[str, str]) -> RowBeside:
+    who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
+    badge = inbox.STATUS_BADGES[row["status"]] if row["status"] != "open" else None
+    path = _path(visit, q, place, str(row["mask"]), *ends)
+    return RowBeside(path, str(row["subject"]), ", ".join(who), row["updated"], badge, place == at)
+
+
+def _part(visit: Visit, q: str, at: int) -> ListPart:
+    """The list around a place. Raises BadQuery."""
+    pages = range((max(at - REACH, 1) - 1) // AROUND, (at + REACH - 1) // AROUND + 1)
+    masks: list[str] = []
+    total = 0
+    for number in pages:
+        found = records.search(visit.ctx, TICKET, SearchRequest(q, AROUND, number + 1))
+        masks += [str(each["mask"]) for each in found["results"]]
+        total = found["total"]
+    return ListPart(masks, pages[0] * AROUND + 1, total)
+
+
+def _seen(visit: Visit, name: str) -> str:
+    """The mask of a ticket that stood beside this one when the worker saw the list, "" for none."""
+    mask = visit.query.text(name, "")
+    id = ticket_id(visit.ctx, mask) if mask else None
+    return mask if id and records.may_read(visit.ctx, TICKET, id) else ""
+
+
+def _path(visit: Visit, q: str, place: int, mask: str, before: str, after: str) -> str:
+    """The path of a ticket at a place of the list, with the tickets beside it."""
+    return list_place.path(mask, q, place, visit.query.text("from", ""), before, after)
+
+
+def _query(visit: Visit, q: str, at: int) -> str:
+    """What an address says of the list."""
+    come_from = visit.query.text("from", "")
+    return urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
+
+
+def _back(visit: Visit, q: str) -> str:
+    """The path of the list."""
+    back = visit.query.text("from", "") or f"/search/{TICKET}?{urlencode({'q': q})}"
+    return back if back.startswith((inbox.PATH, "/search/")) else inbox.PATH

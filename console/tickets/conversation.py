@@ -1,0 +1,232 @@
+"""What was said and done on a ticket, in order: messages, notes, what is waiting to be sent, and the log of changes.
+
+Source: ours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from console.html import sheet
+from console.html.sheet import File, Sheet
+from console.http.visit import Visit
+from console.lists import lookup
+from server.contexts import WORKER
+from server.dataclass import dataclass
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.mail.addresses import parse_list
+from server.markup import quoted
+from server.markup.quoted import Kind
+from server.outbox import delivery
+from server.outbox.delivery import Delivery
+from server.records.shared.entries import on_ticket
+from server.records.shared.sending import FORWARD, REPLY
+from server.tickets import answered
+from server.tickets.unseen import Mark
+from server.translation import N_, Words
+
+STEP = 20  # messages on a page, and with each step back
+MAX_BACK = records.MAX_PAGE - 1  # steps
+RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
+MAX_EVENTS, MAX_DRAFTS = 100, 20
+MAX_TEXT_CHARS = 12_000  # of a text, and of all messages together, the newest first; the message's page has all of it
+EXCERPT_CHARS = 200
+LEAST_CHARS = 600  # of each of them anyway
+MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
+MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
+CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
+# Entries that the messages, notes and drafts beside them tell already.
+TOLD = (
+    "ticket.message.handed_in",
+    "ticket.message.inbound",
+    "ticket.message.outbound",
+    "comment.create",
+    "ticket.merge",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Something on a ticket. kind: message, note, draft or event. who: their name, with `who_id` of a worker for the
+    picture. recipients: (header, who) of a message. parts: of the text, as markup/quoted.py marks them; of a message
+    with `has_html` a frame shows more. original: the author of a mail that a worker forwarded, where they get no
+    replies. sent_at: the sender's date, where it differs from `at` by an hour or more."""
+
+    kind: str
+    id: int
+    at: int
+    who: str
+    who_id: int = 0
+    email: str = ""
+    is_outgoing: bool = False
+    recipients: tuple[tuple[Words, str], ...] = ()
+    parts: tuple[tuple[Kind, str], ...] = ()
+    cut: int = 0
+    has_html: bool = False
+    files: tuple[File, ...] = ()
+    delivery: Delivery | None = None
+    notes: tuple[str, ...] = ()
+    original: str = ""
+    keys: dict[str, Any] = field(default_factory=dict)
+    sent_at: int = 0
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the text, in one line."""
+        text = next((text for kind, text in self.parts if kind == "said" and text.strip()), "")
+        words = " ".join((text or str(self.keys.get("content") or "")).split())
+        return words if len(words) <= EXCERPT_CHARS else f"{words[:EXCERPT_CHARS].rstrip()}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """entries: oldest first. earlier, later: messages before and after those. total: of all messages. answered: the
+    message that a reply goes to, 0 for none."""
+
+    entries: tuple[Entry, ...]
+    earlier: int
+    later: int
+    total: int
+    answered: int
+
+
+def of(visit: Visit, ticket: Sheet, back: int = 0, has_events: bool = True) -> Conversation:
+    """Messages of a ticket, STEP of them, and what happened among them. back: how many steps before the newest ones.
+    has_events: whether what was changed stands there, too."""
+    ticket_id, comments = ticket.id, ticket.comments
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", STEP, back + 1, MESSAGE_KEYS)
+    found = records.search(visit.ctx, "message", asked)
+    messages, total = found["results"], found["total"]
+    waiting = delivery.of_ticket(visit.ctx, ticket_id)
+    of_message = {each.message_id: each for each in waiting if each.message_id}
+    later = min(back * STEP, total)
+    earlier = total - later - len(messages)
+    since = messages[-1]["created"] if earlier else 0
+    until = _first_after(visit, ticket_id, later) if later else visit.now + 1
+    entries = [_note(each) for each in comments] + (_events(visit, ticket) if has_events else [])
+    entries = [each for each in entries if since <= each.at < until]
+    left = MAX_TEXT_CHARS
+    for each in messages:
+        entries.append(_message(each, of_message.get(each["id"]), max(left, LEAST_CHARS), ticket))
+        left -= sum(len(text) for _kind, text in entries[-1].parts)
+    entries += [] if later else _drafts(visit, ticket_id, waiting)
+    entries.sort(key=lambda each: (each.kind == "draft", each.at, each.kind == "event", each.id))
+    incoming = [each["id"] for each in messages if not (each["is_outgoing"] or each["is_notice"])] if not later else []
+    return Conversation(
+        tuple(entries), earlier, later, total, incoming[0] if incoming else answered.newest(visit.ctx, ticket_id)
+    )
+
+
+def newer(entries: Sequence[Entry], seen: Mark, worker_id: int) -> tuple[Entry, ...]:
+    """The entries of others that came after a mark."""
+    ids = {"message": seen.message, "note": seen.comment, "draft": seen.draft}
+    return tuple(
+        each for each in entries
+        if each.kind in ids and each.id > ids[each.kind] and each.who_id != worker_id
+        and (each.kind != "draft" or each.delivery is not None)
+    )  # fmt: skip
+
+
+def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
+    """How many steps back a message stands."""
+    id, created = message["id"], message["created"]
+    own = f"ticket.id:{ticket_id}"
+    after = lookup.count(visit, "message", f'{own} created:"{created + 1} to now"')
+    at_once = SearchRequest(f'{own} created:"{created} to {created}"', 100)
+    after += sum(1 for each in records.search(visit.ctx, "message", at_once)["results"] if each["id"] > id)
+    return min(after // STEP, MAX_BACK)
+
+
+def _first_after(visit: Visit, ticket_id: int, later: int) -> int:
+    """When the first of the later messages was written."""
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-created,-id", 1, later)
+    found = records.search(visit.ctx, "message", asked)["results"]
+    return int(found[0]["created"]) if found else visit.now + 1
+
+
+def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: Sheet) -> Entry:
+    text = str(keys.get("content") or "")
+    is_out, has_html = bool(keys["is_outgoing"]), bool(keys.get("html_attachment_id"))
+    email = str(keys.get("sender_email") or "")
+    who = keys.get("worker__label") if is_out else _sender(keys, email)
+    return Entry(
+        "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
+        int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
+        () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
+        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), _original(keys, ticket), keys,
+        _sender_date(keys),
+    )  # fmt: skip
+
+
+def _original(keys: dict[str, Any], ticket: Sheet) -> str:
+    author = str(keys.get("forwarded_from") or "")
+    emails = [each["email"] for each in (ticket.keys.get("requesters") or {}).values()]
+    return "" if any(each.address in emails for each in parse_list(author)) else author
+
+
+def _sender(keys: dict[str, Any], email: str) -> str:
+    """The name of who wrote a message: of their contact, else the one that they wrote under. Whoever writes a worker's
+    address into From chooses no name."""
+    name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
+    is_named = bool(name and name != email) or bool(keys.get("sender_worker_id"))
+    return name if is_named else str(keys.get("from_name") or name)
+
+
+def _sender_date(keys: dict[str, Any]) -> int:
+    sent_at = int(keys["sent_at"])
+    return sent_at if sent_at and abs(sent_at - keys["created"]) >= CLOCKS_DIFFER_SECONDS else 0
+
+
+def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:
+    """Who a message went to, as its headers say it."""
+    headers = keys.get("headers") or {}
+    found = ((label, " ".join(str(headers.get(name) or "").split())) for name, label in RECIPIENTS)
+    return tuple((label, text[:MAX_RECIPIENTS_CHARS]) for label, text in found if text)
+
+
+def _files(keys: dict[str, Any]) -> list[File]:
+    """Without the HTML part, which is shown."""
+    return [each for each in sheet.files(keys) if each.id != keys.get("html_attachment_id")]
+
+
+def _note(keys: dict[str, Any]) -> Entry:
+    text = str(keys["comment"])
+    is_worker = keys.get("author__context") == WORKER
+    return Entry(
+        "note", keys["id"], keys["created"], str(keys.get("author__label") or "Helpdesk"),
+        int(keys["author_id"]) if is_worker else 0, parts=(("said", text[:MAX_TEXT_CHARS]),),
+        cut=max(len(text) - MAX_TEXT_CHARS, 0), keys=keys,
+    )  # fmt: skip
+
+
+def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
+    """Answers that somebody writes or that wait to leave, without those whose message stands there, and without what
+    the worker is writing, which stands in the form below."""
+    asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
+    of_draft = {each.draft_id: each for each in waiting}
+    in_form: set[str] = set()  # kinds of which the newest draft stands there
+    found = []
+    for keys in records.search(visit.ctx, "draft", asked)["results"]:
+        told = of_draft.get(keys["id"])
+        is_own = keys.get("worker_id") == visit.actor.worker_id and keys["type"] in (REPLY, FORWARD)
+        is_own = is_own and told is None and keys["type"] not in in_form
+        in_form |= {keys["type"]} if is_own else set()
+        if (told is not None and told.message_id) or (told is None and is_own):
+            continue
+        text = str(keys.get("content") or "")
+        found.append(Entry(
+            "draft", keys["id"], keys["updated"], str(keys.get("worker__label") or ""), int(keys["worker_id"] or 0),
+            parts=(("said", text[:MAX_TEXT_CHARS]),), cut=max(len(text) - MAX_TEXT_CHARS, 0), delivery=told, keys=keys,
+        ))  # fmt: skip
+    return found
+
+
+def _events(visit: Visit, ticket: Sheet) -> list[Entry]:
+    """The newest entries of the activity log of a ticket."""
+    asked = SearchRequest(f"target.ticket:(id:{ticket.id}) sort:-created", MAX_EVENTS, 1, "params")
+    found = records.search(visit.ctx, "activity_log", asked)["results"]
+    return [
+        Entry("event", each["id"], each["created"], on_ticket(each["activity_point"], each["params"]), keys=each)
+        for each in found
+        if each["activity_point"] not in TOLD
+    ]

@@ -1,0 +1,41 @@
+"""When a ticket is to be answered or closed, in words and in colour. Source: ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from console.html import ui
+from console.http.visit import Visit
+from server.translation import N_, _
+
+SOON_SECONDS = 3600
+GOALS = (
+    ("response", N_("First response"), "initial_response_message_id"),
+    ("resolution", N_("Resolution"), ""),
+)
+
+
+def shown(visit: Visit, due_at: int) -> str:
+    """HTML: late, due soon, or due some time; "" without a target."""
+    if not due_at:
+        return ""
+    when, left = ui.when(visit, due_at), due_at - visit.now
+    if left <= 0:
+        return f"{ui.badge('err', N_('late'))} {when}"
+    return f"{ui.badge('warn', N_('due'))} {when}" if left <= SOON_SECONDS else f"{ui.muted(N_('due'))} {when}"
+
+
+def goals(visit: Visit, keys: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(goal, HTML of how it stands) of a ticket, for its page; none without targets."""
+    return [
+        (_(label), _state(visit, keys, name, bool(answered and keys.get(answered))))
+        for name, label, answered in GOALS
+        if keys[f"{name}_due_at"]
+    ]
+
+
+def _state(visit: Visit, keys: Mapping[str, Any], name: str, is_met: bool) -> str:
+    if is_met or keys["status"] in ("closed", "deleted"):
+        return ui.badge("err", N_("late")) if keys[f"{name}_missed"] else ui.badge("ok", N_("in time"))
+    if keys["status"] == "waiting":
+        return ui.muted(N_("stands still while the ticket waits"))
+    return shown(visit, keys[f"{name}_due_at"])

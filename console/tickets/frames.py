@@ -1,0 +1,102 @@
+"""The parts of a ticket's page that are asked for by themselves: the HTML of a message in its frame, its source, who
+else is there. Source: ours; Security, mail HTML."""
+
+from html import escape
+
+from console.html.environment import fragment
+from console.http.page_response import PageResponse, attachment, json_response
+from console.http.routes import page
+from console.http.visit import Visit
+from console.tickets.show import known
+from server.context import Context
+from server.desk import records
+from server.digits import id_in
+from server.markup import quoted
+from server.people import presence
+from server.records.shared.paths import ticket as path_of
+from server.tickets import bodies, following, originals
+from server.web.call import Feed, News
+from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
+
+VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
+# What a frame may do: show, and open links in another tab. No script runs in it.
+SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
+
+
+@page("GET", "/messages/{id}/body")
+def body(visit: Visit) -> PageResponse:
+    """The HTML of a message. images: whether those of the network are shown. text: whether its plain text is shown
+    instead. Raises NotFound, Forbidden."""
+    if visit.query.flag("text"):
+        content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
+        html = f'<div style="white-space: pre-wrap">{escape(content)}</div>'
+        return framed(document_of(html))
+    with_images = visit.query.flag("images")
+    found = bodies.of(visit.ctx, visit.id, with_images)
+    more = f"{visit.path}?images=1" if found.has_remote_images else ""
+    return framed(document_of(found.html, more=more), with_images)
+
+
+def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
+    """The document of a message's HTML, for `framed`.
+
+    html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
+    return fragment(
+        "message_body.html", html=html, more=more, wrong=wrong,
+        from_words=" ".join(sorted(quoted.FROM_WORDS)), sent_words=" ".join(sorted(quoted.SENT_WORDS)),
+    )  # fmt: skip
+
+
+def framed(document: str, with_images: bool = False) -> PageResponse:
+    """A document for a frame of ours, under a policy of its own. document: safe by itself."""
+    images = " https: http:" if with_images else ""
+    policy = (
+        f"default-src 'none'; img-src 'self' data:{images}; style-src 'unsafe-inline'; frame-ancestors 'self'; "
+        f"base-uri 'none'; form-action 'none'; sandbox {SANDBOX}"
+    )
+    headers = {"Content-Security-Policy": policy, "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer"}
+    return PageResponse(document, headers=headers)
+
+
+@page("GET", "/messages/{id}/source")
+def source(visit: Visit) -> PageResponse:
+    """The mail as it arrived, as a file. Raises NotFound, Forbidden."""
+    content = originals.raw(visit.ctx, visit.id)
+    return PageResponse(
+        headers=attachment(f"message-{visit.id}.eml"), content_type="message/rfc822", pieces=lambda: iter((content,)),
+        length=len(content),
+    )  # fmt: skip
+
+
+@page("POST", "/tickets/{mask}/presence")
+def be_present(visit: Visit) -> PageResponse:
+    """Say that the worker looks at the ticket or writes on it, or has left. doing: viewing, writing or left."""
+    id, _mask = known(visit)
+    doing = visit.form.text("doing", "")
+    presence.note(visit.ctx, id, doing if doing in presence.DOING else "")
+    return json_response({"people": _people(visit.ctx, id)})
+
+
+@page("GET", "/tickets/{mask}/live")
+def live(visit: Visit) -> PageResponse:
+    """A stream that tells of changes on the ticket, and of who is there; {people} for who asks for no stream. Raises
+    NotFound, Forbidden."""
+    id, mask = known(visit)
+    headers = visit.request.headers
+    if not wants_events(headers.get("Accept", "")):
+        return json_response({"people": _people(visit.ctx, id)})
+    since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
+
+    def news(ctx: Context, cursor: int) -> News:
+        changes, followed = following.since(ctx, id, cursor // VERSIONS)
+        version = presence.of(ctx.service).version % VERSIONS
+        upto = followed * VERSIONS + version
+        told = {"changes": changes, "people": _people(ctx, id)}
+        is_new = bool(changes) or version != cursor % VERSIONS
+        return News([(upto, told)] if is_new else [], upto)
+
+    return PageResponse(content_type=MEDIA_TYPE, feed=Feed(presence.CHANNEL, path_of(mask), since, news))
+
+
+def _people(ctx: Context, ticket_id: int) -> list[dict[str, object]]:
+    return [{"name": each.name, "doing": each.doing} for each in presence.others(ctx, ticket_id)]

@@ -1,0 +1,250 @@
+"""The lists of tickets that a worker works through: mine, unassigned, waiting, those of a group, saved searches; and
+what is done to the tickets that are selected. Source: ours."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from console.html import ui
+from console.html.ui import Option
+from console.http.visit import Visit
+from console.lists import lookup, saved_searches
+from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
+from console.lists.worklist_columns import ListColumn
+from console.tickets import due, list_place
+from console.tickets.answer_form import buckets
+from server.automation import macros
+from server.automation.macros.running import UNDONE
+from server.dataclass import dataclass
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError
+from server.people import presence
+from server.records.shared import paths
+from server.store.store_local import StoreLocal
+from server.tickets import targets, undo
+from server.translation import N_, N_ngettext, N_pgettext, _, shown
+
+PATH, URI = "/inbox", "ticket"
+FIRST = "mine"
+MOST_HERE = 3  # people told on a row
+GROUPS = 12  # offered, those with most open tickets
+PASSING_SECONDS = 0.1  # that counting a saved search may take
+SLOW_SECONDS = 600  # after which one that took longer is counted again
+TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: until when it is not counted, Unix seconds}
+# {name: (label, icon, query)} of the lists that everybody has.
+VIEWS = {
+    "mine": (N_("My open"), "ticket", "status:open owner.id:me"),
+    "unassigned": (N_("Unassigned"), "inbox", "status:open owner.id:none"),
+    "waiting": (N_("Waiting"), "clock", "status:waiting owner.id:me"),
+    "open": (N_("All open"), "list", "status:open"),
+    "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
+}
+LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
+STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
+                 "deleted": ("err", N_("deleted"))}  # fmt: skip
+SORT = "-updated"
+
+
+@dataclass(frozen=True, slots=True)
+class TicketView:
+    """One list. name: in the address, as `v`. count: of what it finds, None where it is not counted."""
+
+    name: str
+    label: str
+    icon: str
+    query: str
+    count: int | None = None
+
+    @property
+    def path(self) -> str:
+        return f"{PATH}?{urlencode({'v': self.name})}"
+
+
+def views(visit: Visit) -> list[TicketView]:
+    """The lists of a worker, with how many tickets are in them."""
+    ctx = visit.ctx
+    found = [
+        TicketView(name, shown(label), icon, q, lookup.count(visit, URI, q)) for name, (label, icon, q) in VIEWS.items()
+    ]
+    if targets.are_there(ctx):
+        found.append(TicketView(LATE, _("Late"), "clock", LATE_QUERY, lookup.count(visit, URI, LATE_QUERY)))
+    asked = SearchRequest("status:open", 1, subtotals=("group.id",), show_results=False)
+    by_group = records.search(ctx, URI, asked)["subtotals"]["group.id"][:GROUPS]
+    for each in by_group if len(by_group) > 1 else []:
+        query = f"status:open group.id:{each['key']}" if each.get("key") else ""
+        if query:
+            found.append(TicketView(f"group.{each['key']}", str(each["label"]), "group", query, each["hits"]))
+    return [*found, *(replace(each, count=_passing_count(visit, each.query)) for each in _saved(visit))]
+
+
+def _passing_count(visit: Visit, query: str) -> int | None:
+    """How many tickets a saved search finds; None for one that cannot be read, and for one that took too long to be
+    counted in passing, which is not tried again soon."""
+    slow = TOO_SLOW.made(visit.service.store, dict)
+    if slow.get(query, 0) > visit.now:
+        return None
+    began = time.monotonic()
+    try:
+        return lookup.count(visit, URI, query)
+    except HelpdeskError:
+        return None
+    finally:
+        if time.monotonic() - began > PASSING_SECONDS:
+            slow[query] = visit.now + SLOW_SECONDS
+
+
+def view_of(visit: Visit) -> TicketView:
+    """The list that the address asks for: the first one for none, and for one that is gone."""
+    name = visit.query.text("v", "") or FIRST
+    if name in VIEWS:
+        label, icon, query = VIEWS[name]
+        return TicketView(name, shown(label), icon, query)
+    if name == LATE:
+        return TicketView(LATE, _("Late"), "clock", LATE_QUERY)
+    kind, _dot, id = name.partition(".")
+    if kind == "group" and id.isdigit():
+        found = records.search(visit.ctx, "group", SearchRequest(f"id:{id}", 1, 1, lookup.LABEL))["results"]
+        if found:
+            return TicketView(name, str(found[0][lookup.LABEL]), "group", f"status:open group.id:{id}")
+    saved = {each.name: each for each in _saved(visit)} if kind == "saved" else {}
+    label, icon, query = VIEWS[FIRST]
+    return saved.get(name) or TicketView(FIRST, shown(label), icon, query)
+
+
+def _saved(visit: Visit) -> list[TicketView]:
+    """Searches for tickets that somebody has saved for the worker to use."""
+    return [
+        TicketView(f"saved.{each.id}", each.label, "search", each.query) for each in saved_searches.of_type(visit, URI)
+    ]
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
+    """{ticket: its path}, which leads back to the list and on to the tickets beside it."""
+    is_inbox = visit.path == PATH
+    own = view_of(visit).query if is_inbox else ""
+    q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
+    size = visit.query.integer("limit", ui.PAGE_ROWS, 1, 100)
+    first = (visit.query.integer("page", 1, 1, records.MAX_PAGE) - 1) * size + 1
+    ends = list_place.beside([str(row["mask"]) for row in rows])
+    return {
+        row["id"]: list_place.path(str(row["mask"]), q, place, visit.shown_path, before, after)
+        for place, (row, (before, after)) in enumerate(zip(rows, ends, strict=True), first)
+    }
+
+
+def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
+    who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
+    names = ", ".join(map(ui.name, who))
+    about = " · ".join(filter(None, (ui.plain(row["mask"]), names, ui.name(row.get("org__label") or ""))))
+    there = here(visit, row["id"])
+    link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
+    return (
+        f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> <span class="muted">{about}</span>'
+    )
+
+
+def here(visit: Visit, ticket_id: int) -> str:
+    """Who else is on a ticket, in words; "" for nobody."""
+    there = presence.others(visit.ctx, ticket_id)
+    told = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
+    told += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]
+    return ", ".join(told[:MOST_HERE])
+
+
+def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
+    return f"{badge} {ui.when(visit, later) if later else due.shown(visit, row.get('due_at') or 0)}"
+
+
+def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.name(" / ".join(filter(None, (row.get("group__label"), row.get("bucket__label")))))
+
+
+def _owner(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
+    return ui.name(str(row.get("owner__label") or "")) if row["owner_id"] else ui.muted(_("nobody"))
+
+
+# -- what is done to those that are selected --------------------------------------------------------------------------
+
+
+def _workers(visit: Visit) -> list[Option]:
+    return [("0", N_("Nobody")), *lookup.choices(visit, "worker", "isDisabled:no")[: lookup.MAX_LISTED_CHOICES]]
+
+
+def _places(visit: Visit) -> list[Option]:
+    return buckets(visit)
+
+
+STATE = ("status_id", "reopen_date")
+# What is said once it is done, of one ticket and of `{count}`.
+SAYS = {
+    "close": N_ngettext("Ticket closed.", "{count} tickets closed."),
+    "open": N_ngettext("Ticket reopened.", "{count} tickets reopened."),
+    "wait": N_ngettext("Snoozed until {value}.", "{count} tickets snoozed until {value}."),
+    "take": N_ngettext("Assigned to you.", "{count} tickets assigned to you."),
+    "assign": N_ngettext("Assigned to {value}.", "{count} tickets assigned to {value}."),
+    "unassign": N_ngettext("Unassigned.", "{count} tickets unassigned."),
+    "move": N_ngettext("Moved to {value}.", "{count} tickets moved to {value}."),
+    "spam": N_ngettext("Marked as spam and deleted.", "{count} tickets marked as spam and deleted."),
+    "delete": N_ngettext("Ticket deleted.", "{count} tickets deleted."),
+}
+ACTIONS = (
+    BulkAction("close", N_("Close"), {"status": "closed"}, key="e", restores=STATE,
+               says=SAYS["close"]),
+    BulkAction("open", N_pgettext("act", "Reopen"), {"status": "open"}, restores=STATE, is_rare=True,
+               says=SAYS["open"]),
+    BulkAction("wait", N_("Wait until"), {"status": "waiting"}, key="w", restores=STATE, field="reopen_at",
+               hint=N_("mon 9am"), is_time=True,
+               says=SAYS["wait"]),
+    BulkAction("reply", N_("Reply"), {}, key="r", page=f"{PATH}/reply"),
+    BulkAction("take", N_("Assign to me"), {"owner_id": "me"}, key="i", restores=("owner_id",),
+               says=SAYS["take"]),
+    BulkAction("assign", N_("Assign"), {}, key="a", restores=("owner_id",), field="owner_id", choices=_workers,
+               is_rare=True,
+               says=SAYS["assign"],
+               says_none=SAYS["unassign"]),
+    BulkAction("move", N_("Move"), {}, key="m", restores=("bucket_id",), field="bucket_id", choices=_places,
+               is_rare=True,
+               says=SAYS["move"]),
+    BulkAction("set", N_("Set a field"), {}, key="f", page=f"/records/{URI}/set", is_rare=True),
+    BulkAction("note", N_("Note"), {}, key="n", page=f"{PATH}/note", is_rare=True),
+    BulkAction("merge", N_("Merge"), {}, key="M", page=f"{PATH}/merge", is_rare=True),
+    BulkAction("spam", N_("Spam"), {"spam_training": "S", "status": "deleted"}, key="!",
+               restores=("spam_training", *STATE), is_rare=True,
+               says=SAYS["spam"]),
+    BulkAction("macro", N_("Run a macro"), {}, key="R", page=f"{PATH}/macro", restores=UNDONE,
+               is_there=lambda visit: macros.are_there(visit.ctx), is_rare=True),
+    BulkAction("delete", N_("Delete"), {"status": "deleted"}, key="#", restores=STATE, is_rare=True,
+               says=SAYS["delete"]),
+)  # fmt: skip
+TICKETS = declare(Worklist(
+    URI, PATH, N_("Inbox"), ("_label", "state", "place", "owner", "updated"), sort=SORT,
+    own=(
+        ListColumn("_label", N_("Ticket"), _subject, "subject", "main", value=lambda row, more: row["subject"]),
+        ListColumn("state", N_("Status"), _status, "status.id", value=lambda row, more: row["status"]),
+        ListColumn("place", N_("Group and bucket"), _place, expand="group_,bucket_",
+                   value=lambda row, more: row.get("bucket__label") or ""),
+        ListColumn("owner", N_("Owner"), _owner, expand="owner_",
+                   value=lambda row, more: row.get("owner__label") or ""),
+    ),
+    load=_load, expand="requesters,org_", by=("group.id", "owner.id", "org.id", "status", "bucket.id"), actions=ACTIONS,
+    changes="worker", none=N_("No ticket matches."), empty=N_("No tickets here."), is_followed=True,
+    new=("/compose", N_("New ticket")), restore=lambda ctx, uri, id, fields: undo.restore(ctx, id, fields),
+))  # fmt: skip
+
+
+def of_view(view: TicketView) -> Worklist:
+    """The list as a page shows it."""
+    empty = N_("Inbox zero: you have no open tickets.") if view.name == FIRST else TICKETS.empty
+    return replace(TICKETS, title=view.label, own_query=view.query, empty=empty)
+
+
+def of_search() -> Worklist:
+    """The list of all tickets, at the address that every type has."""
+    return replace(TICKETS, path=f"/search/{URI}", title=N_("Tickets"))

@@ -1,0 +1,221 @@
+"""Macros on a ticket and on several: what there is to run, what one asks for, and running it. Source: ours; the rights
+are those of the operation."""
+
+import json
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.sheet import Sheet
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit, own_path
+from console.lists.selection import REFUSED_NAMED, UNDO, back_to_list, selected_records
+from console.tickets import answer_form, inbox
+from console.tickets.acts import back_to
+from console.tickets.answer import changed_by_sending, tell_sent
+from console.tickets.show import TICKET, of_mask
+from server.automation import inputs, macros
+from server.automation.macros import Macro, MacroOutcome, MacroRuns
+from server.desk import records
+from server.errors import Conflict, HelpdeskError, Invalid
+from server.people import form_drafts
+from server.records.shared import paths
+from server.tickets import answer_drafts, answered
+from server.translation import _, ngettext
+
+PATH = "/tickets/{mask}/macros"
+BULK = f"{inbox.PATH}/macro"
+INPUT = "input:"  # before the name of an input: its field
+
+
+@page("GET", PATH)
+def show(visit: Visit) -> PageResponse:
+    """The macros for a ticket, and with `macro` what that one asks for. Raises NotFound, Forbidden."""
+    found = of_mask(visit)
+    records.require(visit.ctx, TICKET, "update", found.id)
+    listed = macros.usable(visit.ctx, found.id)
+    name = visit.query.text("macro", "")
+    form = Form.of({"macro": name, "back": visit.query.text("back", "")})
+    macro = next((each for each in listed if str(each.id) == name), None)
+    for each in macro.inputs if macro is not None else ():
+        form.values[INPUT + each.name] = str(each.options.get("default") or "")
+    return _page(visit, found, form, listed, macro)
+
+
+@page("POST", PATH, creates=True)
+def run(visit: Visit) -> PageResponse:
+    """Run a macro: its changes are made, and its texts stand in the answer. Raises NotFound, Forbidden."""
+    found, form = of_mask(visit), Form.sent(visit.form, ("macro", "back"))
+    macro = None
+    try:
+        macro = macros.find(visit.ctx, found.id, form.text("macro"))
+        if macro.inputs and "asked" not in visit.form:
+            return see(f"{paths.ticket(found.keys['mask'])}/macros?macro={macro.id}")
+        given = _given(visit, form, macro)
+        outcome = macros.run(visit.ctx, found.id, str(macro.id), given, send_at=_due(visit))
+    except HelpdeskError as error:
+        form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
+        return _page(visit, found, form, macros.usable(visit.ctx, found.id), macro)
+    return _done(visit, found, outcome)
+
+
+def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
+    """The inputs that were typed; a blank one is none."""
+    for each in macro.inputs:
+        form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
+    return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
+
+
+def _due(visit: Visit) -> int:
+    """When what a macro sends leaves: as with any answer, it can be taken back first."""
+    seconds = visit.service.settings.undo_send_seconds
+    return visit.now + seconds if seconds else 0
+
+
+def _page(visit: Visit, found: Sheet, form: Form, listed: list[Macro], macro: Macro | None) -> PageResponse:
+    return render(
+        visit, "ticket_macros.html", form.status, found=found, form=form, listed=listed, macro=macro,
+        fields=_fields(macro) if macro is not None else [], here=paths.ticket(found.keys["mask"]),
+    )  # fmt: skip
+
+
+def _fields(macro: Macro) -> list[dict[str, Any]]:
+    """How the input of a text is asked for."""
+    return [
+        {
+            "name": INPUT + each.name, "label": each.name, "hint": str(each.options.get("description") or ""),
+            "type": str(each.options.get("type") or ""), "required": each.is_required,
+        }
+        for each in macro.inputs
+    ]  # fmt: skip
+
+
+# -- what is done with the outcome ------------------------------------------------------------------------------------
+
+
+def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
+    """Say what was done, and go to the ticket; to its answer, where there is something to review."""
+    here = paths.ticket(before.keys["mask"])
+    if not records.may_read(visit.ctx, TICKET, before.id):
+        visit.tell(_("{macro}: done.", macro=outcome.macro.label))
+        return see(inbox.PATH)
+    kinds = _keep_texts(visit, of_mask(visit), outcome)
+    if outcome.delivery is not None:
+        tell_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before))
+    else:
+        _tell(visit, here, outcome, kinds)
+    if not kinds:
+        return back_to(visit, before)
+    back = urlsplit(own_path(visit.form.text("back", "")))
+    kept = f"{back.query}&" if back.path == here and back.query and "answer=" not in back.query else ""
+    return see(f"{here}/answer?{kept}answer={kinds[0]}")
+
+
+def _tell(visit: Visit, here: str, outcome: MacroOutcome, kinds: list[str]) -> None:
+    told = [_("{macro}: done.", macro=outcome.macro.label)]
+    told += [_("Review the reply, then send it.")] if "reply" in kinds else []
+    told += [_("Review the note, then add it.")] if "note" in kinds else []
+    if outcome.before:
+        back = visit.form.text("back", "")
+        visit.tell(" ".join(told), f"{here}/restore", back=back, **outcome.before)
+    else:
+        visit.tell(" ".join(told))
+
+
+def _keep_texts(visit: Visit, found: Sheet, outcome: MacroOutcome) -> list[str]:
+    """Put texts into the answer form, below what stands there already; the kinds of those. A reply to nothing becomes a
+    note."""
+    message_id = answered.newest(visit.ctx, found.id) if outcome.reply else 0
+    note = outcome.note if message_id else _joined(outcome.reply, outcome.note)
+    if message_id:
+        _keep_reply(visit, found, message_id, outcome)
+    if note:
+        kept = answer_form.note_form(visit, found.id).get("note")
+        form_drafts.keep(visit.ctx, answer_form.note_key(found.id), [("note", _joined(kept, note))])
+    return [*(["reply"] if message_id else []), *(["note"] if note else [])]
+
+
+def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutcome) -> None:
+    """In the draft that the worker has, or a new one, which leaves the status as the macro has set it."""
+    draft = answer_drafts.own(visit.ctx, found.id, "reply")
+    if draft is not None:
+        params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
+        with suppress(Conflict, Invalid):  # somebody has typed meanwhile: the text of the macro is a draft beside it
+            answer_drafts.keep(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
+            return
+    written = answer_form.begun(visit, found, message_id)
+    written.form.values["content"] = outcome.reply
+    if {"status", "status_id"} & set(outcome.changed):
+        written.form.values |= {"status": str(found.keys["status_id"]), "reopen_at": _reopens(visit, found)}
+    answer_drafts.keep(visit.ctx, "reply", found.id, written.params())
+
+
+def _reopens(visit: Visit, found: Sheet) -> str:
+    """When the ticket opens again, as it stands in a field."""
+    at = found.keys["reopen_date"]
+    return datetime.fromtimestamp(at, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if at else ""
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(filter(None, (each.rstrip() for each in texts)))
+
+
+# -- several tickets --------------------------------------------------------------------------------------------------
+
+
+@page("GET", BULK)
+def show_bulk(visit: Visit) -> PageResponse:
+    """Which macro to run on the tickets that the address names. Raises Invalid."""
+    return _bulk(
+        visit, selected_records(visit, inbox.URI, visit.query.text("ids", "").split(",")), Form.of({"macro": ""})
+    )
+
+
+@page("POST", BULK, creates=True)
+def run_bulk(visit: Visit) -> PageResponse:
+    """Run a macro on each ticket by itself; those that are refused are told. Raises Invalid."""
+    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    form = Form.sent(visit.form, ("macro",))
+    if not form.text("macro"):
+        return _bulk(visit, found, form.fail("macro", _("Choose a macro.")))
+    masks = {each["id"]: str(each["mask"]) for each in found}
+    runs = macros.run_each(visit.ctx, list(masks), form.text("macro"))
+    text = " ".join(_told(runs, masks))
+    before = {str(id): dict(each.before) for id, each in runs.done.items() if each.before}
+    if before:
+        visit.tell(text, UNDO, list=inbox.PATH, do="macro", back=_list(visit), before=json.dumps(before))
+    else:
+        visit.tell(text)
+    return see(_list(visit))
+
+
+def _bulk(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
+    listed = macros.usable(visit.ctx, *(each["id"] for each in found))
+    options = [(str(each.id), each.label) for each in listed if inputs.misfit(each.automation.script, {}) is None]
+    return render(
+        visit, "bulk_macro.html", form.status, form=form, found=found, options=options, path=BULK, back=_list(visit)
+    )  # fmt: skip
+
+
+def _list(visit: Visit) -> str:
+    return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
+
+
+def _told(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
+    told = [ngettext("Macro run.", "Macro run on {count} tickets.", len(runs.done))] if runs.done else []
+    texts = sum(1 for each in runs.done.values() if each.reply or each.note)
+    if texts:
+        told.append(ngettext(
+            "The text for {count} ticket was left out: run the macro there to review it.",
+            "The texts for {count} tickets were left out: run the macro there to review them.", texts,
+        ))  # fmt: skip
+    if runs.left:
+        told.append(ngettext(
+            "No time was left for {count} ticket.", "No time was left for {count} tickets.", len(runs.left)
+        ))  # fmt: skip
+    refused = [f"{masks[id]}: {why}" for id, why in runs.refused.items()][:REFUSED_NAMED]
+    return [*told, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]

@@ -1,0 +1,78 @@
+"""What is done to several tickets at once beside answering them: one note for each, and all of them made one.
+
+Source: ours; the rights are those of the operations, asked for each ticket."""
+
+from typing import Any
+
+from console.html.form import Form
+from console.html.rendering import render
+from console.http.page_response import INVALID, PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.lists.selection import REFUSED_NAMED, back_to_list, selected_records
+from console.tickets import inbox
+from console.tickets.acts import tell_merged
+from server import refusals, tickets
+from server.desk import comments
+from server.errors import HelpdeskError
+from server.translation import _, ngettext
+
+NOTE, MERGE = f"{inbox.PATH}/note", f"{inbox.PATH}/merge"
+TEXT_BYTES = 1024 * 1024
+
+
+@page("GET", NOTE)
+def show_note(visit: Visit) -> PageResponse:
+    """The form, for the tickets that the address names. Raises Invalid."""
+    return _form(visit, "bulk_note.html", NOTE, _named(visit), Form.of({"note": ""}))
+
+
+@page("POST", NOTE, form_bytes=TEXT_BYTES, creates=True)
+def write_notes(visit: Visit) -> PageResponse:
+    """Write the same note on each ticket; those that refuse it are told. Raises Invalid."""
+    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    form = Form.sent(visit.form, ("note",))
+    if not form.text("note"):
+        return _form(visit, "bulk_note.html", NOTE, found, form.fail("note", _("Write the note first.")))
+    done, refused = 0, []
+    for each in found:
+        try:
+            comments.on_record(visit.ctx, inbox.URI, each["id"], form.text("note"), "note")
+            done += 1
+        except HelpdeskError as error:
+            refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
+    told = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
+    told += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
+    visit.tell(" ".join(told))
+    return see(_back(visit))
+
+
+@page("GET", MERGE)
+def show_merge(visit: Visit) -> PageResponse:
+    """What becomes one, asked before it does. Raises Invalid."""
+    return _form(visit, "bulk_merge.html", MERGE, _named(visit), Form.of({}))
+
+
+@page("POST", MERGE, creates=True)
+def merge(visit: Visit) -> PageResponse:
+    """Put the tickets together; the oldest stays. Raises Invalid."""
+    found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
+    try:
+        kept = tickets.merge(visit.ctx, [each["id"] for each in found])
+    except HelpdeskError as error:
+        return _form(visit, "bulk_merge.html", MERGE, found, Form.of({}).fail("", refusals.translated(error.message)))
+    return see(tell_merged(visit, kept))
+
+
+def _named(visit: Visit) -> list[dict[str, Any]]:
+    return selected_records(visit, inbox.URI, visit.query.text("ids", "").split(","))
+
+
+def _back(visit: Visit) -> str:
+    return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
+
+
+def _form(visit: Visit, template: str, path: str, found: list[dict[str, Any]], form: Form) -> PageResponse:
+    status = INVALID if form.is_wrong else 200
+    return render(visit, template, status, form=form, found=found, path=path, back=_back(visit), label=lookup.LABEL)

@@ -1,0 +1,263 @@
+"""The page of a ticket: its conversation, what is known of it, and the answer below. Source: Records, `record_url`;
+ours."""
+
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote, urlencode
+
+from console.forms import record_parts
+from console.html import sheet, ui
+from console.html.form import Form
+from console.html.rendering import render
+from console.html.sheet import Sheet
+from console.html.ui import Sample
+from console.http.page_response import PageResponse, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.lists.links import linkable
+from console.tickets import answer_form, came_from, conversation, due
+from console.tickets.answer_form import AnswerForm
+from console.tickets.conversation import Conversation
+from server.automation import macros
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.digits import id_in
+from server.errors import Forbidden, NotFound
+from server.people import presence, profile
+from server.records.shared import paths
+from server.tickets import answered, following, masks, unmerge, unseen
+from server.tickets.unseen import Mark
+from server.translation import N_, _
+
+TICKET = "ticket"
+BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
+          "deleted": ("err", N_("deleted"))}  # fmt: skip
+REQUESTERS = 20  # shown
+MOST_MACROS = 7  # in a menu; more are looked for on a page of their own
+# What is told beside the conversation has a control of its own; these facts stand below.
+OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
+
+
+@page("GET", "/tickets/{mask}")
+def show(visit: Visit) -> PageResponse:
+    """A ticket. Raises NotFound, Forbidden."""
+    found = of_mask(visit)
+    if found.keys["mask"] != unquote(visit.arguments["mask"]):
+        return see(kept(visit, paths.ticket(found.keys["mask"])))
+    missing = _elsewhere(visit, found)
+    return see(missing) if missing else shown(visit, found)
+
+
+def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageResponse:
+    """The page, with the answer as it is, or as it was sent when something is wrong with it."""
+    mark = unseen.mark(visit.ctx, found.id)  # before the conversation is read: nothing in between counts as seen
+    said = _conversation(visit, found)
+    keys = found.keys
+    earlier, later = _beside(visit, said)
+    written = form or answer_form.of_ticket(visit, found, said.answered)
+    if written is not None:
+        written = _with_unseen(visit, written, said, mark)
+    return render(
+        visit, "ticket.html", _status(written),
+        found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
+        neighbours=came_from.neighbours(visit, keys["mask"]), paths=paths, here=paths.ticket(keys["mask"]),
+        back=visit.shown_path, merge=unmerge.newest(visit.ctx, found.id),
+        unanswerable="" if written is not None else _why_unanswerable(visit, found),
+        may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
+        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
+        facts=_facts(found), custom=_custom(found),
+        linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
+        followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
+        samples=_samples(visit, found, said, written), earlier=earlier, later=later, log=_log(visit),
+        **_properties(visit, found), **_answering(visit, found, written),
+    )  # fmt: skip
+
+
+def _why_unanswerable(visit: Visit, found: Sheet) -> str:
+    """Why the caller cannot answer a ticket that they may read, and who can change it."""
+    if found.keys["group_id"] in visit.actor.member_of:
+        return _("Your role does not let you answer tickets. An administrator can change it.")
+    return _(
+        "You can read this ticket, but you cannot answer it: you are not a member of the group {group}. One of its "
+        "managers or an administrator can add you.", group=found.keys.get("group__label") or "",
+    )  # fmt: skip
+
+
+def _status(written: AnswerForm | None) -> int:
+    if written is None:
+        return 200
+    return 409 if written.unseen else written.form.status
+
+
+def _with_unseen(visit: Visit, written: AnswerForm, said: Conversation, mark: Mark) -> AnswerForm:
+    """The answer with the mark of what was seen: that of this page, or the one that the form came with when it is shown
+    again for another reason than what others wrote."""
+    before = unseen.parse(written.seen)
+    if before is None or written.is_stopped:
+        entries = conversation.newer(said.entries, before, visit.actor.worker_id) if before is not None else ()
+        return replace(written, seen=str(mark), unseen=entries)
+    return written
+
+
+def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
+    """The form of an answer by itself. Raises Forbidden for who may not answer."""
+    written = answer_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
+    if written is None:
+        raise Forbidden(_("You may not answer this ticket."))
+    written = replace(written, seen=str(unseen.mark(visit.ctx, found.id)))
+    here = paths.ticket(found.keys["mask"])
+    return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, found, written))
+
+
+def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
+    """What the panel needs: a form for each property, and what there is to choose from."""
+    keys = found.keys
+    watchers = list((keys.get("watchers") or {}).values())
+    values = {"owner": keys["owner_id"], "place": keys["bucket_id"], "org": keys["org_id"],
+              "importance": keys["importance"], "subject": keys["subject"]}  # fmt: skip
+    forms = {f"{name}_form": Form.of({"value": value or ("" if name != "importance" else 0)})
+             for name, value in values.items()}  # fmt: skip
+    reopens = ui.moment(visit, keys["reopen_date"]) if keys["reopen_date"] else ""
+    return forms | {
+        "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
+        "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
+        "owner": lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
+        "watcher_form": Form.of({"worker": ""}), "watcher": ui.ChooserOptions("worker", None, ""),
+        "owner_away": _owner_away(visit, keys["owner_id"]),
+        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
+    }  # fmt: skip
+
+
+def _owner_away(visit: Visit, owner_id: int) -> str:
+    """Until when the owner is away, and who is told of messages meanwhile; "" for one who is here, or none."""
+    found = profile.absence_of(visit.ctx, owner_id) if owner_id else None
+    if found is None:
+        return ""
+    until = ui.moment(visit, found.until) if found.until else ""
+    told = _("The owner is away until {time}.", time=until) if until else _("The owner is away until further notice.")
+    who = _("{name} stands in.", name=found.stand_in) if found.stand_in else _("Nobody stands in.")
+    return f"{told} {who}"
+
+
+def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[str, Any]:
+    """What the answer below needs; macros for who may change the ticket, as the answer is."""
+    is_note = written is not None and written.kind == "note"
+    note_form = answer_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
+    return {
+        "note_form": note_form, "note_key": answer_form.note_key(found.id),
+        "most_bytes": visit.service.settings.max_attachment_bytes,
+        "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
+        "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
+    }  # fmt: skip
+
+
+def of_mask(visit: Visit) -> Sheet:
+    """The ticket of the page's address. Raises NotFound, Forbidden."""
+    return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
+
+
+def known(visit: Visit) -> tuple[int, str]:
+    """Id and mask of the ticket of the address, for who may read it. Raises NotFound, Forbidden."""
+    id = _id(visit)
+    return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
+
+
+def _id(visit: Visit) -> int:
+    mask = unquote(visit.arguments["mask"])
+    id = masks.ticket_id(visit.ctx, mask)
+    if id is None:
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]))
+    return id
+
+
+def kept(visit: Visit, path: str) -> str:
+    """The path with what the address asks for."""
+    return f"{path}?{visit.request.query}" if visit.request.query else path
+
+
+# -- the conversation -------------------------------------------------------------------------------------------------
+
+
+def _conversation(visit: Visit, found: Sheet) -> Conversation:
+    back = visit.query.integer("back", 0, 0, conversation.MAX_BACK)
+    return conversation.of(visit, found, back, _has_log(visit))
+
+
+def _has_log(visit: Visit) -> bool:
+    """Whether what was changed stands in the conversation."""
+    return visit.query.text("log", "1") != "0"
+
+
+def _log(visit: Visit) -> tuple[str, bool]:
+    """Where what was changed stands in the conversation, or no longer, and whether it does now."""
+    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("log", "message")}
+    has_log = _has_log(visit)
+    asked = urlencode(present | ({"log": "0"} if has_log else {}))
+    return f"{visit.path}?{asked}" if asked else visit.path, has_log
+
+
+def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
+    """Where earlier and later messages are; "" where there are none."""
+    back = said.later // conversation.STEP
+    present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
+
+    def at(steps: int) -> str:
+        asked = present | ({"back": str(steps)} if steps else {})
+        return f"{visit.path}?{urlencode(asked)}" if asked else visit.path
+
+    return (at(back + 1) if said.earlier else ""), (at(max(back - 1, 0)) if said.later else "")
+
+
+def _elsewhere(visit: Visit, found: Sheet) -> str:
+    """Where the message, comment or draft stands that the address asks for, when it is not on this page: further back,
+    or on a page of its own."""
+    for uri in ("message", "draft", "comment"):
+        id = id_in(visit.query.text(uri, ""))
+        if not id:
+            continue
+        if uri == "message":
+            return _with_message(visit, found, id)
+        listed = [each["id"] for each in found.comments] if uri == "comment" else _draft_ids(visit, found)
+        return "" if id in listed else paths.record(uri, id)
+    return ""
+
+
+def _draft_ids(visit: Visit, found: Sheet) -> list[int]:
+    asked = SearchRequest(f"ticket.id:{found.id} sort:-updated", conversation.MAX_DRAFTS)
+    return [each["id"] for each in records.search(visit.ctx, "draft", asked)["results"]]
+
+
+def _with_message(visit: Visit, found: Sheet, id: int) -> str:
+    """The page with this message; "" when it is that already."""
+    listed = records.search(visit.ctx, "message", SearchRequest(f"ticket.id:{found.id} id:{id}"))["results"]
+    if not listed:
+        return paths.record("message", id)
+    back = conversation.back_to(visit, found.id, listed[0])
+    if back == visit.query.integer("back", 0, 0, conversation.MAX_BACK):
+        return ""
+    return f"{visit.path}?{urlencode({'back': back, 'message': id})}#message{id}"
+
+
+# -- beside it --------------------------------------------------------------------------------------------------------
+
+
+def _facts(found: Sheet) -> list[sheet.Fact]:
+    return [each for each in found.facts if each.key in OTHER_FACTS]
+
+
+def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
+    """The custom fields of each fieldset."""
+    return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
+
+
+def _samples(visit: Visit, found: Sheet, said: Conversation, written: AnswerForm | None) -> list[Sample]:
+    fields = (("q", f"ticket.id:{found.id}"), ("expand", "content"))
+    samples = [Sample("GET", f"/rest/records/ticket/{found.id}.json")]
+    samples.append(Sample("GET", "/rest/records/message/search.json", fields))
+    if said.answered and written is not None:
+        samples.append((written if written.kind != "note" else answer_form.begun(visit, found, said.answered)).sample)
+    set_status = (("fields[status]", "waiting"), ("fields[reopen_at]", "mon 9am"))
+    samples.append(Sample("PUT", f"/rest/records/ticket/{found.id}.json", set_status))
+    samples.append(Sample("POST", f"/rest/tickets/{found.id}/comment.json", (("comment", "..."),)))
+    return samples
