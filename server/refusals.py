@@ -84,6 +84,8 @@ KNOWN = (
     N_("nobody stands in for themselves; choose somebody else"),
     N_("that worker is disabled; choose somebody else"),
     N_("somebody has changed it meanwhile"),
+    N_("somebody has changed what runs at this event meanwhile; look at it as it is now, and try again"),
+    N_("there is no entry '{name}' any more"),
     N_("mail {id} is being sent just now; wait a moment"),
     N_("mail {id} is not in the outbox any more: it was sent, or dropped"),
     N_("there is no backup {name} any more; load the list again"),

@@ -3,13 +3,15 @@
 A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
 reads what was sent, creates or changes the record, and puts every mistake at its control."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from console.forms import controls
 from console.forms.controls import OWNER, Control
-from console.html import drafts
+from console.html import drafts, ui
 from console.html.environment import fragment
 from console.html.form import Form
 from console.http.visit import Visit
@@ -21,9 +23,14 @@ from server.fields import CreatedAt, CustomValues, Field, Fieldsets, IdList, Ima
 from server.records.base import RecordType
 from server.records.shared import custom
 from server.records.shared.custom import FieldDefinition
-from server.translation import Words
+from server.translation import Words, _, shown
 
 More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
+SHOWN = "_shown"  # of a form: digests of the stored values when it was shown, each as `name:digest`
+DIGEST_BYTES = 8
+MAX_CLASH_CHARS = 200  # shown of a value that somebody else stored meanwhile
+CONFLICT = 409
+CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
 NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
 
 
@@ -76,6 +83,7 @@ class OpenForm:
         self.before = self._stored()
         self.values = self.before
         self._told: set[str] = set()
+        self._clashes: list[Control] = []  # fields that somebody else changed meanwhile, to other values
 
     # -- what stands in it ---------------------------------------------------------------------------------------------
 
@@ -110,13 +118,42 @@ class OpenForm:
     # -- what was sent -------------------------------------------------------------------------------------------------
 
     def send(self) -> "OpenForm":
-        """Take what was sent; what was not stays. A browser says nothing of what is not ticked."""
+        """Read the submitted values; a field that was not sent keeps its stored value, and so does one that the person
+        left as it was. A browser sends nothing for a box that is not ticked."""
         sent = self.visit.form
         plain = [each for each in self.controls if not each.is_several]
         texts = {each.name: sent.text(each.name, "" if each.kind == "tick" else self.before.get(each.name))
                  for each in plain}  # fmt: skip
         self.values = Form(texts, {each.name: sent.text_list(each.name) for each in self.controls if each.is_several})
+        self._keep_untouched()
         return self
+
+    def _keep_untouched(self) -> None:
+        """Fill fields that the person left alone with their stored values, which somebody else may have changed since
+        the form was shown. Note those that both changed."""
+        shown = dict(each.rpartition(":")[::2] for each in self.visit.form.text_list(SHOWN))
+        for each in self.controls:
+            digest, before = shown.get(each.name), self._digest(each, self.before)
+            if digest is None or digest == before or controls.is_same(each, self.values, self.before):
+                continue
+            if self._digest(each, self.values) != digest:
+                self._clashes.append(each)
+            elif each.is_several:
+                self.values.several[each.name] = list(self.before.several[each.name])
+            else:
+                self.values.values[each.name] = self.before.get(each.name)
+
+    def _digest(self, control: Control, form: Form) -> str:
+        """A digest of the value of a control, the same however a browser sends it."""
+        value: object = sorted(form.several.get(control.name, []))
+        if control.kind == "tick":
+            value = form.get(control.name) == "1"
+        elif not control.is_several:
+            value = form.get(control.name).replace("\r\n", "\n").strip()
+        if control.kind in CHOSEN_BY_NAME:
+            with suppress(HelpdeskError):
+                value = controls.values_of(self.visit, control, form)
+        return hashlib.blake2b(repr(value).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
     def create(self, more: More | None = None) -> dict[str, Any] | None:
         """Make the record; None when something is wrong. more: what the form as it was sent says besides."""
@@ -129,6 +166,9 @@ class OpenForm:
 
     def _try(self, work: Callable[[dict[str, Any]], dict[str, Any]], more: More | None) -> dict[str, Any] | None:
         self.send()
+        if self._clashes:
+            self._refuse_clashes()
+            return None
         try:
             done = work(self.fields() | (more(self.values) if more is not None else {}))
         except HelpdeskError as error:
@@ -136,6 +176,25 @@ class OpenForm:
             return None
         drafts.is_saved(self.visit)
         return done
+
+    def _refuse_clashes(self) -> None:
+        """Say at each field that somebody else changed meanwhile what is stored there now."""
+        for each in self._clashes:
+            stored = self.before.several.get(each.name) or [self.before.get(each.name)]
+            now = self._name_of(each, ", ".join(stored))
+            self.values.fail(each.name, _(
+                "Somebody changed this to “{value}” while you were editing. Save again to replace it with yours.",
+                value=now if len(now) <= MAX_CLASH_CHARS else f"{now[:MAX_CLASH_CHARS]}…",
+            ))  # fmt: skip
+        self.values.status = CONFLICT
+
+    def _name_of(self, control: Control, value: str) -> str:
+        """A value as people know it: of a choice its label, of a record its name."""
+        if control.kind == "tick":
+            return _("on") if value == "1" else _("off")
+        if control.kind == "chooser" and value:
+            return lookup.choosable(self.visit, control.target, "", value).shown or value
+        return shown(dict(control.options).get(value, value))
 
     def refuse(self, error: HelpdeskError) -> "OpenForm":
         """Put what an operation refused at the controls; what is wrong with settings, at the one that is named."""
@@ -186,8 +245,15 @@ class OpenForm:
         left = [each.name for each in self.controls if not each.is_drawn and each.name not in self._told]
         chosen = names or [name for name in left if name not in self.folded]
         self._told |= set(chosen)
-        found = "\n".join(controls.html(self.visit, self.control(name), self.values) for name in chosen)
+        found = "\n".join(self._control_html(self.control(name)) for name in chosen)
         return found if names else found + self._folded([name for name in left if name in self.folded])
+
+    def _control_html(self, control: Control) -> str:
+        """A control, with a digest of the stored value if the form changes a record."""
+        html = controls.html(self.visit, control, self.values)
+        if not self.id or control.is_own or control.is_kept:
+            return html
+        return html + ui.hidden(f"{SHOWN}[]", f"{control.name}:{self._digest(control, self.before)}")
 
     def _folded(self, names: Sequence[str]) -> str:
         if not names:

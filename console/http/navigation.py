@@ -45,6 +45,9 @@ PLACES = (
         "/records", "All records", "Records", key="r", words="types snippets knowledge base assets", icon="records"
     ),
     NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt"),
+    NavigationItem(
+        "/automations/events", "Events", "Automation", "admin", words="bindings order triggers", icon="bolt"
+    ),
     NavigationItem("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
     NavigationItem(
         "/automations/outgoing",

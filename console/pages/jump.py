@@ -51,6 +51,7 @@ KINDS = (
     RecordPages("custom_field", N_("Custom field"), "/admin/fields/{}"),
     RecordPages("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
     RecordPages("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
+    RecordPages("automation_event", N_("Event"), "/automations/events/{}"),
 )
 PLACES = {each.uri: each.path for each in KINDS}
 # What any worker looks for by name, besides tickets.

@@ -84,18 +84,48 @@ def with_entry(text: str, name: str, automation: str, position: int = -1) -> str
 
 
 def without_entry(text: str, name: str) -> str:
-    """A binding without one of its entries.
+    """A binding without one of its entries, and without the comment above it.
 
     >>> without_entry("automation/a:\\n  uri: x\\nautomation/b:\\n  uri: y\\n", "a")
     'automation/b:\\n  uri: y\\n'
     """
     lines = text.splitlines(keepends=True)
-    start = entries(text)[name][1] - 1
-    end = next(
-        (at for at in range(start + 1, len(lines)) if lines[at].strip() and not lines[at].startswith((" ", "\t"))),
-        len(lines),
-    )
+    start, end = _block(text, name)
     return "".join((*lines[:start], *lines[end:]))
+
+
+def with_moved(text: str, name: str, steps: int) -> str:
+    """A binding with one of its entries moved up (negative steps) or down, together with the comment above it.
+
+    >>> with_moved("automation/a:\\n  uri: x\\n# Then b\\nautomation/b:\\n  uri: y\\n", "b", -1)
+    '# Then b\\nautomation/b:\\n  uri: y\\nautomation/a:\\n  uri: x\\n'
+    """
+    names = list(entries(text))
+    place = names.index(name)
+    wanted = min(max(place + steps, 0), len(names) - 1)
+    if wanted == place:
+        return text
+    lines = f"{text.rstrip()}\n".splitlines(keepends=True)
+    start, end = _block(text, name)
+    before, after = _block(text, names[wanted])
+    block = lines[start:end]
+    if wanted < place:
+        return "".join((*lines[:before], *block, *lines[before:start], *lines[end:]))
+    return "".join((*lines[:start], *lines[end:after], *block, *lines[after:]))
+
+
+def _block(text: str, name: str) -> tuple[int, int]:
+    """The lines of an entry with the comment above it, from the first to behind the last, counted from 0."""
+    lines = text.splitlines()
+    start = line = entries(text)[name][1] - 1
+    while start and lines[start - 1].startswith("#"):
+        start -= 1
+    end = line + 1
+    while end < len(lines) and (not lines[end].strip() or lines[end].startswith((" ", "\t"))):
+        end += 1
+    while end > line + 1 and not lines[end - 1].strip():
+        end -= 1
+    return start, end
 
 
 def _entries_of(text: str, automation: str) -> list[str]:

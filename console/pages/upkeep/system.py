@@ -55,7 +55,7 @@ WAITING = (
     ("mail_given_up", N_("Mails given up"), "/admin/mail/outbox?state=failed"),
     ("queue_messages", N_("Messages in queues"), ""),
 )
-MAX_LINES, MAX_TROUBLES = 200, 5  # of the log, the newest that fit; of what went wrong, beside the health
+MAX_LINES, MAX_TROUBLES = 180, 5  # of the log, the newest that fit; of what went wrong, beside the health
 SEES_LOG = "look at the log"  # what administrators alone may
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from

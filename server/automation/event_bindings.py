@@ -1,0 +1,140 @@
+"""The automations that run at each event, in order, and changes of that order by several administrators at once."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from server.automation.binding_edits import DOING, with_moved, without_entry
+from server.automation.bindings import entries, problems
+from server.automation.bound_automations import FIELD, is_off, lost_entries, tree_text
+from server.automation.commands.functions import automation_name
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk.writing import RecordWriter
+from server.errors import Conflict, Invalid, KataSyntax
+from server.kata.parser import Tree, plain
+from server.store.transaction import Transaction
+
+URI = "automation_event"
+DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EventEntry:
+    """An entry of the binding of an event. automation: the name that it gives, maybe a template. automation_id: 0 where
+    none is known by that name. condition: its `disabled` or `enabled`, as written. reason: why it never runs."""
+
+    name: str
+    automation: str
+    automation_id: int
+    condition: str
+    is_off: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventBinding:
+    """An event and what runs at it. text: the binding in KATA. version: identifies the text. problem: why the text
+    cannot be read."""
+
+    id: int
+    name: str
+    trigger: str
+    description: str
+    text: str
+    version: str
+    entries: tuple[EventEntry, ...]
+    problem: str = ""
+
+
+def list_bindings(ctx: Context) -> list[EventBinding]:
+    """All events, by name. Raises AdminOnly."""
+    ctx.require_admin(DOING)
+    return ctx.service.store.read(lambda tx: _bindings(ctx, tx))
+
+
+def binding(ctx: Context, id: int) -> EventBinding:
+    """One event. Raises AdminOnly, NotFound."""
+    ctx.require_admin(DOING)
+
+    def read(tx: Transaction) -> EventBinding:
+        RecordWriter(ctx, tx).retrieve(URI, id)
+        return next(each for each in _bindings(ctx, tx) if each.id == id)
+
+    return ctx.service.store.read(read)
+
+
+def move(ctx: Context, id: int, name: str, steps: int, version: str) -> None:
+    """Move an entry up (-1) or down (1). Raises AdminOnly, NotFound, Conflict for a binding that was changed since."""
+    _change(ctx, id, version, lambda text: with_moved(text, _present(text, name), steps))
+
+
+def remove(ctx: Context, id: int, name: str, version: str) -> None:
+    """Remove an entry. Raises AdminOnly, NotFound, Conflict for a binding that was changed since."""
+    _change(ctx, id, version, lambda text: without_entry(text, _present(text, name)))
+
+
+def replace_text(ctx: Context, id: int, text: str, version: str) -> None:
+    """Store another binding. Raises AdminOnly, NotFound, Invalid, Conflict for a binding that was changed since."""
+    wrong = problems(text)
+    if wrong:
+        raise Invalid(f"{FIELD}: line {wrong[0][0]}: {wrong[0][1]}", field=FIELD, line=wrong[0][0])
+    _change(ctx, id, version, lambda _text: text)
+
+
+def version_of(text: str) -> str:
+    """A digest that identifies a binding."""
+    return hashlib.blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -> None:
+    ctx.require_admin(DOING)
+
+    def write(tx: Transaction) -> None:
+        writing = RecordWriter(ctx, tx)
+        writing.retrieve(URI, id)
+        text = str(writing.record(URI, id)[FIELD])  # type: ignore[index]
+        if version_of(text) != version:
+            raise Conflict(
+                "somebody has changed what runs at this event meanwhile; look at it as it is now, and try again"
+            )
+        writing.update_sent(writing.registry.type(URI), id, {FIELD: change(text)})
+
+    ctx.service.store.write(write)
+
+
+def _present(text: str, name: str) -> str:
+    """Raises Conflict for an entry that is not there."""
+    if name not in entries(text):
+        raise Conflict(f"there is no entry '{name[:80]}' any more")
+    return name
+
+
+def _bindings(ctx: Context, tx: Transaction) -> list[EventBinding]:
+    registry = ctx.service.registry
+    table, automation = registry.type(URI).table, registry.type("automation").table.sql
+    ids = {name.lower(): id for id, name in tx.rows(lambda: automation.select(automation.id, automation.name))}
+    lost = {(each.id, each.key): each.reason for each in lost_entries(registry, tx) if each.uri == URI}
+    rows = [dict(zip(table.names, row, strict=True)) for row in tx.find(table)]
+    return [_binding(row, ids, lost) for row in sorted(rows, key=lambda row: str(row["name"]))]
+
+
+def _binding(row: dict[str, Any], ids: dict[str, int], lost: dict[tuple[int, str], str]) -> EventBinding:
+    text, listed, problem = str(row[FIELD]), [], ""
+    try:
+        for name, (key, _line, tree) in entries(text).items():
+            uri = tree_text(tree, "uri")
+            automation = uri if "{" in uri else automation_name(uri)
+            id, reason = ids.get(automation.lower(), 0), lost.get((row["id"], key), "")
+            listed.append(EventEntry(name, automation, id, _condition(tree), is_off(tree), reason))
+    except KataSyntax as error:
+        problem = error.message
+    return EventBinding(
+        row["id"], row["name"], row["extension_id"], row["description"], text, version_of(text), tuple(listed), problem
+    )
+
+
+def _condition(tree: Tree) -> str:
+    """The first `disabled` or `enabled` of an entry as it is written, "" for none."""
+    written = ((plain(key).partition("/")[0], key, value) for key, value in tree.items())
+    return next((f"{key}: {value}" for kind, key, value in written if kind in ("disabled", "enabled")), "")
