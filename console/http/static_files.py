@@ -57,7 +57,7 @@ def script(name: str) -> str:
     read the ones before."""
     common = {COMMON_SCRIPT, *_imports(COMMON_SCRIPT)} if name != COMMON_SCRIPT else set()
     links = (f'<link rel="modulepreload" href="{address(each)}">' for each in _imports(name) if each not in common)
-    return f'{"".join(links)}<script type="module" src="{address(name)}"></script>'
+    return f'{"".join(links)}\n<script type="module" src="{address(name)}"></script>'
 
 
 @cache
