@@ -97,6 +97,7 @@ INTERNAL = {
     "how much a page of the console shows at once; searching shows the rest": """
         console.pages.automation.automations.MAX_SHOWN_STEPS automation.uses.MAX_USES
         console.pages.automation.log.MAX_EXPORTED console.pages.automation.events.MAX_AUTOMATIONS
+        automation.run_values.MAX_CHARS
         console.forms.record_form.MAX_CLASH_CHARS console.html.diffs.MAX_LINES packages.prompts.MAX_NAMED
         console.pages.apps.MAX_NAMED console.pages.apps.MAX_SHOWN_CALLS
         console.pages.jump.MAX_CHOSEN_FROM console.pages.jump.MAX_HITS console.pages.jump.MAX_OF_KIND

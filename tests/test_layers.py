@@ -55,7 +55,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
 # The wings of the console from the bottom up: a wing imports itself and those before it. console/site.py stands above
 # all of them.
 WINGS = ("http", "html", "search", "lists", "forms", "tickets", "pages")
-MAX_FILES, MAX_LINES = 40, 8_000  # in a folder, without its subfolders
+MAX_FILES, MAX_LINES = 60, 8_000  # in a folder, without its subfolders
 # The types that comments, files, entries, custom fields, events and actors are made of; `message` is a key of answers.
 ANY_RECORD_HAS = {
     "activity_log", "attachment", "automation_event", "comment", "custom_field", "custom_fieldset", "message",

@@ -1,22 +1,37 @@
-"""Record types and fields that a script names and that this service does not have: told while somebody types. A script
-is saved with them anyway, since a package or another administrator may make them afterwards."""
+"""Names in a script that stand for nothing: record types and fields that this service does not have, and variables that
+neither the trigger hands over nor the script sets. They are warnings: a package or another administrator may create a
+type or field afterwards."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
 
+from server import template
 from server.automation import commands
 from server.automation.checker import Mistake, check, check_trigger, nodes, placed
 from server.automation.command import COMMANDS
-from server.automation.program import CommandNode, compiled
+from server.automation.program import Block, CommandNode, compiled
 from server.context import Context
-from server.errors import KataSyntax, NotFound
+from server.errors import HelpdeskError, KataSyntax, NotFound, nearest
 from server.kata import Tree
-from server.kata.parser import plain
+from server.kata.parser import annotations, plain
+from server.records import describe
 from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared.custom import definitions
 from server.records.shared.custom.definitions import Definitions
+from server.records.shared.triggers import EVENTS, OTHERS, PREFIX
 
 TYPE, FIELDS = "record_type", "fields"
+EMPTY = "a warning: there is no '{name}' here, so it is always empty{near}"
+# The keys of commands whose texts are names of variables; `output` for all others.
+NAMING = {
+    "repeat": ("as",),
+    "var.set": ("key", "output"),
+    "var.push": ("key", "output"),
+    "var.expand": ("key", "output"),
+}
 
 
 def flagged(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
@@ -42,6 +57,96 @@ def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mista
             yield from _command(node, registry, customs, lines)
 
     return placed(found())
+
+
+def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mistake]:
+    """Variables that a script reads and that are always empty, in the order of their lines.
+
+    [] for a script that cannot be read, for a trigger that hands over any values, and for a script that computes the
+    names of its variables. A name counts wherever the script sets it, since branches and loops may come back to it."""
+    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    if known is None or known.is_screen or "..." in known.keys:
+        return []
+    try:
+        program = compiled(script, commands.load())
+        own = _own_variables(program.start)
+    except (KataSyntax, _ComputedName):
+        return []
+    names = {"inputs", *known.keys, *own}
+    prefixes = ("__", *(each for each in names if each.endswith("_")))
+    lines = program.document.lines
+
+    def found() -> Iterator[Mistake]:
+        for name, path, line in _read_variables(program.document.tree["start"], "start", lines):
+            if name in names or (name.startswith(prefixes) and not _is_unknown_key(name, known.keys, registry)):
+                continue
+            near = nearest(name, (*names, *_keys(known.keys, registry)))
+            yield Mistake(line, path, EMPTY.format(name=name[:80], near=near))
+
+    return placed(found())
+
+
+class _ComputedName(Exception):
+    """A template makes up the name of a variable."""
+
+
+def _own_variables(start: Block) -> Iterator[str]:
+    """The variables that commands set; one that ends in `_` stands for all that begin so. Raises _ComputedName."""
+    found: set[str] = set()
+    for node in nodes(start):
+        body = node.body if isinstance(node.body, dict) else {}
+        if node.type == "set":
+            if not isinstance(node.body, dict):
+                raise _ComputedName
+            found.update(plain(key) for key in body)
+        for key, value in (*body.items(), *_map(body, "inputs").items()):
+            if plain(key) in NAMING.get(node.type, ("output",)) and isinstance(value, str):
+                found.update(part.strip() for part in value.split(","))
+    if any("{" in each for each in found):
+        raise _ComputedName
+    roots = {_root(each) for each in found if each}
+    records = {each.removesuffix("_context") for each in roots if each.endswith("__context")}
+    return iter(roots | records | {f"{each}__index" for each in roots})
+
+
+def _root(path: str) -> str:
+    return re.split(r"[.:\[]", path, maxsplit=1)[0]
+
+
+def _read_variables(tree: Any, path: str, lines: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+    """(name, path, line) of each variable that templates and `@key` read."""
+    for key, value in tree.items() if isinstance(tree, dict) else ():
+        here = f"{path}:{plain(key)}"
+        if isinstance(value, dict):
+            yield from _read_variables(value, here, lines)
+        elif "{" in value:
+            with suppress(HelpdeskError):
+                used = template.compile(value).names
+                for name, line in used.read.items() if not used.has_others else ():
+                    if name not in used.own:
+                        yield name, here, lines.get(here, 0) + line + ("\n" in value)
+        elif "key" in annotations(key) and value.strip():
+            yield _root(value.strip()), here, lines.get(here, 0) + 1
+
+
+def _is_unknown_key(name: str, handed: Iterable[str], registry: Registry) -> bool:
+    """Whether a name begins as the keys of a record that the trigger hands over, and the record has no such key."""
+    for prefix in handed:
+        record_type = registry.find(prefix[:-1]) if prefix.endswith("_") else None
+        if record_type is not None and name.startswith(prefix):
+            key = name.removeprefix(prefix)
+            known = {str(each["key"]) for each in describe.keys(record_type)}
+            opened = tuple(f"{each}_" for each in (*record_type.nested_by_prefix, "custom", ""))
+            return bool(key) and key not in known and not key.startswith(opened)
+    return False
+
+
+def _keys(handed: Iterable[str], registry: Registry) -> Iterator[str]:
+    """The names of the keys of the records that a trigger hands over."""
+    for prefix in handed:
+        record_type = registry.find(prefix[:-1]) if prefix.endswith("_") else None
+        if record_type is not None:
+            yield from (f"{prefix}{each['key']}" for each in describe.keys(record_type))
 
 
 def _command(node: CommandNode, registry: Registry, customs: Definitions, lines: dict[str, int]) -> Iterator[Mistake]:
@@ -86,4 +191,5 @@ def flagged_in(ctx: Context, script: str, trigger: str = "") -> list[Mistake]:
     for any. Raises AdminOnly: it names those fields."""
     ctx.require_admin("check scripts")
     found = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
-    return placed([*found, *check_trigger(script, trigger)])
+    empty = empty_variables(script, trigger, ctx.service.registry)
+    return placed([*found, *check_trigger(script, trigger), *empty])

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from server.access.actor import APP, system
-from server.automation import automation_log
+from server.automation import automation_log, run_values
 from server.automation.engine import RunResult, run
 from server.automation.host import LogEntry, Script
 from server.automation.stopping import stoppable
@@ -83,13 +83,14 @@ def of_record(record: Mapping[str, Any]) -> Script:
     )
 
 
-def _count(ctx: Context, automation: Script, found: RunResult, ms: float) -> None:
+def _count(ctx: Context, automation: Script, values: Mapping[str, Any], found: RunResult, ms: float) -> None:
     """For the metrics of automations."""
     of = {"automation_id": automation.id, "trigger": automation.trigger}
     metrics.record(ctx.service, AUTOMATION_INVOCATIONS, 1, of | {"exit_state": found.state}, ctx.now)
     metrics.record(ctx.service, AUTOMATION_DURATION, ms, of, ctx.now)
     if automation.id:
         usage_buffer(ctx.service.store).ran(automation.id, ctx.now, found.state)
+        run_values.note(ctx.service, automation.id, automation.trigger, values, ctx.now)
 
 
 def log_run(ctx: Context, automation: Script) -> None:
@@ -150,5 +151,5 @@ def run_counted(
         within=within if stop_code else None,
     )  # fmt: skip
     if not host.dry:
-        _count(ctx, automation, found, (time.perf_counter() - began) * 1000)
+        _count(ctx, automation, values, found, (time.perf_counter() - began) * 1000)
     return found

@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from server.automation import examples, service
+from server.automation import examples, names, service
 from server.automation.dictionary import plain
 from server.automation.engine import ENDED
 from server.automation.host import Script
@@ -19,7 +19,8 @@ MAX_STEPS = 500  # of a trace
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """A run to simulate. script, policy: None for those of the automation; trigger: "" for its own."""
+    """A run to simulate. script, policy: None for those of the automation; trigger: "" for its own. values: on top of
+    those of the ticket."""
 
     automation_id: int
     script: str | None
@@ -30,17 +31,23 @@ class SimulationRequest:
 
 
 def simulate(ctx: Context, asked: SimulationRequest) -> dict[str, Any]:
-    """How a run ends: `state`, `return`, `vars`, `log` and `trace`, and the `message` of one that failed. Raises
+    """How a run ends: `state`, `return`, `vars`, `log` and `trace`, the `message` of one that failed, and `warnings` of
+    names in the script that stand for nothing. Raises
     AdminOnly, Required, Invalid, NotFound, and ScriptError for a script that cannot be read."""
     ctx.require_admin("simulate automations")
     if not isinstance(asked.values, dict):
         raise Invalid("values: send a map, such as values[inputs][name]=Ann", field="values")
-    found = examples.simulate(ctx, _script(ctx, asked), {**_of_ticket(ctx, asked.ticket_id), **asked.values},
-                              traced=MAX_STEPS)  # fmt: skip
+    values = ticket_values(ctx, asked.ticket_id) if asked.ticket_id else {}
+    script = _script(ctx, asked)
+    found = examples.simulate(ctx, script, values | asked.values, traced=MAX_STEPS)
     told: dict[str, Any] = {
         "state": found.state, "vars": found.variables,
         "log": [{"level": each.level, "node": each.node, "message": each.message} for each in found.log],
         "trace": [asdict(each) for each in found.trace],
+        "warnings": [
+            {"line": each.line, "message": each.message}
+            for each in names.flagged_in(ctx, script.script, script.trigger)
+        ],
     }  # fmt: skip
     if found.returned is not None:
         told["return"] = plain(found.returned)
@@ -67,10 +74,8 @@ def _script(ctx: Context, asked: SimulationRequest) -> Script:
     )
 
 
-def _of_ticket(ctx: Context, id: int) -> dict[str, Any]:
-    """A ticket under the names that triggers give it. Raises NotFound, Forbidden."""
-    if not id:
-        return {}
+def ticket_values(ctx: Context, id: int) -> dict[str, Any]:
+    """A ticket under the names that triggers give it, with its newest message. Raises NotFound, Forbidden."""
     ticket = records.retrieve(ctx, "ticket", id)
     values: dict[str, Any] = {}
     for prefix in ("ticket", "record", "new"):

@@ -29,12 +29,12 @@ MAX_KEPT_CHARS = 16 * 1024  # of one of them: compiled, a template takes a hundr
 
 
 class Template:
-    """A compiled template. It holds nothing of any rendering, so threads may share it."""
+    """A compiled template. It holds nothing of any rendering, so threads may share it. names: those that it uses."""
 
     def __init__(self, source: str, delimiters: Delimiters = SCRIPT) -> None:
         if len(source) > MAX_TEMPLATE_CHARS:
             raise error(f"a template has at most {MAX_TEMPLATE_CHARS:,} characters, this one {len(source):,}", 1)
-        self._act = parsed(source, delimiters)
+        self._act, self.names = parsed(source, delimiters)
 
     def render(
         self, values: Mapping[str, Any], budget: Budget | None = None, around: Surroundings | None = None

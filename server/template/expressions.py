@@ -2,8 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import field
 from typing import Any
 
+from server.dataclass import dataclass
 from server.errors import BudgetSpent, TemplateFailed, nearest
 from server.template.budget import Budget
 from server.template.lexer import TemplateToken, error, located
@@ -35,10 +37,21 @@ TWO_WORDS = ("divisible by", "same as", "record type")
 Arguments = tuple[list[Eval], dict[str, Eval]]
 
 
+@dataclass
+class NamesUsed:
+    """The names that a template uses. read: {name: the line of its first use}. own: those that it gives values itself.
+    has_others: whether it may give values to further names, which are known only when it is rendered."""
+
+    read: dict[str, int] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    has_others: bool = False
+
+
 class Expressions:
     """Reads the tokens of one tag."""
 
-    def __init__(self, tokens: list[TemplateToken]) -> None:
+    def __init__(self, tokens: list[TemplateToken], names: "NamesUsed | None" = None) -> None:
+        self.names = names if names is not None else NamesUsed()
         self._tokens = tokens
         self._place = 0
         self._depth = 0
@@ -168,7 +181,7 @@ class Expressions:
             return _constant(token.value)
         if token.kind == "parts":
             self.next()
-            return _interpolated([part if isinstance(part, str) else whole_expression(part) for part in token.value])
+            return self._interpolation(token.value)
         if self.take("("):
             inner = self.expression()
             self.expect(")")
@@ -187,7 +200,17 @@ class Expressions:
             return self._call(callee, [], token.line)
         if name in CONSTANTS:
             return _constant(CONSTANTS[name])
+        if not self._expects_nothing():
+            self.names.read.setdefault(name, token.line)
         return lambda run: run.lookup(name)
+
+    def _expects_nothing(self) -> bool:
+        """Whether the author has thought of the name behind being empty: `a ?? b`, `a|default(b)`, `a is defined`."""
+        is_default = self.at("|") and self.ahead(1).value == "default"
+        return is_default or self.at("??") or self.token.value in ("is", "is not")
+
+    def _interpolation(self, parts: list[Any]) -> Eval:
+        return _interpolated([each if isinstance(each, str) else whole_expression(each, self.names) for each in parts])
 
     def _list(self) -> Eval:
         parts: list[Eval] = []
@@ -329,6 +352,7 @@ class Expressions:
         names = self._arrow_names()
         if names is None:
             return self.expression(floor)
+        self.names.own.update(names)
         body = self.expression()
 
         def make(run: Rendering) -> Arrow:
@@ -357,9 +381,9 @@ class Expressions:
         return tuple(names)
 
 
-def whole_expression(tokens: list[TemplateToken]) -> Eval:
-    """The one expression that a tag holds."""
-    reader = Expressions(tokens)
+def whole_expression(tokens: list[TemplateToken], names: "NamesUsed | None" = None) -> Eval:
+    """The one expression that a tag holds. names: collects those it uses."""
+    reader = Expressions(tokens, names)
     found = reader.expression()
     reader.end()
     return found

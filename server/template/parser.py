@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from server.errors import nearest
-from server.template.expressions import Expressions, whole_expression
+from server.template.expressions import Expressions, NamesUsed, whole_expression
 from server.template.lexer import SCRIPT, Delimiters, Piece, TemplateToken, error, pieces
 from server.template.run import Act, Eval, Rendering
 from server.template.values import items, looped, pairs, printed, truthy
@@ -13,14 +13,14 @@ MAX_DEPTH = 100  # tags inside each other
 Closers = tuple[str, ...]
 
 
-def parsed(source: str, delimiters: Delimiters = SCRIPT) -> Act:
-    """What a template does. Raises TemplateFailed with the line of the first mistake."""
+def parsed(source: str, delimiters: Delimiters = SCRIPT) -> tuple[Act, NamesUsed]:
+    """The work of a template, and the names that it uses. Raises TemplateFailed with the line of the first mistake."""
     reader = _TemplateParser(pieces(source, delimiters))
     try:
         act, _, _ = reader.body(())
     except RecursionError:
         raise error("too much inside each other", reader.line) from None
-    return act
+    return act, reader.names
 
 
 class _TemplateParser:
@@ -29,6 +29,7 @@ class _TemplateParser:
         self._place = 0
         self._depth = 0
         self.line = 1
+        self.names = NamesUsed()
 
     def body(self, closers: Closers, opener: str = "", line: int = 0) -> tuple[Act, str, Expressions]:
         """Everything up to one of the tags `closers`; answers which one it was, and its tokens."""
@@ -43,9 +44,9 @@ class _TemplateParser:
             if piece.kind == "text":
                 acts.append(_write(piece.value))
             elif piece.kind == "output":
-                acts.append(_print(whole_expression(piece.value), piece.line))
+                acts.append(_print(whole_expression(piece.value, self.names), piece.line))
             else:
-                reader = Expressions(piece.value)
+                reader = Expressions(piece.value, self.names)
                 name = reader.name()
                 if name in closers:
                     self._depth -= 1
@@ -101,6 +102,7 @@ class _TemplateParser:
         names = [reader.name()]
         if reader.take(","):
             names.append(reader.name())
+        self.names.own.update(names, ("loop",))
         reader.expect("in")
         listed = _last(reader)
         each, closer, tokens = self.body(("else", "endfor"), "for", line)
@@ -112,6 +114,7 @@ class _TemplateParser:
         names = [reader.name()]
         while reader.take(","):
             names.append(reader.name())
+        self.names.own.update(names)
         if reader.take("="):
             values = [reader.expression()]
             while reader.take(","):
@@ -132,6 +135,7 @@ class _TemplateParser:
         if reader.token.kind != "end":
             if not (reader.token.kind == "name" and reader.token.value == "only" and reader.ahead(1).kind == "end"):
                 variables = reader.expression()
+                self.names.has_others = True
             if reader.token.kind == "name" and reader.token.value == "only":
                 reader.next()
                 only = True
@@ -140,7 +144,7 @@ class _TemplateParser:
         return _within(variables, only, body, line)
 
     def apply(self, reader: Expressions, line: int) -> Act:
-        chain = Expressions([TemplateToken("symbol", "|", line), *reader.rest()])
+        chain = Expressions([TemplateToken("symbol", "|", line), *reader.rest()], self.names)
         filtered = chain.filters(lambda run: run.scopes[-1][_APPLIED])
         chain.end()
         body = self._closed(("endapply",), "apply", line)

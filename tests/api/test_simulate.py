@@ -1,6 +1,7 @@
 """Automations that programs try: nothing is written or sent."""
 
 import pytest
+import requests
 
 from tests.api.minimal import made, number
 from tests.service import Api, Reply
@@ -76,3 +77,67 @@ def test_what_cannot_be_tried_is_refused(api: Api, sent: dict[str, object], stat
 
 def test_it_is_for_administrators(api: Api) -> None:
     assert simulate(api.as_("milo"), script="start:\n  return:", ticket_id=made(api, "ticket")).status == 403
+
+
+def test_names_that_stand_for_nothing_are_told(api: Api) -> None:
+    script = "start:\n  return:\n    a: {{tickt_id}}\n"
+    found = simulate(api, script=script, trigger="svc.trigger.mail.moved").ok()
+    [warning] = found["warnings"]
+    assert warning["line"] == 3 and "did you mean 'ticket_id'?" in warning["message"]
+    assert simulate(api, script=SCRIPT, trigger="svc.trigger.behavior.action").ok()["warnings"] == []
+
+
+# -- with the values of the last run ----------------------------------------------------------------------------------
+
+
+def automation(api: Api, trigger: str, script: str) -> tuple[int, str]:
+    name = f"last.run{number()}"
+    return api.create("automation", name=name, extension_id=trigger, script=script).ok()["id"], name
+
+
+def test_the_last_run_is_tried_again(api: Api) -> None:
+    """With another script, and with values on top."""
+    id, _ = automation(api, "svc.trigger.mail.filter", "start:\n  log: here\n")
+    refused = simulate(api, automation_id=id, last_run=1)
+    assert refused.status == 404 and "has not run yet" in refused["message"]
+    api.post(f"/rest/automations/{id}/bind.json").ok()
+    api.parse(b"From: ann@last.example\nSubject: First\n\nIt leaks.").ok()
+    api.parse(b"From: ben@last.example\nSubject: Second\n\nIt leaks.").ok()
+    script = "start:\n  return:\n    subject: {{email_subject}}\n    sender: {{email_sender_email}}\n"
+    found = simulate(api, automation_id=id, last_run=1, script=script).ok()
+    assert found["return"] == {"subject": "Second", "sender": "ben@last.example"}
+    found = simulate(api, automation_id=id, last_run=1, script=script, values={"email_subject": "Third"}).ok()
+    assert found["return"] == {"subject": "Third", "sender": "ben@last.example"}
+    api.post(f"/rest/automations/{id}/unbind.json").ok()
+
+
+def test_the_last_run_of_a_webhook_is_its_newest_delivery_without_secrets(api: Api) -> None:
+    id, name = automation(api, "svc.trigger.webhook.respond", "start:\n  return:\n    body: ok\n")
+    hook = api.create(
+        "webhook_listener", name=name, automations_kata=f"automation/a:\n  uri: svc:automation:{name}"
+    ).ok()
+    sent = requests.post(
+        f"{api.url}/webhooks/{hook['guid']}?order=7", data="stock=3", timeout=60,
+        headers={"Authorization": "Bearer hush-hush", "Content-Type": "application/x-www-form-urlencoded"},
+    )  # fmt: skip
+    assert sent.status_code == 200
+    script = "start:\n  return:\n    order: {{request_params.order}}\n    stock: {{request_params.stock}}\n"
+    found = simulate(api, automation_id=id, last_run=1, script=script).ok()
+    assert found["return"] == {"order": "7", "stock": "3"} and "hush" not in str(found["vars"])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "told"),
+    [
+        ({"last_run": 1}, 422, "automation_id is required"),
+        ({"last_run": 1, "automation_id": 999_999}, 404, "no automation 999999"),
+    ],
+)
+def test_a_last_run_that_there_is_not_is_told(api: Api, sent: dict[str, object], status: int, told: str) -> None:
+    refused = simulate(api, **sent)
+    assert refused.status == status and told in refused["message"]
+
+
+def test_values_of_last_runs_are_for_administrators(api: Api) -> None:
+    id, _ = automation(api, "svc.trigger.mail.filter", "start:\n  log: here\n")
+    assert simulate(api.as_("milo"), automation_id=id, last_run=1).status == 403

@@ -12,6 +12,7 @@ from server.automation import uses
 from server.automation.engine import STOPPED, Run
 from server.automation.host import Script, StandaloneHost
 from server.automation.stopping import StoppableRuns
+from server.records.shared.triggers import TRIGGERS
 from tests.console.browser import Browser, is_sideways, violations
 from tests.console.visitor import Visitor, place, text_of, value
 from tests.service import Api, Server
@@ -531,3 +532,37 @@ def test_the_words_of_the_editor_are_those_of_the_language(signed_in: Visitor) -
     assert {"bool", "json"} <= set(found["annotations"]) and "all" in found["policy"]["commands"]
     assert "shop.echo" in found["names"]
     assert found["fields"]["org"]["name"] and "id" not in found["fields"]["org"]
+
+
+# -- real values -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_an_automation_of_each_trigger_is_tried_with_a_ticket(signed_in: Visitor, nora: Api, trigger: str) -> None:
+    ticket = nora.parse(b"From: ann@trial.example\nSubject: Pump\n\nIt leaks.").ok()
+    mask = nora.record("ticket", ticket["id"])["mask"]
+    script = "start:\n  return:\n    subject: {{ticket_subject}}\n"
+    id = made(nora, f"trial.{trigger.rpartition('.')[2]}.{ticket['id']}", script, extension_id=trigger)
+    path = f"/automations/{id}"
+    page = signed_in.send(path, {**form(nora, id), "do": "ticket", "ticket": f"#{mask}"}, path)
+    assert page.status_code == 200 and "Pump" in text_of(page.text[page.text.index('id="result"') :])
+    missing = signed_in.send(path, {**form(nora, id), "do": "ticket", "ticket": "no-such"}, path)
+    assert missing.status_code == 422 and "There is no ticket" in text_of(missing.text)
+    never = signed_in.send(path, {**form(nora, id), "do": "last"}, path)
+    assert never.status_code == 422 and "has not run yet" in text_of(never.text)
+    nora.remove("automation", id).ok()
+
+
+def test_an_automation_is_tried_with_its_last_run(signed_in: Visitor, nora: Api) -> None:
+    """The inputs of the run stand in their fields, all else in the box."""
+    script = (
+        "inputs:\n  text/who:\n    default: nobody\nstart:\n  return:\n    told: {{inputs.who}} of {{email_subject}}\n"
+    )
+    id = made(nora, "trial.last", script, extension_id="svc.trigger.mail.filter")
+    [event] = nora.found("automation_event", "name:mail.filter")
+    binding = "automation/a:\n  uri: svc:automation:trial.last\n  inputs:\n    who: Ann\n"
+    nora.update("automation_event", event, automations_kata=binding).ok()
+    nora.parse(b"From: ann@trial.example\nSubject: Winch\n\nIt leaks.").ok()
+    page = signed_in.send(f"/automations/{id}", {**form(nora, id), "do": "last"}, f"/automations/{id}").text
+    assert "Ann of Winch" in text_of(page) and value(page, "input:who") == "Ann"
+    nora.update("automation_event", event, automations_kata="").ok()

@@ -3,6 +3,7 @@
 import json
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import field, replace
 from typing import Any
 
@@ -15,7 +16,19 @@ from console.http.visit import Visit
 from console.lists import lookup, worklist
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
-from server.automation import checker, examples, history, inputs, names, overview, policy, service, stopping, uses
+from server.automation import (
+    checker,
+    examples,
+    history,
+    inputs,
+    names,
+    overview,
+    policy,
+    service,
+    simulating,
+    stopping,
+    uses,
+)
 from server.automation.dictionary import plain
 from server.automation.engine import RunResult
 from server.automation.examples import Example
@@ -24,23 +37,24 @@ from server.automation.inputs import InputDeclaration
 from server.automation.macros import listing as macros
 from server.automation.trace import TraceStep
 from server.automation.versions import TEXTS
-from server.automation.webhooks import deliveries
-from server.automation.webhooks.uploads import described
 from server.automation.words import words
 from server.dataclass import dataclass
 from server.desk import records
-from server.errors import HelpdeskError, Invalid, KataSyntax, TooLarge
+from server.errors import HelpdeskError, Invalid, KataSyntax, NotFound, TooLarge
 from server.people import form_drafts
 from server.records.base import RecordType
 from server.records.shared.triggers import EVENTS, MACRO, OTHERS, PREFIX, TRIGGERS
+from server.tickets import masks
 from server.translation import N_, _, ngettext
+from server.web import trial_values
 from server.web.json_text import loads
-from server.web.webhooks import received_of
 
 URI = "automation"
 BASE = "/automations"
 BASED_ON = "version"  # the field with the version that somebody began to change
 FIELDS = (*TEXTS, "values", "example_name", BASED_ON)
+TICKET_FIELD = "ticket"  # the ticket to try the automation with
+TRIALS = ("ticket", "last")  # buttons that simulate it with the values of a ticket, or of the last run
 INPUT = "input:"  # before the name of an input: its field
 TEXT_BYTES = 8 * 1024 * 1024
 MAX_SHOWN_CHARS = 20_000  # of what a run returned or left behind
@@ -54,6 +68,7 @@ LABELS = {
     "values": N_("Values"),
     "description": N_("What it does"),
     "example_name": N_("Example"),
+    TICKET_FIELD: N_("Ticket"),
 }
 FIRST_SCRIPT = "start:\n  return:\n    hello: world\n"
 # Of automations that are begun for a trigger: an example to be changed.
@@ -224,7 +239,9 @@ def show(visit: Visit) -> PageResponse:
     """The editor. `delivery` in the address fills in the values of a webhook's request."""
     record = lookup.record(visit, URI, visit.id)
     delivery = visit.query.id("delivery", 0)
-    values = _of_delivery(visit, delivery) if delivery else _sample(visit, record["extension_id"])
+    values = (
+        _indented(trial_values.of_delivery(visit.ctx, delivery)) if delivery else _sample(visit, record["extension_id"])
+    )
     shown = {name: record[name] for name in (*TEXTS, BASED_ON)} | {"values": values}
     return _editor(visit, _EditorView(visit.id, Form.of(shown)))
 
@@ -293,6 +310,8 @@ def _do(visit: Visit, id: int) -> PageResponse:
         editing.run = _of_example(visit, editing, examples.find(visit.ctx, id, visit.form.id("example", 0)))
     elif visit.form.id("at", 0):
         editing.run = _run(visit, editing, "simulate")
+    elif pressed in TRIALS:
+        editing.run = _trial(visit, editing, pressed)
     elif pressed == "save":
         return _save(visit, editing)
     elif pressed == "run" and not visit.form.flag("sure"):
@@ -308,6 +327,7 @@ def _sent(visit: Visit, id: int) -> _EditorView:
     form = Form.sent(visit.form, FIELDS)
     for name in FIELDS:
         form.values[name] = form.get(name).replace("\r\n", "\n")
+    form.values[TICKET_FIELD] = visit.form.text(TICKET_FIELD, "")
     asked = _asked(form.get("script"))
     for each in asked:
         form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
@@ -393,15 +413,51 @@ def _run(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
     return _RunView(result, given, pressed != "run", at=at)
 
 
+def _trial(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
+    """Simulate with the values of the ticket that the form names, or with those of the last run; None when there are
+    none."""
+    form = editing.form
+    try:
+        values = _ticket_values(visit, form) if pressed == "ticket" else trial_values.of_last_run(visit.ctx, editing.id)
+    except HelpdeskError as error:
+        form.fail(TICKET_FIELD if pressed == "ticket" else "", sentence(error.message))
+        return None
+    _fill_values(editing, values)
+    return _run(visit, editing, "simulate")
+
+
+def _ticket_values(visit: Visit, form: Form) -> dict[str, Any]:
+    """The values of the box with those of the ticket in their place. Raises NotFound, Forbidden."""
+    mask = form.text(TICKET_FIELD).strip().strip("#[]")
+    id = masks.ticket_id(visit.ctx, mask) if mask else None
+    if id is None:
+        raise NotFound(_("There is no ticket '{mask}'.", mask=mask[:80]) if mask else _("Say which ticket."))
+    if form.get("extension_id") == MACRO:
+        return macros.values_of(visit.ctx, id)
+    with suppress(HelpdeskError):
+        values = loads(form.get("values") or "{}", "'values'", field="values")
+        if isinstance(values, dict):
+            return values | simulating.ticket_values(visit.ctx, id)
+    return simulating.ticket_values(visit.ctx, id)
+
+
+def _fill_values(editing: _EditorView, values: Mapping[str, Any]) -> None:
+    """Put the dictionary of a run into the form: inputs into their fields, all else into the box."""
+    found = dict(values)
+    given = dict(found.get("inputs") or {}) if isinstance(found.get("inputs"), dict) else {}
+    for each in editing.asked:
+        if each.name in given:
+            editing.form.values[INPUT + each.name] = _text(given.pop(each.name))
+    editing.form.values["values"] = _json(found | {"inputs": given}, cut=False)
+
+
 def _of_example(visit: Visit, editing: _EditorView, example: Example) -> _RunView:
     automation, code = _automation(visit, editing), _code(visit)
     result = examples.simulate(visit.ctx, automation, example.given, traced=MAX_SHOWN_STEPS, stop_code=code)
-    values = dict(example.given)
-    given = dict(values.get("inputs") or {}) if isinstance(values.get("inputs"), dict) else {}
     for each in editing.asked:
-        editing.form.values[INPUT + each.name] = _text(given.pop(each.name, ""))
-    values["inputs"] = given
-    editing.form.values |= {"values": _json(values, cut=False), "example_name": example.name}
+        editing.form.values[INPUT + each.name] = ""
+    _fill_values(editing, example.given)
+    editing.form.values["example_name"] = example.name
     return _RunView(result, example.given, example=example)
 
 
@@ -517,21 +573,8 @@ def _sample(visit: Visit, trigger: str) -> str:
     return json.dumps(dict.fromkeys(keys, ""), indent=1)
 
 
-def _of_delivery(visit: Visit, id: int) -> str:
-    """What an automation was given by a delivery's request; secrets stay hidden. Raises NotFound."""
-    found = deliveries.one(visit.ctx, id)
-    request = found["request"]
-    headers = [(str(name), str(value)) for name, value in request["headers"]]
-    received = received_of(
-        request["method"], "", request["query"], headers, request["body"].encode(), found["client_ip"]
-    )
-    values = {
-        "request_method": received.method, "request_path": request["path"],
-        "request_headers": {name.lower().replace("-", "_"): value for name, value in headers},
-        "request_params": received.params, "request_form": received.form,
-        "request_files": described(received.files), "request_body": request["body"],
-        "request_client_ip": found["client_ip"], "inputs": {},
-    }  # fmt: skip
+def _indented(values: dict[str, Any]) -> str:
+    """Values as they stand in the box."""
     return json.dumps(values, ensure_ascii=False, indent=1)
 
 

@@ -55,6 +55,7 @@ DOES = {
 # What is done by what runs from time to time, by its name.
 SCANS_DO = {
     N_("old idempotency keys"): N_("Deletes the keys of API requests, and their responses, that are older than a day."),
+    N_("values of last runs"): N_("Stores what the last run of each automation began with, to try a change with it."),
     N_("old outgoing deliveries"): N_("Deletes deliveries of outgoing webhooks that are done and older than 14 days."),
     N_("old changes"): N_("Deletes entries of the change log that are older than the setting allows."),
     N_("automatic answers"): N_("Forgets who was answered automatically more than an hour ago."),

@@ -5,6 +5,8 @@ from typing import Any
 from server.automation import automation_log, binding_edits, simulating
 from server.automation.simulating import SimulationRequest
 from server.desk.records import MAX_PAGE
+from server.errors import Required
+from server.web import trial_values
 from server.web.call import EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
@@ -34,6 +36,7 @@ SIMULATED = shapes.keys(
     state=shapes.TEXT, vars=shapes.OBJECT, log=shapes.list_of(shapes.keys(
         level=shapes.INTEGER, node=shapes.TEXT, message=shapes.TEXT,
     )), trace=shapes.list_of(shapes.OBJECT),
+    warnings=shapes.list_of(shapes.keys(line=shapes.COUNT, message=shapes.TEXT)),
 )  # fmt: skip
 
 
@@ -48,13 +51,20 @@ SIMULATED = shapes.keys(
     Parameter("values", "map", "What it is handed over, such as `inputs`."),
     Parameter("ticket_id", "integer", "Hands over a ticket: `ticket_` is the ticket, `message_` its newest message; "
               "`record_` and `new_` are the ticket, too."),
+    Parameter("last_run", "boolean", "Hands over what the last run of the automation began with; of a webhook, its "
+              "newest delivery. `values` go on top."),
     answer=SIMULATED,
 )  # fmt: skip
 def simulate(call: EndpointCall) -> dict[str, Any]:
     params = call.params
+    automation_id, values = params.id("automation_id", 0), params.json("values", {})
+    if params.flag("last_run"):
+        if not automation_id:
+            raise Required("automation_id is required with last_run", field="automation_id")
+        values = trial_values.of_last_run(call.ctx, automation_id) | (values if isinstance(values, dict) else {})
     return simulating.simulate(call.ctx, SimulationRequest(
-        params.id("automation_id", 0), params.text("script"), params.text("policy"), params.text("trigger", ""),
-        params.json("values", {}), params.id("ticket_id", 0),
+        automation_id, params.text("script"), params.text("policy"), params.text("trigger", ""), values,
+        params.id("ticket_id", 0),
     ))  # fmt: skip
 
 
