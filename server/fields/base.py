@@ -193,3 +193,13 @@ def beginning(note: str) -> str:
     'When the record was made.'
     """
     return re.split(r"[;:.](?: |$)", note, maxsplit=1)[0] + "."
+
+
+def split_sign(text: str) -> tuple[str, str]:
+    """The `+` or `-` before an item of a list, which adds or removes it, and the item.
+
+    >>> split_sign("-7"), split_sign("+a"), split_sign("a-b")
+    (('-', '7'), ('+', 'a'), ('', 'a-b'))
+    """
+    text = text.strip()
+    return (text[0], text[1:].strip()) if text[:1] in ("+", "-") else ("", text)

@@ -1,10 +1,12 @@
 """Ids of other records, and the record types they belong to."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from server.contexts import APP, short_context
+from server.dataclass import dataclass
 from server.digits import id_in
-from server.fields.base import Field, Intake, as_text, beginning, camel_case
+from server.fields.base import Field, Intake, as_text, beginning, camel_case, split_sign
 from server.search.filters import BelongsTo, ChooserFilter, ContextFilter, DeepFilter, Filter
 
 
@@ -143,8 +145,29 @@ class ContextName(Field):
         return {"blank_ok": True} if self.blank_ok else {}
 
 
+@dataclass(frozen=True, slots=True)
+class IdSetChange:
+    """The ids to add to a set, and those to remove; `replaces` if only the first stay."""
+
+    adds: tuple[int, ...]
+    removes: tuple[int, ...] = ()
+    replaces: bool = True
+
+    @classmethod
+    def of(cls, signed: Sequence[tuple[str, int]]) -> "IdSetChange":
+        """The change that ids with their signs ask for; of an id that comes twice, the last sign counts. 0 is no id."""
+        last = {id: sign for sign, id in signed}
+        adds = tuple(id for id, sign in last.items() if id and sign != "-")
+        removes = tuple(id for id, sign in last.items() if id and sign == "-")
+        return cls(adds, removes, not any(sign for sign, _ in signed))
+
+    def applied_to(self, present: set[int]) -> set[int]:
+        """The set afterwards."""
+        return set(self.adds) if self.replaces else (present | set(self.adds)) - set(self.removes)
+
+
 class IdList(Field):
-    """A list of ids of records of type `target`; replaces the set."""
+    """A list of ids of records of type `target`, which replaces the set; with `+` or `-` in front they change it."""
 
     type = "id_list"
     takes_lists = True
@@ -153,17 +176,18 @@ class IdList(Field):
         super().__init__(note, stored=False, **options)
         self.target = target
 
-    def read(self, raw: Any, intake: Intake) -> list[int]:
+    def read(self, raw: Any, intake: Intake) -> IdSetChange:
         if raw == "":
-            return []
+            return IdSetChange(())
         if not isinstance(raw, list):
             raise self.bad("takes a list of ids")
         one = Id(self.note, self.target)
         one.name = self.name
-        return [one.coerce(item, intake) for item in raw]
+        signed = [split_sign(as_text(item)) if isinstance(item, str) else ("", item) for item in raw]
+        return IdSetChange.of([(sign, one.coerce(item, intake)) for sign, item in signed])
 
     def limits(self) -> dict[str, Any]:
         return {"target": self.target}
 
     def schema(self) -> dict[str, Any]:
-        return {"type": "array", "items": {"type": "integer"}, "description": self.note}
+        return {"type": "array", "items": {"type": ["integer", "string"]}, "description": self.note}

@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from server.digits import is_whole
-from server.fields.base import Field, Intake, as_text
+from server.fields.base import Field, Intake, as_text, split_sign
 
 MAX_DEPTH = 32
 MAX_IMAGE_BYTES = 1_000_000
@@ -18,7 +18,8 @@ MAX_REFERENCES = 1000
 class Structure(Field):
     """A map or a list, sent as `name[key]=...` or as JSON text of at most `max` characters.
 
-    is_list, is_map: only one of the two; an empty list is an empty map there."""
+    is_list, is_map: only one of the two; an empty list is an empty map there. Texts with `+` or `-` in front change the
+    list in place of replacing it."""
 
     type = "object"
     takes_lists = True
@@ -53,10 +54,28 @@ class Structure(Field):
             if value:
                 raise self.bad("takes a map, not a list")
             value = {}
+        if self.is_list and isinstance(value, list):
+            value = self._changed(value, intake)
         text = json.dumps(value, ensure_ascii=False)
         if len(text) > self.max:
             raise self.bad(f"at most {self.max} characters as JSON, this has {len(text)}")
         return value
+
+    def _changed(self, items: list[Any], intake: Intake) -> list[Any]:
+        """The list that items with signs make of the present one; the items themselves without signs."""
+        if not items or not all(isinstance(each, str) for each in items):
+            return items
+        signed = [split_sign(each) for each in items]
+        if not any(sign for sign, _ in signed):
+            return items
+        stored = intake.values.get(self.name) or []
+        present = dict.fromkeys(json.loads(stored) if isinstance(stored, str) else stored)
+        for sign, item in signed:
+            if sign == "-":
+                present.pop(item, None)
+            else:
+                present[item] = None
+        return list(present)
 
     def limits(self) -> dict[str, Any]:
         return {"max_length": self.max}
@@ -97,7 +116,7 @@ class Image(Field):
 
 
 class References(Field):
-    """Records to link or attach: a list of `<type>:<id>`; a leading `-` takes one away."""
+    """Records to link or attach: a list of `<type>:<id>`; a leading `-` removes one, `+` adds it as no sign does."""
 
     type = "links"
     takes_lists = True
@@ -115,8 +134,9 @@ class References(Field):
 
     def _reference(self, item: Any, intake: Intake) -> tuple[bool, str, int]:
         text = as_text(item).strip()
-        adds = not text.startswith("-")
-        name, _, number = text.removeprefix("-").rpartition(":")
+        sign, reference = split_sign(text)
+        adds = sign != "-"
+        name, _, number = reference.rpartition(":")
         context = intake.lookup.context(name.lower())
         if context is None:
             raise self.bad(f"'{text[:80]}' is not <type>:<id> of a known record type")
@@ -145,12 +165,12 @@ class Fieldsets(Field):
         found = []
         for item in items:
             text = as_text(item).strip()
-            number = text.removeprefix("-")
+            sign, number = split_sign(text)
             if not is_whole(number):
                 raise self.bad(f"'{text[:50]}' is not the id of a fieldset")
             if not intake.lookup.exists("custom_fieldset", int(number)):
                 raise self.bad(f"there is no custom_fieldset {number}")
-            found.append((not text.startswith("-"), int(number)))
+            found.append((sign != "-", int(number)))
         return found
 
 

@@ -105,6 +105,21 @@ class Name(Text):
         super().__init__(note, max, **{"required": True} | options)
 
 
+class Listed(Text):
+    """Several values with commas between, or a list of them."""
+
+    takes_lists = True
+
+    def read(self, raw: Any, intake: Intake) -> str:
+        if isinstance(raw, dict):
+            raise self.bad("takes a list, or values with commas between")
+        return super().read(", ".join(as_text(each) for each in raw) if isinstance(raw, list) else raw, intake)
+
+    def schema(self) -> dict[str, Any]:
+        listed = {"type": "array", "items": {"type": ["string", "integer"]}}
+        return {"anyOf": [{"type": "string"}, listed], "description": self.note}
+
+
 class Url(Text):
     """An http or https address, or blank. `schemes`: others that are fine too, "" for any."""
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from server.digits import is_whole
-from server.fields import Intake, Name, Text, Uint, UpdatedAt
-from server.fields.base import as_text
+from server.fields import IdSetChange, Intake, Listed, Name, Text, Uint, UpdatedAt
+from server.fields.base import split_sign
 from server.records.base import Access, Change, DictionaryContext, Expand, Key, Record, RecordType, Subtotals, Writing
 from server.records.kb.categories import PLACED, Tree
 from server.records.kb.content import ArticleFormat, RenderedText, format_number, rendered, to_html, words
@@ -17,21 +17,17 @@ CONTENT_CHARS = 16_777_215
 KB_TEXT = TextIndex("kb_text", ("title", "content"), "kb_article")
 
 
-class CategoryIds(Text):
+class CategoryIds(Listed):
     """Ids of categories with commas between, or a list of them; ids of none are skipped."""
 
-    takes_lists = True
-
-    def read(self, raw: Any, intake: Intake) -> list[int]:  # type: ignore[override]
-        listed = ",".join(as_text(item).strip() for item in raw) if isinstance(raw, list) else raw
-        found = []
-        for text in super().read(listed, intake).split(","):
-            number = text.strip()
-            if number and not is_whole(number):
+    def read(self, raw: Any, intake: Intake) -> IdSetChange:  # type: ignore[override]
+        signed = []
+        for text in filter(None, (each.strip() for each in super().read(raw, intake).split(","))):
+            sign, number = split_sign(text)
+            if not is_whole(number):
                 raise self.bad(f"'{number[:50]}' is not the id of a category")
-            if number and intake.lookup.exists("kb_category", int(number)):
-                found.append(int(number))
-        return list(dict.fromkeys(found))
+            signed.append((sign, int(number) if intake.lookup.exists("kb_category", int(number)) else 0))
+        return IdSetChange.of(signed)
 
 
 def load_categories(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
@@ -57,7 +53,8 @@ class KbArticle(RecordType):
     access = Access(read="any worker", write=("privilege",))
     fields = {
         "categories": CategoryIds(
-            "Ids of the categories it lies in, with commas between; replaces them all. Ids of none are skipped.",
+            "Ids of the categories it lies in, as a list or with commas between; replaces them all, or with `+` or `-` "
+            "in front adds and removes. Ids of none are skipped.",
             stored=False,
         ),
         "content": Text("The text, in the given format.", CONTENT_CHARS, shown=False),
@@ -123,8 +120,10 @@ class KbArticle(RecordType):
     def after_write(self, change: Change, writing: Writing) -> None:
         if "categories" not in change.extras:
             return
+        asked: IdSetChange = change.extras["categories"]
+        present = {row[1] for row in writing.tx.find(PLACED, article_id=change.id)}
         writing.tx.delete(PLACED, article_id=change.id)
-        for category_id in change.extras["categories"]:
+        for category_id in sorted(asked.applied_to(present)):
             writing.tx.insert(PLACED, {"article_id": change.id, "category_id": category_id})
 
     def after_delete(self, record: Record, writing: Writing) -> None:

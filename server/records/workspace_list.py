@@ -18,7 +18,11 @@ class WorkspaceList(RecordType):
     features = frozenset(("comments", "custom_fields", "links", "search"))
     access = Access(read="tab", write=("privilege", "tab"))
     fields = {
-        "columns": Structure("Names of its columns, as a list.", 16777215, is_list=True),
+        "columns": Structure(
+            "Names of its columns, as a list; with `+` or `-` in front they are added or removed.",
+            16777215,
+            is_list=True,
+        ),
         "context": ContextName("Record type that it lists.", required=True, filter="type"),
         "name": Name("Name; also the label. May come in `view`.", alternatives=("view",)),
         "options": Structure("Settings.", 16777215),

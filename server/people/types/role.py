@@ -39,7 +39,7 @@ class Role(RecordType):
         "name": Name(),
         "privs": Structure(
             "Privilege ids such as contexts.svc.contexts.task.update, granted when privs_mode is itemized; replaces "
-            "the list.",
+            "the list, or with `+` or `-` in front adds and removes.",
             is_list=True,
             origin="ours",
             shown=False,

@@ -8,7 +8,7 @@ from server import passwords
 from server.access import provider, sessions
 from server.access.logins import WORKER_LOGIN
 from server.errors import Conflict, Required
-from server.fields import Bit, Id, IdList, Intake, Number, Text, Timestamp, UpdatedAt
+from server.fields import Bit, Id, IdList, IdSetChange, Intake, Number, Text, Timestamp, UpdatedAt
 from server.fields.base import as_text
 from server.people import identity, login_following, rosters
 from server.people.login_changes import LOGIN_CHANGE
@@ -152,7 +152,8 @@ class Worker(RecordType):
             nested="address",
         ),
         "email_ids": IdList(
-            "Ids of the worker's further addresses, as a list; replaces them. Mail from them is the worker's; nobody "
+            "Ids of the worker's further addresses, as a list; replaces them, or with `+` or `-` in front adds and "
+            "removes. Mail from them is the worker's; nobody "
             "signs in with them.",
             "address",
         ),
@@ -288,8 +289,9 @@ class Worker(RecordType):
         self._address_by_text(change, writing)
         if change.is_create or change.changes("email_id"):
             self._check_address(writing, "email_id", change.value("email_id"), change.id)
-        for address_id in change.extras.get("email_ids", ()):
-            self._check_address(writing, "email_ids", address_id, change.id)
+        if "email_ids" in change.extras:
+            for address_id in change.extras["email_ids"].adds:
+                self._check_address(writing, "email_ids", address_id, change.id)
         absence.check(change, writing)
         if not change.is_create and _is_administrator(change.old) and not _is_administrator(_after(change)):
             self._check_another_administrator(writing, change.id)
@@ -303,7 +305,7 @@ class Worker(RecordType):
         if change.is_create or change.changes("email_id"):
             writing.set("address", main, {"worker_id": change.id, "mail_transport_id": 0})
         if "email_ids" in change.extras:
-            self._replace_addresses(writing, change.id, {main, *change.extras["email_ids"]})
+            self._change_addresses(writing, change.id, main, change.extras["email_ids"])
         rosters.refresh_roles(writing)
         login_following.follow(writing, change)
         if change.changes("is_disabled") and change.value("is_disabled"):
@@ -359,10 +361,11 @@ class Worker(RecordType):
         if found is None:
             raise Conflict("this is the last administrator; make another worker one first")
 
-    def _replace_addresses(self, writing: Writing, id: int, wanted: set[int]) -> None:
+    def _change_addresses(self, writing: Writing, id: int, main: int, asked: IdSetChange) -> None:
         address: Any = table_named("address")
         rows = writing.tx.rows(lambda: address.select(address.c.id).where(address.c.worker_id == slot(0)), (id,))
         present = {row[0] for row in rows}
+        wanted = asked.applied_to(present) | {main}
         for address_id in present - wanted:
             writing.set("address", address_id, {"worker_id": 0})
         for address_id in wanted - present:

@@ -11,7 +11,20 @@ import peewee
 from server import contexts
 from server.desk import events
 from server.errors import Conflict
-from server.fields import CreatedAt, Fieldsets, Float, Id, Name, Number, Seconds, Text, Timestamp, TimeText, Word
+from server.fields import (
+    CreatedAt,
+    Fieldsets,
+    Float,
+    Id,
+    Listed,
+    Name,
+    Number,
+    Seconds,
+    Text,
+    Timestamp,
+    TimeText,
+    Word,
+)
 from server.mail.mask import new_mask
 from server.records.base import (
     Access,
@@ -155,15 +168,15 @@ class Ticket(RecordType):
             deep="Its owner matches the query.",
             nested_note="Assigned worker; 0 when nobody.",
         ),
-        "participant_ids": Text(
-            "Ids of addresses to add as requesters, with commas between; a leading `-` removes.",
+        "participant_ids": Listed(
+            "Ids of addresses to add as requesters, as a list or with commas between; a leading `-` removes.",
             65535,
             stored=False,
             shown=False,
         ),
-        "participants": Text(
-            "Addresses to add as requesters, with commas between. Unknown ones are made; those that the helpdesk sends "
-            "from, and excluded ones, are skipped.",
+        "participants": Listed(
+            "Addresses to add as requesters, as a list or with commas between; a leading `-` removes. Unknown ones are "
+            "created; those that the helpdesk sends from, and excluded ones, are skipped.",
             65535,
             form="emails",
             stored=False,

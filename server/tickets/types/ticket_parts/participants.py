@@ -7,6 +7,7 @@ from typing import Any
 from server import contexts
 from server.digits import is_whole
 from server.errors import Invalid
+from server.fields.base import split_sign
 from server.mail import addresses
 from server.people.address_names import named_address
 from server.records.parts import Change, Record, Writing
@@ -31,7 +32,7 @@ def read(change: Change, writing: Writing) -> None:
     if not change.extras:
         return
     wanted = _ids(change.extras.get("participant_ids", ""), writing)
-    wanted += [(True, id) for id in _written(change.extras.get("participants", ""), writing)]
+    wanted += _written(change.extras.get("participants", ""), writing)
     if wanted:
         change.extras[WANTED] = wanted
 
@@ -80,10 +81,10 @@ def may_request(email: str, patterns: Iterable[str]) -> bool:
 def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
     wanted = []
     for part in filter(None, (each.strip() for each in text.split(","))):
-        number = part.removeprefix("-")
+        sign, number = split_sign(part)
         if not is_whole(number):
             raise Invalid(f"participant_ids: '{part[:50]}' is not the id of an address", field="participant_ids")
-        wanted.append((not part.startswith("-"), int(number)))
+        wanted.append((sign != "-", int(number)))
     _limit(wanted, "participant_ids")
     if wanted:
         known = {id for id, _, _ in _addresses(writing, "id", [id for _, id in wanted])}
@@ -93,18 +94,22 @@ def _ids(text: str, writing: Writing) -> list[tuple[bool, int]]:
     return wanted
 
 
-def _written(text: str, writing: Writing) -> list[int]:
-    emails = list(dict.fromkeys(each.address.lower() for each in addresses.parse_list(text, MAX_PARTICIPANTS + 1)))
-    _limit(emails, "participants")
-    if not emails:
+def _written(text: str, writing: Writing) -> list[tuple[bool, int]]:
+    """(whether to add, id) of addresses that are written out."""
+    parsed = (split_sign(each.address.lower()) for each in addresses.parse_list(text, MAX_PARTICIPANTS + 1))
+    signs = {email: sign for sign, email in parsed}
+    _limit(signs, "participants")
+    if not signs:
         return []
     patterns = writing.setting("mail_exclude_patterns")
-    known = {email.lower(): (id, is_own) for id, email, is_own in _addresses(writing, "email", emails)}
+    known = {email.lower(): (id, is_own) for id, email, is_own in _addresses(writing, "email", list(signs))}
     wanted = []
-    for email in emails:
+    for email, sign in signs.items():
         id, is_own = known.get(email, (0, 0))
-        if not is_own and may_request(email, patterns):
-            wanted.append(id or address_of(writing, email, "participants"))
+        if sign == "-":
+            wanted += [(False, id)] if id else []
+        elif not is_own and may_request(email, patterns):
+            wanted.append((True, id or address_of(writing, email, "participants")))
     return wanted
 
 
