@@ -100,6 +100,11 @@ class ScopeLimit:
         return False
 
 
+def covers_search(limit: "ScopeLimit | None") -> Callable[[str], bool]:
+    """Whether a search may look into records of a type that others name, by the limit of a token."""
+    return (lambda uri: True) if limit is None else limit.uris.__contains__
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """One operation: `now` is Unix seconds, `tz` the caller's zone, `depth` counts automations that caused each other.

@@ -149,7 +149,7 @@ class Dictionaries:
         if links and "custom_" not in loads:
             loads["custom_"] = (record_type.expand_by_name["custom_"], "")
         for each, form in loads.values():
-            if not self._covers(each.reads or each.target):
+            if not self.covers(each.reads or each.target):
                 continue
             answers = each.load(self, list(records), form)
             for record, dictionary in zip(records, shown, strict=True):
@@ -159,7 +159,7 @@ class Dictionaries:
         for number, rest in links.items():
             self._open_custom(f"custom_{number}", shown, rest, depth)
 
-    def _covers(self, uri: str) -> bool:
+    def covers(self, uri: str) -> bool:
         """Whether the scopes of the caller's token cover records of a type; "" for no other record."""
         return not uri or self.ctx.limit is None or self.ctx.limit.covers(uri)
 
@@ -193,7 +193,7 @@ class Dictionaries:
         wanted = sorted({path for path in rest if path} | {"_label"})
         for name in {name for name, _ in targets}:
             target = self.registry.find(name)
-            if target is None or not self._covers(target.uri):
+            if target is None or not self.covers(target.uri):
                 continue
             records = self.records(target.uri, {id for each, id in targets if each == name})
             for record, dictionary in zip(records, self.show(target, records, wanted, depth + 1), strict=True):

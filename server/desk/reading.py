@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from server.access.actor import system
 from server.access.rules import Rules
-from server.context import Context
+from server.context import Context, covers_search
 from server.desk import service_settings
 from server.desk.lookup import RecordLookup
 from server.errors import NotFound
@@ -61,8 +61,9 @@ class RecordReader:
         """For searches inside this transaction: what the caller may read, or everything."""
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
         return SearchScope(
-            self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable, language=self.actor.language
-        )
+            self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable,
+            covers=covers_search(None if everything else self.ctx.limit), language=self.actor.language,
+        )  # fmt: skip
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
         """Where sent values come in."""

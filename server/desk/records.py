@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from server import times
 from server.access.rules import Rules
-from server.context import Context
+from server.context import Context, covers_search
 from server.counting.subtotals import subtotals
 from server.dataclass import dataclass
 from server.desk import dictionary, index_backfill, metrics
@@ -238,8 +238,9 @@ def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
     """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
     scope = SearchScope(
-        ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable, language=ctx.actor.language
-    )
+        ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable,
+        covers=covers_search(ctx.limit), language=ctx.actor.language,
+    )  # fmt: skip
     return _zoned(scope, query)
 
 

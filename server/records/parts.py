@@ -310,6 +310,9 @@ class DictionaryContext(Protocol):
     def readable(self, uri: str) -> "Condition":
         """The condition on what the caller may read of a type."""
 
+    def covers(self, uri: str) -> bool:
+        """Whether the scopes of the caller's token cover records of a type."""
+
     def records(self, uri: str, ids: Iterable[int]) -> list[Record]:
         """Those with these ids that the caller may read, in id order, in one statement."""
 

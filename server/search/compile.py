@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 from server.dataclass import dataclass
-from server.errors import BadQuery, nearest
+from server.errors import BadQuery, ScopeDenied, nearest
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
@@ -26,7 +26,8 @@ _COMPARISON = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(==|<>|[<>!]=|[=<>])(.+)", re
 class SearchScope:
     """What a search is compiled in: the types, the caller, the instant and the zone.
 
-    readable(type) is the condition on what the caller may read; it holds for every record that a search looks at."""
+    readable(type) is the condition on what the caller may read; it holds for every record that a search looks at.
+    covers(uri): whether the scopes of the caller's token let a search look into records of a type that others name."""
 
     registry: "Registry"
     tx: "Transaction"
@@ -35,6 +36,7 @@ class SearchScope:
     tz: tzinfo
     readable: Callable[["RecordType"], Condition]
     memo: dict[Any, Any] = field(default_factory=dict, compare=False)
+    covers: Callable[[str], bool] = field(default=lambda uri: True, compare=False)
     language: str = ""  # of the caller; lists of texts are in the order of its alphabet
 
     def record_type(self, name: str) -> "RecordType | None":
@@ -63,10 +65,20 @@ class SearchScope:
         is_of_type, readable = equals(context, record_type.context), self.readable(record_type)
         return is_of_type if readable is ALWAYS else all_of([is_of_type, behind(id, record_type, readable)])
 
+    def require_covered(self, record_type: "RecordType") -> None:
+        """Raises ScopeDenied if the token's scopes do not cover a type: a search for its values would tell them."""
+        if not self.covers(record_type.uri):
+            raise ScopeDenied(
+                f"the token's scopes do not cover {record_type.uri}, which this search looks into; leave the filter "
+                f"out, or ask for a scope with records/{record_type.uri}/search",
+                scope=f"records/{record_type.uri}/search",
+            )
+
     def ids_of(self, target: str, group: BooleanGroup, *, is_readable: bool = False) -> Condition:
         """As a condition whose expression is the select of the ids of what answers `group`. is_readable: whether the
         caller may read all that is asked about in any case."""
         record_type = self.registry.type(target)
+        self.require_covered(record_type)
         readable = ALWAYS if is_readable else self.readable(record_type)
         inner = all_of([readable, compile_group(record_type, group, self)])
         table = record_type.table.sql

@@ -70,3 +70,47 @@ def test_what_is_behind_what_is_covered_is_asked_for_too(nora: Api, ticket: int)
     [shown] = found["results"]
     assert shown["latest_message_id"] and shown["latest_message_sender_id"]
     assert "latest_message_sender_email" not in shown and found["notes"]
+
+
+# -- searches that look into other records ----------------------------------------------------------------------------
+
+LOOKING = [
+    ("owner:(firstName:N*)", "worker"),
+    ("owner:!(firstName:N*)", "worker"),
+    ("org:(name:Scopes*)", "org"),
+    ("messages:(content:leaks)", "message"),
+    ("comments:(comment:Secret)", "comment"),
+    ("status:open or participant:(email:ann*)", "address"),
+    ("group:(name:S*)", "group"),
+]
+
+
+@pytest.mark.parametrize(("query", "uri"), LOOKING)
+def test_a_search_looks_into_no_record_that_no_scope_covers(nora: Api, ticket: int, query: str, uri: str) -> None:
+    """Also where the search is a part of another request: counts, upserts, batches."""
+    path = "/rest/records/ticket/search.json"
+    few = scoped(nora, "records/ticket/*")
+    whole = nora.get(path, q=query).ok()["total"]  # what others search is kept, and lets nobody in
+    for sent in ({"q": query}, {"q": query, "show_results": "0"}, {"q": query, "subtotals[]": "status"}):
+        refused = few.get(path, **sent)
+        assert refused.status == 403 and f"do not cover {uri}" in refused["message"], refused.json
+    operations = [{"method": "GET", "path": "records/ticket/search", "params": {"q": query}}]
+    writing = scoped(nora, "records/ticket/*", "batch")
+    answered = writing.call("POST", "/rest/batch.json", json={"operations": operations})
+    assert answered.ok()["results"][0]["status"] == 403
+    covered = scoped(nora, "records/ticket/*", f"records/{uri}/*").get(path, q=query)
+    assert covered.ok()["total"] == whole
+
+
+def test_a_search_by_own_values_needs_no_further_scope(nora: Api, ticket: int) -> None:
+    few = scoped(nora, "records/ticket/*")
+    for query in (f"owner.id:{nora.ids['nora']}", "status:open", "text:leaks", "org.id:null", "sort:-updated"):
+        few.get("/rest/records/ticket/search.json", q=query).ok()
+
+
+def test_subtotals_name_no_record_that_no_scope_covers(nora: Api, ticket: int) -> None:
+    path, sent = "/rest/records/ticket/search.json", {"subtotals[]": "owner.id", "show_results": "0"}
+    whole = nora.get(path, **sent).ok().json
+    few = scoped(nora, "records/ticket/*").get(path, **sent).ok().json
+    assert "Nora" in str(whole["subtotals"]) and "Nora" not in str(few["subtotals"])
+    assert str(nora.ids["nora"]) in str(few["subtotals"])

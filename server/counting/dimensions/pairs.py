@@ -38,7 +38,9 @@ class PairDimension(Dimension):
         found: dict[Raw, str] = {}
         for context, listed in ids.items():
             target = self.shown.find_type(context) if context else None
-            if target is not None:
+            if target is not None and not self.shown.covers(target.uri):
+                found |= {(context, id): str(id) for id in listed if id}
+            elif target is not None:
                 records = self.shown.records(target.uri, [id for id in listed if id])
                 labels = target.labels(self.shown, records) if records else {}
                 found |= {(context, id): label for id, label in labels.items()}

@@ -57,9 +57,11 @@ class RecordDimension(Dimension):
         return {raw: raw[0] if raw[0] in ids else None for raw in hits}
 
     def labels(self, ids: Iterable[Any]) -> dict[int, str]:
-        """What the records are called that exist and that the caller may read."""
+        """The names of the records that exist and that the caller may read; ids where a token may not read them."""
         if self.target is None:
             return {}
+        if not self.shown.covers(self.target.uri):
+            return {id: str(id) for id in ids if id}
         records: list[Record] = self.shown.records(self.target.uri, [id for id in ids if id])
         return self.target.labels(self.shown, records) if records else {}
 

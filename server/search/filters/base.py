@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import peewee
 
-from server.errors import BadQuery, HelpdeskError
+from server.errors import BadQuery, HelpdeskError, ScopeDenied
 from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import Condition, any_of, negated
 
@@ -63,7 +63,7 @@ class Filter:
         """What the term means. Raises BadQuery at the term's position."""
         try:
             found = self.meaning(self._listed(term), scope)
-        except BadQuery:
+        except (BadQuery, ScopeDenied):
             raise
         except HelpdeskError as error:
             raise BadQuery(f"{self.name}: {error.message}", position=term.value_position) from error
