@@ -14,7 +14,6 @@ from server.packages import bundle, exporting, importing, recipes
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
-
 RECIPE = "cookbook/"  # before the name of a recipe
 
 

@@ -21,12 +21,13 @@ _BLOCK = re.compile(
 )
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _FACT = re.compile(r"^\| (Starts|Needs) \| (.+) \|$", re.MULTILINE)
+_MARKS = re.compile(r"\[?`?([^`\[\]]+)`?\]\([^)]*\)|`")  # links and code of Markdown, of which the text stays
 _TEXT_OF = {"script": "script", "policy": "policy_kata", "binding": "automations_kata"}
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe. about: what it does, in one sentence. starts, needs: what runs it, and what must be there; Markdown.
+    """A recipe. about: what it does, in one sentence. starts, needs: what runs it, and what must be there.
     first: the uid of the automation that is opened after the import. policies: of its automations."""
 
     name: str
@@ -65,7 +66,7 @@ def read(name: str, page: str) -> Recipe:
     if title is None or ("package", "") not in blocks:
         raise ValueError(f"{name}: a recipe has a heading, and a block `json package`")
     about = " ".join(page[title.end() :].strip().partition("\n\n")[0].split())
-    facts = dict(_FACT.findall(page))
+    facts = {name: _MARKS.sub(r"\1", text) for name, text in _FACT.findall(page)}
     package: Tree = json.loads(blocks.pop(("package", "")))
     records: dict[str, Tree] = {each["uid"]: each for each in package["records"]}
     events: list[Tree] = []
@@ -92,7 +93,7 @@ def read(name: str, page: str) -> Recipe:
 
 def _common(name: str) -> list[Tree]:
     return [
-        {"type": "text", "label": "Name of the automation", "key": NAME, "params": {"default": name}},
+        {"type": "text", "label": "Name of the automation", "key": NAME, "params": {"default": name, "format": "name"}},
         {
             "type": "picklist", "label": "After it is created", "key": DISABLED,
             "params": {"options": {"It runs": "no", "It is disabled, until you enable its binding": "yes"},

@@ -108,6 +108,6 @@ def test_more_of_tests(case: Case) -> None:
 
 def test_there_are_these_tests_and_no_others() -> None:
     assert sorted(TESTS) == [
-        "card number", "defined", "divisible by", "empty", "even", "iterable", "none", "null", "numeric", "odd", "pattern", "prefixed",
-        "record type", "same as", "suffixed",
+        "card number", "defined", "divisible by", "empty", "even", "iterable", "none", "null", "numeric", "odd",
+        "pattern", "prefixed", "record type", "same as", "suffixed",
     ]  # fmt: skip

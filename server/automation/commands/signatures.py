@@ -31,8 +31,8 @@ ENCODINGS = ("hex", "base64")
     Input("content", "text", "The signed text, such as {{request_body}}.", max=MAX_SIGNED_CHARS, default=""),
     Input("signature", "text or list", "The signature that came along; a list, or commas between several: one of them "
           "must fit.", required=True, max=MAX_SIGNATURES_CHARS),
-    Input("algorithm", "text", f"Of the HMAC: one of {', '.join(ALGORITHMS[:-1])}; sha256 when blank. {PLAIN}: the secret "
-          "itself came along, and nothing is signed.", default="sha256"),
+    Input("algorithm", "text", f"Of the HMAC: one of {', '.join(ALGORITHMS[:-1])}; sha256 when blank. {PLAIN}: the "
+          "secret itself came along, and nothing is signed.", default="sha256"),
     Input("encoding", "text", "How the signature is written: hex or base64; hex when blank.", default="hex"),
     Input("timestamp", "text", "Unix seconds at which it was signed; a text without a time must not be signed.",
           default=None),
@@ -51,7 +51,7 @@ def verify(call: CommandCall) -> Any:
     else:
         expected = hmac.new(secret.encode(), bytes_of(inputs["content"]), getattr(hashlib, algorithm)).digest()
         candidates = list(_signatures(inputs["signature"], encoding))
-    if not any([hmac.compare_digest(each, expected) for each in candidates]):  # a list: all are compared
+    if not any(hmac.compare_digest(each, expected) for each in candidates):
         raise CommandFailed("signature.verify: the signature does not fit the content", {"is_valid": False})
     if "timestamp" in call.given:
         _require_fresh(inputs["timestamp"], inputs["tolerance"], ctx.now)
