@@ -17,7 +17,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
-    ("Scripts", ("automations", "cookbook", "kata", "templates", "behaviors")),
+    ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
 )
 BASE = "/help"
