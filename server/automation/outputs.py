@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from server import contexts
 from server.dataclass import dataclass
 
 ANY_KEY = "..."  # in keys: further ones, which the note describes
@@ -24,16 +25,16 @@ _KEYS_OF_RECORD = {
     ANY_KEY: "Each key of its type, as the page of the type names it; what is not there yet loads when it is read: "
     "`owner_first_name`.",
 }  # fmt: skip
-_TASK = {"_context": "svc.contexts.task", "_label": "Call Ana", "id": 7, "title": "Call Ana", "status": "open"}
-_TICKET = {"_context": "svc.contexts.ticket", "id": 17}
+_TASK = {"_context": contexts.TASK, "_label": "Call Ana", "id": 7, "title": "Call Ana", "status": "open"}
+_TICKET = {"_context": contexts.TICKET, "id": 17}
 _FILE = "svc:automation_resource:6b1d"
 
 OUTPUTS: dict[str, CommandOutput] = {
     "api.command": CommandOutput(
         "What the named command gives. Of `svc.commands.oauth2.token.validate`: a map, empty for an unknown token.",
         {"token_id": 3, "token_type": "access", "token_created_at": 1795003200, "token_expires_at": 1795089600,
-         "token_scopes": ["api"], "app__context": "svc.contexts.oauth_app", "app_id": 0,
-         "worker__context": "svc.contexts.worker", "worker_id": 1},
+         "token_scopes": ["api"], "app__context": contexts.OAUTH_APP, "app_id": 0,
+         "worker__context": contexts.WORKER, "worker_id": 1},
         {
             "token_id?": "The id of the token.", "token_type?": "Its kind.", "token_created_at?": "Unix seconds.",
             "token_expires_at?": "Unix seconds.", "token_scopes?": "A list of scopes.",

@@ -20,7 +20,7 @@ _BLOCK = re.compile(
     r"^```(?:kata|json) (script|policy|binding|package)(?: ([\w.]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-_FACT = re.compile(r"^\| (Starts|Needs) \| (.+) \|$", re.MULTILINE)
+_FACT = re.compile(r"^- \*\*(Started by|Needs):\*\* (.+)$", re.MULTILINE)
 _MARKS = re.compile(r"\[?`?([^`\[\]]+)`?\]\([^)]*\)|`")  # links and code of Markdown, of which the text stays
 _TEXT_OF = {"script": "script", "policy": "policy_kata", "binding": "automations_kata"}
 
@@ -85,7 +85,7 @@ def read(name: str, page: str) -> Recipe:
         "configure": {"prompts": prompts, "placeholders": []},
     }  # fmt: skip
     return Recipe(
-        name, title[1], about, facts.get("Starts", ""), facts.get("Needs", ""), automations[0]["uid"],
+        name, title[1], about, facts.get("Started by", ""), facts.get("Needs", ""), automations[0]["uid"],
         tuple(each["policy_kata"] for each in automations),
         {"package": head, **package, **({"events": events} if events else {})},
     )  # fmt: skip
