@@ -3,17 +3,15 @@
 import hashlib
 import hmac
 import itertools
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import requests
 
 from server.records.shared.triggers import EVENTS
-from tests.automation.told import Told, told_office
+from tests.automation.told import Told
 from tests.following import Following
 from tests.service import Reply
 
@@ -104,12 +102,3 @@ def notifications(office: Told, worker: str) -> list[str]:
     """What the notifications of a worker say, the newest first."""
     listed = office.api.as_(worker).get("/rest/notifications/list.json").ok()["results"]
     return [each["_label"] for each in listed]
-
-
-@contextmanager
-def cook(folder: Path) -> Iterator[Told]:
-    with told_office(folder) as office:
-        yield office
-
-
-__all__ = ["SECRET", "Recipe", "changed", "cook", "json", "mail", "notifications", "now", "recipe", "signed"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.api.post import text_of
-from tests.automation.told import Told
-from tests.cookbook.desk import changed, cook, mail, notifications, recipe
+from tests.automation.told import Told, told_office
+from tests.cookbook.desk import changed, mail, notifications, recipe
 from tests.outbound.peer import Asked, answer
 
 GERMAN = "Guten Tag, ich habe die Pumpe und bitte um eine Antwort, sie ist nicht dicht"
@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    with cook(tmp_path_factory.mktemp("mail")) as opened:
+    with told_office(tmp_path_factory.mktemp("mail")) as opened:
         yield opened
 
 

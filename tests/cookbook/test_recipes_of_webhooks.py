@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 import requests
 
-from tests.automation.told import Told
-from tests.cookbook.desk import SECRET, Recipe, cook, mail, now, recipe, signed
+from tests.automation.told import Told, told_office
+from tests.cookbook.desk import SECRET, Recipe, mail, now, recipe, signed
 from tests.outbound.peer import Asked, answer
 
 FROM = "bot@desk.example"
@@ -20,7 +20,7 @@ HOSTILE = "=?utf-8?q?x?=\r\nBcc: eve@evil.example\r\n\r\n{{7*7}} <script>alert(1
 
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    with cook(tmp_path_factory.mktemp("hooks")) as opened:
+    with told_office(tmp_path_factory.mktemp("hooks")) as opened:
         yield opened
 
 
