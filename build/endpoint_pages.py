@@ -190,7 +190,7 @@ SAMPLES = {
     "message": "message@mail.eml",
     "message_id": "message_id=1",
     "on": "on=org:1",
-    "package_json": "package_json@package.json",
+    "packages/import: package_json": "package_json@package.json",
     "automations/logs/search: q": "q=level:[warning,error]",
     "changes: types": "types=ticket,message",
     "bots/behavior/{behavior}/run: var_*": "var_order=A-17",

@@ -1,6 +1,7 @@
 """Tables of what people write: automations, KATA, templates, data queries, behaviors. Each is made of declarations."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from server.automation import commands, inputs
 from server.automation.behaviors import actions
 from server.automation.behaviors.action import ACTIONS
 from server.automation.command import COMMANDS, MAX_TEXT, Input
+from server.automation.outputs import ANY_KEY, OUTPUTS
 from server.automation.program import FLOW
 from server.kata import annotations
 from server.queries.frame import keys_of, query_types
@@ -57,6 +59,20 @@ def _required(name: str, is_required: bool) -> str:
     return f"**{code(name)}**" if is_required else code(name)
 
 
+def automation_outputs() -> Iterator[str]:
+    """One row a command with an example, and one a key below it."""
+    yield from head("Command", "Key", "Holds")
+    for name, each in sorted(OUTPUTS.items()):
+        example = "" if each.example is None else f" Such as {code(json.dumps(each.example, ensure_ascii=False))}"
+        yield row(f"**`{name}`**", "", each.holds + example)
+        for key, note in each.keys.items():
+            yield row(
+                "",
+                "…" if key == ANY_KEY else code(key.rstrip("?")),
+                f"Now and then: {note}" if key[-1] == "?" else note,
+            )
+
+
 def automation_inputs() -> Iterator[str]:
     """What may stand under `inputs:`."""
     yield from head("Of an input", "There are")
@@ -68,6 +84,20 @@ def automation_inputs() -> Iterator[str]:
 def trigger_rows() -> Iterator[str]:
     """One row a trigger that is no event."""
     yield from _triggers(triggers.OTHERS, triggers.PREFIX)
+
+
+def trigger_keys() -> Iterator[str]:
+    """One row a key that triggers hand over."""
+    used: dict[str, list[str]] = {}
+    for prefix, listed in (("", triggers.EVENTS), (triggers.PREFIX, triggers.OTHERS)):
+        for name, each in listed.items():
+            for key in each.keys if not each.is_screen else ():
+                used.setdefault(key, []).append(prefix + name)
+    yield from head("Key", "Holds", "Of")
+    for key, names in sorted(used.items()):
+        if key in triggers.KEYS:
+            each = triggers.KEYS[key]
+            yield row(code(key), each.note + (f" Such as {code(each.example)}" if each.example else ""), code(*names))
 
 
 def events() -> Iterator[str]:

@@ -28,9 +28,9 @@ composed_anew()
 
 # What `make test ARGS=--store=postgresql` runs: what keeps something. Marked as of SQLite are tests within.
 KEEPING = (
-    "access", "api", "automation", "console", "desk", "imports", "oauth", "packages", "queries", "records", "security",
-    "store", "test_doctor.py", "test_first_start.py", "test_mail_in.py", "test_mail_listener.py", "test_moving.py",
-    "test_processes.py", "test_stopping.py", "test_survival.py", "test_tour.py", "web",
+    "access", "api", "automation", "console", "cookbook", "desk", "imports", "oauth", "packages", "queries", "records",
+    "security", "store", "test_doctor.py", "test_first_start.py", "test_mail_in.py", "test_mail_listener.py",
+    "test_moving.py", "test_processes.py", "test_stopping.py", "test_survival.py", "test_tour.py", "web",
 )  # fmt: skip
 BROWSER = "a browser sees no database"
 LEFT_OUT = pytest.StashKey[Counter[str]]()

@@ -59,6 +59,9 @@ PLACES = (
     ),
     NavigationItem("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
     NavigationItem("/automations/new", "New automation", "Automation", "admin", is_part=True),
+    NavigationItem(
+        "/automations/recipes", "Recipes", "Automation", "admin", words="cookbook examples templates", is_part=True
+    ),
     NavigationItem("/automations/webhooks/new", "New webhook", "Automation", "admin", is_part=True),
     NavigationItem("/automations/outgoing/new", "New outgoing webhook", "Automation", "admin", is_part=True),
     NavigationItem("/admin/tokens", "Tokens", "Administration", "admin", "k", "api access bearer", icon="key"),

@@ -122,7 +122,7 @@ def run(visit: Visit) -> PageResponse:
     try:
         tree = bundle.package(name) if name else _tree(text)
         document = documents.read(tree)
-        prompts = _prompts(visit, document)
+        prompts = prompts_of(visit, document)
     except HelpdeskError as error:
         return _list(visit, Form.of({"package_json": text}).refuse(error))
     form = Form.sent(
@@ -255,7 +255,7 @@ def _open(
 ) -> PageResponse:
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
-    prompts = _prompts(visit, document)
+    prompts = prompts_of(visit, document)
     shown = form or Form(
         {each.name: each.default for each in prompts if not each.is_several},
         {each.name: [] for each in prompts if each.is_several},
@@ -279,7 +279,8 @@ def _open(
     )  # fmt: skip
 
 
-def _prompts(visit: Visit, document: PackageDocument) -> list[Prompt]:
+def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
+    """The prompts of a package as fields of a form."""
     found = []
     for number, each in enumerate(document.prompts):
         params = each.get("params")

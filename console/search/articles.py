@@ -1,7 +1,7 @@
 """The help pages that come with the program: their order, their parts as HTML, and what a search finds in them.
 
-Pages are Markdown below resources/help/. Those of a folder belong to the page of the folder's name, and are made from
-the code. Source: ours."""
+Pages are Markdown below resources/help/. Those of a folder belong to the page of the folder's name; all but recipes are
+made from the code. Source: ours."""
 
 import posixpath
 import re
@@ -17,7 +17,7 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
     ("Programs", ("api", "clients", "outgoing-webhooks", "oauth", "types")),
-    ("Scripts", ("automations", "kata", "templates", "behaviors")),
+    ("Scripts", ("automations", "kata", "templates", "cookbook", "behaviors")),
     ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
 )
 BASE = "/help"

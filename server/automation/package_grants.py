@@ -17,7 +17,9 @@ from server.records.shared.triggers import EVENTS
 
 # Commands and actions that read with the rights of an administrator and change nothing. An automation that only reads
 # needs no agreement, unless an outside program can run it.
-READING_COMMANDS = frozenset(("api.command", "data.query", "file.read", "record.get", "record.search", "storage.get"))
+READING_COMMANDS = frozenset(
+    ("api.command", "data.query", "file.read", "record.get", "record.search", "signature.verify", "storage.get")
+)
 READING_ACTIONS = frozenset((
     "_get_links", "core.bot.action.data_query", "core.bot.action.record.retrieve", "core.bot.action.record.search",
 ))  # fmt: skip

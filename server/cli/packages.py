@@ -10,9 +10,11 @@ from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.context import Context
 from server.errors import Invalid, Required, TooLarge
-from server.packages import bundle, exporting, importing
+from server.packages import bundle, exporting, importing, recipes
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
+
+RECIPE = "cookbook/"  # before the name of a recipe
 
 
 def declare(commands: Any) -> None:
@@ -23,7 +25,10 @@ def declare(commands: Any) -> None:
         "Import a package: all of it or nothing.",
     )  # fmt: skip
     bring.add_argument(
-        "file", metavar="FILE", help=f"a package, - for standard input, or a shipped one: {', '.join(bundle.names())}"
+        "file",
+        metavar="FILE",
+        help=f"a package, - for standard input, or a shipped one: {', '.join(bundle.names())}; "
+        f"{RECIPE}NAME for a recipe of the cookbook",
     )
     bring.add_argument(
         "--answer", action="append", default=[], metavar="KEY=VALUE",
@@ -42,6 +47,8 @@ def declare(commands: Any) -> None:
 
 def _import(options: argparse.Namespace) -> None:
     package, answers = _package(options.file), _answers(options.answer)
+    if options.file.startswith(RECIPE):
+        answers = recipes.with_defaults(package, answers)
 
     def work(ctx: Context) -> importing.ImportResult:
         return importing.import_package(ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants)
@@ -86,6 +93,8 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _package(file: str) -> Any:
+    if file.startswith(RECIPE):
+        return recipes.recipe(file.removeprefix(RECIPE)).package
     if file != "-" and not Path(file).exists():
         return bundle.package(file)
     text = texts.read(file)

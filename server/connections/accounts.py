@@ -21,6 +21,7 @@ from server.store.transaction import Transaction
 TYPE = "connected_account"
 KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # that a new token is tried to be kept, within the turn to renew it
 AGAIN_SECONDS = 1.0
+_SECRETS = {signing.API_KEY: "api_key", signing.BEARER: "token", signing.BASIC: "password"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,21 @@ def access_token(ctx: Context, reference: str) -> str:
     if not tokens.is_fresh(account.values, ctx.now):
         account = _renewed(ctx, reference, account, 0)
     return account.values["access_token"]
+
+
+def signing_secret(ctx: Context, reference: str) -> str:
+    """The secret by which others sign what they send us: API key, bearer token or password of an account.
+
+    Raises NotFound, Invalid for an account of another kind or without a secret."""
+    account = _read(ctx, reference)
+    name = _SECRETS.get(account.kind, "")
+    if not account.values.get(name):
+        raise Invalid(
+            f"the connected account {account.id} holds no secret that signatures can be verified with; use one of the "
+            "kind API key, bearer token or HTTP Basic",
+            field="account",
+        )
+    return account.values[name]
 
 
 def token_refused(ctx: Context, reference: str, token: str) -> None:

@@ -74,6 +74,9 @@ def _changed(found: FilteredMail, changes: Mapping[str, Any]) -> FilteredMail:
     for name, key in (("email_subject", "subject"), ("email_body", "text"), ("email_body_html", "html")):
         if isinstance(changes.get(name), str):
             mail = replace(mail, **{key: changes[name]})
+    before = found.incoming.mail
+    if mail.text != before.text or (changes.get("email_body_html") is not None and mail.html != before.html):
+        mail = replace(mail, other_words="")  # what was removed from a text must not be found any more
     if isinstance(changes.get("headers"), Mapping):
         for name, value in list(changes["headers"].items())[:MAX_HEADERS]:
             mail = mail.with_header(name, headers.one_line(str(value or "")))

@@ -10,6 +10,14 @@ from server.packages.substitution import TemplateValues
 from server.records.registry import Registry
 
 KINDS = ("text", "chooser", "picklist")
+# {format of a text: (what it fits, how an error says so)}.
+FORMATS = {
+    "email": (re.compile(r"[^\s@,;<>{}]+@[^\s@,;<>{}]+"), "is not one email address"),
+    "name": (re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]{0,58}[A-Za-z0-9])?"),
+             "must have at most 60 letters, digits, dots and underscores, and begin and end with a letter or digit"),
+    "number": (re.compile(r"[0-9]{1,6}"), "is not a whole number from 0 to 999,999"),
+    "url": (re.compile(r"https?://[^\s{}]+"), "is not an address with http:// or https://"),
+}  # fmt: skip
 _ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template of one answer
 MAX_NAMED = 20  # missing answers that an error names
 MAX_CHOSEN = 1000  # records or options in one answer
@@ -26,7 +34,7 @@ def fill(document: PackageDocument, answers: Tree, values: TemplateValues, regis
         params = prompt.get("params") or {}
         given = answers.get(key)
         if kind == "text":
-            values[key] = _text(prompt, given)
+            values[key] = _formatted(prompt, params, _text(prompt, given))
         elif kind == "picklist":
             values[key] = _options(prompt, params, given)
         else:
@@ -142,6 +150,16 @@ def _id(prompt: Tree, given: Any) -> int:
     if id is None:
         raise _bad(prompt, f"'{text[:50]}' is not the id of a record")
     return id
+
+
+def _formatted(prompt: Tree, params: Tree, text: str) -> str:
+    """A text that fits the format of its prompt. Raises Invalid."""
+    name = params.get("format") or ""
+    if name and name not in FORMATS:
+        raise _bad(prompt, f"'{str(name)[:50]}' is not a format{nearest(str(name), FORMATS)}")
+    if name and not FORMATS[name][0].fullmatch(text):
+        raise _bad(prompt, f"'{text[:80]}' {FORMATS[name][1]}")
+    return text
 
 
 def _text(prompt: Tree, given: Any) -> str:

@@ -33,7 +33,7 @@ LEVELS = {"or": 10, "and": 15, "is": 100, "is not": 100, "??": 300}
 LEVELS |= {name: level for name, (level, _) in BINARY.items()}
 RIGHT = frozenset(("**", "??"))
 NOT_LEVEL, SIGN_LEVEL = 50, 200
-TWO_WORDS = ("divisible by", "same as", "record type")
+TWO_WORDS = ("card number", "divisible by", "same as", "record type")
 Arguments = tuple[list[Eval], dict[str, Eval]]
 
 

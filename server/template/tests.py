@@ -105,3 +105,13 @@ def _texts(run: Rendering, *given: Any) -> tuple[str, ...]:
 
 def _values(value: Any) -> list[Any]:
     return items(value) if isinstance(value, (list, dict)) else [value]
+
+
+@test("card number")
+def card_number(run: Rendering, value: Any) -> bool:
+    """Its 13 to 19 digits, blanks and dashes left out, end with the check digit of payment cards (Luhn)."""
+    digits = [int(each) for each in read(run, value) if each in "0123456789"]
+    if not 13 <= len(digits) <= 19 or set(read(run, value)) - set("0123456789 -\u00a0"):
+        return False
+    doubled = (sum(divmod(2 * each, 10)) for each in digits[-2::-2])
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0 and any(digits)

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from server.records.shared.triggers import EVENTS, OTHERS
+from server.records.shared.triggers import EVENTS, KEYS, MACRO, OTHERS
 from tests.api.post import customer
 from tests.automation.told import Told, told_office
 from tests.service import Api
 
 ENGINE = {"inputs"}  # every binding may add them
-KEYS = "{{placeholders_list()|keys|json_encode}}"
+VALUES = "{{placeholders_list()|json_encode}}"
+LISTED = "{{placeholders_list()|keys|json_encode}}"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_an_event_hands_over_what_the_help_says(office: Told, event: str) -> Non
 
 
 def _telling(office: Told) -> str:
-    return office.telling("none").replace("none@key: none", f"keys@json: {KEYS}")
+    return office.telling("none").replace("none@key: none", f"keys@json: {LISTED}\n        values@json: {VALUES}")
 
 
 def _require(declared: tuple[str, ...], found: dict[str, Any]) -> None:
@@ -103,6 +104,12 @@ def _require(declared: tuple[str, ...], found: dict[str, Any]) -> None:
     records = tuple(each for each in declared if each.endswith("_"))
     assert {key for key in keys if key not in declared and not key.startswith(records)} == set()
     assert {each for each in declared if each not in keys and not _is_there(each, keys)} - ENGINE == set()
+    for name in declared:
+        if name.endswith("_"):
+            context, id = found["values"].get(f"{name}_context"), found["values"].get(f"{name}id")
+            assert isinstance(context, str) and isinstance(id, int), (name, context, id)
+        elif name in found["values"]:
+            assert isinstance(found["values"][name], KEYS[name].kinds), (name, found["values"][name])
 
 
 def _is_there(declared: str, keys: set[str]) -> bool:
@@ -122,9 +129,7 @@ def _called(api: Api, id: int) -> None:
 
 
 def test_a_timer_hands_over_what_the_help_says(office: Told) -> None:
-    name = office.automation("automation.timer", _telling(office))
-    fields = {"name": "Keys", "next_run_at": "1 second ago", "automations_kata": f"automation/a:\n  uri: {name}"}
-    office.api.create("automation_timer", **fields).ok()
+    office.run_once(_telling(office))
     _require(OTHERS["automation.timer"].keys, office.take_told())
 
 
@@ -132,3 +137,41 @@ def test_a_data_query_hands_over_what_the_help_says(office: Told) -> None:
     name = office.automation("data.query", _telling(office))
     office.api.get("/rest/data/query.json", q=f"type:automation.invoke name:{name} format:table").ok()
     _require(OTHERS["data.query"].keys, office.take_told())
+
+
+def test_a_function_hands_over_what_the_help_says(office: Told) -> None:
+    name = office.automation("automation.function", f"inputs:\n  text/level:\n{_telling(office)}")
+    office.run_once(f"start:\n  function:\n    uri: {name}\n    output: o\n    inputs:\n      level: 7\n")
+    _require(OTHERS["automation.function"].keys, office.take_told())
+
+
+def test_a_function_of_templates_hands_over_what_the_help_says(office: Told) -> None:
+    script = f"inputs:\n  text/level:\nstart:\n  return:\n    keys@json: {LISTED}\n    values@json: {VALUES}\n"
+    name = office.automation("scripting.function", script)
+    telling = office.telling("called").removeprefix("start:\n")
+    call = f"{{{{svc_automation('{name}', {{level: '7'}})|json_encode}}}}"
+    office.run_once(f"start:\n  set:\n    called@json: {call}\n{telling}")
+    _require(OTHERS["scripting.function"].keys, office.take_told()["called"]["return"])
+
+
+def test_a_macro_hands_over_what_the_help_says(office: Told) -> None:
+    office.automation("ticket.macro", _telling(office))
+    [name] = [each["name"] for each in office.api.search("automation", f"trigger:{MACRO}").ok()["results"]]
+    id, _ = office.ticket()
+    office.api.post(f"/rest/tickets/{id}/macro.json", macro=name).ok()
+    _require(OTHERS["ticket.macro"].keys, office.take_told())
+
+
+def test_a_resource_hands_over_what_the_help_says(office: Told) -> None:
+    name = office.automation("resource.get", _telling(office))
+    fields = {"name": "keys", "extension_id": "svc.resource.map", "is_dynamic": 1}
+    office.api.create("resource", **fields, automation_kata=f"automation/a:\n  uri: {name}").ok()
+    office.run_once("start:\n  file.read:\n    output: o\n    inputs:\n      uri: svc:resource:keys\n")
+    _require(OTHERS["resource.get"].keys, office.take_told())
+
+
+def test_every_key_of_a_trigger_is_explained() -> None:
+    declared = {key for each in (*EVENTS.values(), *OTHERS.values()) if not each.is_screen for key in each.keys}
+    assert declared == set(KEYS)
+    assert {key for key, each in KEYS.items() if key.endswith("_") != (each.kinds == ())} == {"..."}
+    assert [key for key, each in KEYS.items() if bool(each.example) != bool(each.kinds)] == []

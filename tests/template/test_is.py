@@ -24,6 +24,12 @@ CASES: list[Case] = [
     ('{{ s is prefixed("hel") }}', "", {"s": "Hello World"}),
     ('{{ s is suffixed("x") }}', "", {"s": "Hello World"}),
     ('{{ s is not pattern("z*") }}', "1", {"s": "Hello World"}),
+    ("{{ '4111 1111 1111 1111' is card number }}", "1"),
+    ("{{ '4111-1111-1111-1111' is card number and 378282246310005 is card number }}", "1"),
+    ("{{ '4111 1111 1111 1112' is card number }}", ""),
+    ("{{ '411111111111' is card number }}", ""),
+    ("{{ '0000 0000 0000 0000' is card number }}", ""),
+    ("{{ '4111111111111111x' is card number or '' is card number or [] is card number }}", ""),
     ("{{ 5 is number }}", Fails("there is no test 'number'")),
     ("{{ s is string }}", Fails("there is no test 'string'"), {"s": "Hello World"}),
     ("{{ o is mapping }}", Fails("there is no test 'mapping'"), {"o": {"b": 1, "a": 2}}),
@@ -102,6 +108,6 @@ def test_more_of_tests(case: Case) -> None:
 
 def test_there_are_these_tests_and_no_others() -> None:
     assert sorted(TESTS) == [
-        "defined", "divisible by", "empty", "even", "iterable", "none", "null", "numeric", "odd", "pattern", "prefixed",
-        "record type", "same as", "suffixed",
+        "card number", "defined", "divisible by", "empty", "even", "iterable", "none", "null", "numeric", "odd",
+        "pattern", "prefixed", "record type", "same as", "suffixed",
     ]  # fmt: skip

@@ -152,3 +152,72 @@ OTHERS: dict[str, Trigger] = {
     ),
 }  # fmt: skip
 TRIGGERS = tuple(PREFIX + name for name in sorted((*EVENTS, *OTHERS)))
+
+
+@dataclass(frozen=True)
+class TriggerKey:
+    """A key that triggers hand over. kinds: of its value. note: what it holds. example: as JSON, "" for a record."""
+
+    kinds: tuple[type, ...]
+    note: str
+    example: str = ""
+
+
+RECORD: tuple[type, ...] = ()  # a key that ends in `_`: `<key>_context`, `<key>id` and what loads from there
+MAP: tuple[type, ...] = (dict, list)  # an empty one is a list
+KEYS: dict[str, TriggerKey] = {
+    "...": TriggerKey((), "The variables of the behavior, each under its name."),
+    "actor_": TriggerKey(RECORD, "Who did it: a worker, or the service."),
+    "actor__type": TriggerKey((str,), "Short name of the type of who did it.", '"worker"'),
+    "caller_name": TriggerKey((str,), "Which form the email comes from.", '"svc.compose"'),
+    "caller_params": TriggerKey(MAP, "What that form adds; empty.", "[]"),
+    "change_type": TriggerKey((str,), "created, updated or deleted.", '"updated"'),
+    "client_browser_name": TriggerKey((str,), "The browser, as it says itself.", '"Firefox"'),
+    "client_browser_platform": TriggerKey((str,), "Its platform.", '"Linux"'),
+    "client_browser_version": TriggerKey((str,), "Its version.", '"128.0"'),
+    "client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
+    "draft_": TriggerKey(RECORD, "The draft of the email."),
+    "due_at": TriggerKey((int,), "When it is or was due, in Unix seconds.", "1795003200"),
+    "email_body": TriggerKey((str,), "The text of the email.", '"It drips."'),
+    "email_body_html": TriggerKey((str,), "Its HTML, empty for none.", '"<p>It drips.</p>"'),
+    "email_headers": TriggerKey(MAP, "Its headers, names in lower case as sent; lines of one that repeats.",
+                                '{"from": "Ana <ana@kite.example>", "x-priority": "1"}'),
+    "email_recipients": TriggerKey((list,), "Addresses that it went to.", '["support@desk.example"]'),
+    "email_sender_": TriggerKey(RECORD, "The address that it came from; the id is 0 for an unknown one."),
+    "email_sender_email": TriggerKey((str,), "That address.", '"ana@kite.example"'),
+    "email_subject": TriggerKey((str,), "Its subject.", '"Pump"'),
+    "goal": TriggerKey((str,), "response or resolution.", '"response"'),
+    "inputs": TriggerKey(MAP, "What the binding or the caller gives.", '{"level": "7"}'),
+    "is_missed": TriggerKey((int, bool), "1: it was missed; 0: it is about to be.", "1"),
+    "is_new": TriggerKey((bool,), "Whether the record is new.", "false"),
+    "is_new_ticket": TriggerKey((bool,), "Whether the message begins a ticket.", "true"),
+    "message_": TriggerKey(RECORD, "The message; `message_ticket_` is its ticket, `message_sender_` its address."),
+    "parent_ticket_": TriggerKey(RECORD, "The ticket that the email is a reply to; the id is 0 for none."),
+    "query_format": TriggerKey((str,), "The format that the query asks for, empty for none.", '"table"'),
+    "record_": TriggerKey(RECORD, "The record as it is now; as it was, if it is deleted."),
+    "record__type": TriggerKey((str,), "Short name of its type.", '"ticket"'),
+    "record_type": TriggerKey((str,), "Short name of the type of the records.", '"ticket"'),
+    "records": TriggerKey((dict,), "The records by id, each a map whose keys load.",
+                          '{"9": {"_context": "svc.contexts.ticket", "id": 9}}'),
+    "reminder_": TriggerKey(RECORD, "The reminder."),
+    "request_body": TriggerKey((str,), "The body as text; what is no UTF-8 stands for its bytes.", '"sku=A-1"'),
+    "request_client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
+    "request_files": TriggerKey((list,), "Files of a form; see webhooks.", '[{"name": "plan.pdf", "id": 5}]'),
+    "request_form": TriggerKey(MAP, "Fields of query string and form under their names as sent.", '{"Order-No": "7"}'),
+    "request_headers": TriggerKey(MAP, "Headers, names in lower case with `_` for `-`.",
+                                  '{"content_type": "application/json"}'),
+    "request_method": TriggerKey((str,), "The method.", '"POST"'),
+    "request_params": TriggerKey(MAP, "Fields of query string and form under names as scripts write them.",
+                                 '{"order_no": "7"}'),
+    "request_path": TriggerKey((str,), "The path behind the token, without a slash before it.", '"orders/7"'),
+    "resource_": TriggerKey(RECORD, "The resource."),
+    "source_ids": TriggerKey((list,), "Ids of the records that end.", "[10]"),
+    "target_id": TriggerKey((int,), "Id of the record that stays.", "9"),
+    "ticket_": TriggerKey(RECORD, "The ticket."),
+    "timer_": TriggerKey(RECORD, "The timer."),
+    "was_bucket_": TriggerKey(RECORD, "The bucket that it was in."),
+    "was_group_": TriggerKey(RECORD, "The group that it was in."),
+    "was_record_": TriggerKey(RECORD, "The record before the change: its own fields as they were."),
+    "webhook_": TriggerKey(RECORD, "The webhook."),
+    "worker_": TriggerKey(RECORD, "The worker: who writes, merges, logs in or runs the macro."),
+}  # fmt: skip

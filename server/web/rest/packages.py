@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from server.packages import exporting, importing
-from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
+from server.errors import Conflict
+from server.packages import exporting, importing, recipes
+from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Tree
 from server.web import envelope
 from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
@@ -22,12 +23,18 @@ MADE = shapes.keys(
     id=shapes.ID,
     label=shapes.TEXT,
 )
+RECIPE = shapes.keys(
+    name=shapes.TEXT, title=shapes.TEXT, about=shapes.TEXT, starts=shapes.TEXT, needs=shapes.TEXT,
+    prompts=shapes.list_of(shapes.OBJECT),
+)  # fmt: skip
 NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT)}
 
 
 @endpoint(
     "POST", "packages/import", "Import a package: all of it or nothing. For administrators.", "write",
-    Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes.", required=True),
+    Parameter("package_json", "json", f"The package, as JSON of at most {MAX_PACKAGE_BYTES} bytes; or send `recipe`."),
+    Parameter("recipe", "string", "Name of a recipe of the cookbook, whose package is imported. Prompts without an "
+              "answer take their default."),
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
     Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
     Parameter("grants", "boolean", "1: agree to what the package grants, as the dry run lists."),
@@ -35,17 +42,43 @@ NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants":
 )  # fmt: skip
 def import_package(call: EndpointCall) -> dict[str, Any]:
     params = call.params
-    package = params.json("package_json", required=True, most=MAX_PACKAGE_BYTES, depth=MAX_DEPTH)
+    package, answers = _package(call)
     dry_run = params.flag("dry_run")
-    found = importing.import_package(
-        call.ctx, package, params.map("prompts"), dry_run=dry_run, grants_agreed=params.flag("grants")
-    )
+    found = importing.import_package(call.ctx, package, answers, dry_run=dry_run, grants_agreed=params.flag("grants"))
     answer: dict[str, Any] = {"records_created": found.records}
     if dry_run:
         answer["dry_run"] = 1
     if found.granted:
         answer["grants"] = found.granted
     return answer | ({"notes": found.notes} if found.notes else {})
+
+
+def _package(call: EndpointCall) -> tuple[Any, Tree]:
+    """The package that is imported, and the answers to its prompts. Raises Required, Conflict, NotFound."""
+    params = call.params
+    recipe, answers = params.text("recipe", ""), params.map("prompts")
+    if not recipe:
+        return params.json("package_json", required=True, most=MAX_PACKAGE_BYTES, depth=MAX_DEPTH), answers
+    if params.tree.get("package_json") not in (None, ""):
+        raise Conflict("send either package_json or recipe", field="recipe")
+    package = recipes.recipe(recipe).package
+    return package, recipes.with_defaults(package, answers)
+
+
+@endpoint(
+    "GET", "packages/recipes", "The recipes of the cookbook: what each does, and what it asks.", "read",
+    answer=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
+)  # fmt: skip
+def list_recipes(call: EndpointCall) -> dict[str, Any]:
+    listed = [recipes.recipe(name) for name in recipes.names()]
+    results = [
+        {
+            "name": each.name, "title": each.title, "about": each.about, "starts": each.starts, "needs": each.needs,
+            "prompts": each.package["package"]["configure"]["prompts"],
+        }
+        for each in listed
+    ]  # fmt: skip
+    return {"results": results, "total": len(results)}
 
 
 @endpoint(

@@ -1,0 +1,143 @@
+"""What stands under the `output:` of each command: data that the help page is made of, and tests compare with runs."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any
+
+from server import contexts
+from server.dataclass import dataclass
+
+ANY_KEY = "..."  # in keys: further ones, which the note describes
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """holds: what it is, in words. keys: {key: what it holds} of a map; one that ends in `?` is there now and then.
+    example: one output."""
+
+    holds: str
+    example: Any
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+_KEYS_OF_RECORD = {
+    "_context": "The context of its type.", "_label?": "What people call it.", "id": "Its id.",
+    ANY_KEY: "Each key of its type, as the page of the type names it; what is not there yet loads when it is read: "
+    "`owner_first_name`.",
+}  # fmt: skip
+_TASK = {"_context": contexts.TASK, "_label": "Call Ana", "id": 7, "title": "Call Ana", "status": "open"}
+_TICKET = {"_context": contexts.TICKET, "id": 17}
+_FILE = "svc:automation_resource:6b1d"
+
+OUTPUTS: dict[str, CommandOutput] = {
+    "api.command": CommandOutput(
+        "What the named command gives. Of `svc.commands.oauth2.token.validate`: a map, empty for an unknown token.",
+        {"token_id": 3, "token_type": "access", "token_created_at": 1795003200, "token_expires_at": 1795089600,
+         "token_scopes": ["api"], "app__context": contexts.OAUTH_APP, "app_id": 0,
+         "worker__context": contexts.WORKER, "worker_id": 1},
+        {
+            "token_id?": "The id of the token.", "token_type?": "Its kind.", "token_created_at?": "Unix seconds.",
+            "token_expires_at?": "Unix seconds.", "token_scopes?": "A list of scopes.",
+            "app__context?": "The context of OAuth apps.", "app_id?": "The app; further keys `app_` load.",
+            "worker__context?": "The context of workers.", "worker_id?": "The worker; further keys `worker_` load.",
+        },
+    ),
+    "data.query": CommandOutput(
+        "A map, as the endpoint of data queries answers.",
+        {"data": [{"group__label": "Support", "count": 3}], "_": {"type": "worklist.subtotals"}},
+        {"data": "What the type and the format of the query say.", "_": "A map: `type`, `format` and more."},
+    ),
+    "decrypt.pgp": CommandOutput("None: the command always fails.", None),
+    "email.parse": CommandOutput(
+        "The ticket, a map; false where none came of the email.", _TICKET,
+        {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
+    ),
+    "encrypt.pgp": CommandOutput("None: the command always fails.", None),
+    "file.read": CommandOutput(
+        "A map.",
+        {"bytes": "sku,n\n", "uri": "svc:attachment:5", "name": "stock.csv", "offset_from": 0, "offset_to": 6,
+         "mime_type": "text/csv", "size": 240},
+        {
+            "bytes": "The part as text; a data URI of what is no text.", "uri": "The file.", "name": "Its name.",
+            "offset_from": "Its first byte.", "offset_to": "The byte after its last one.", "mime_type": "The type.",
+            "size": "Bytes of the whole file.",
+        },
+    ),
+    "file.write": CommandOutput(
+        "A map.",
+        {"uri": _FILE, "mime_type": "text/csv", "expires_at": 1795004100, "size": 6, "id": 2, "name": "stock.csv"},
+        {
+            "uri": "By which other commands find it.", "mime_type": "The type.", "size": "Bytes.", "id": "Its id.",
+            "expires_at": "Unix seconds; 0 for never.", "name?": "The name, where it has one.",
+        },
+    ),
+    "function": CommandOutput(
+        "What the other automation returns.", {"is_known": True}, {ANY_KEY: "Those below `return:` of the function."}
+    ),
+    "http.request": CommandOutput(
+        "A map. After a failure, it stands beside `error` in `on_error:`, so `status_code` tells 404 from 503.",
+        {"status_code": 200, "url": "https://shop.example/orders/7", "content_type": "application/json",
+         "headers": {"content-type": "application/json"}, "body": '{"sku":"A-1"}'},
+        {
+            "status_code": "The status; 0 while a request is retried.", "url": "The address.",
+            "content_type": "The type without parameters, in lower case.",
+            "headers": "A map; names in lower case.",
+            "body": "The text; a data URI of what is no text; the address of a resource, if it is stored as one.",
+            "is_data_uri?": "True if `body` is a data URI.",
+            "is_svc_uri?": "True if `body` names an automation resource; `content_type` is then "
+            "`application/vnd.svc.uri`.",
+            "content_type_original?": "The type of what the resource holds.",
+            "resource_expires?": "Until when the resource is there, in Unix seconds.",
+            "is_retried?": "True if the request is sent again later; nobody gets that response.",
+            "reason?": "Why it is sent again.",
+        },
+    ),
+    "kata.parse": CommandOutput("What the text says: a map.", {"size": "7"}, {ANY_KEY: "Those of the text."}),
+    "metric.increment": CommandOutput("An empty list.", []),
+    "queue.pop": CommandOutput(
+        "A map. If the run fails, its messages come again later.",
+        {"consumer_id": "0x5c1b", "messages": {
+            "9f0c": {"queue": "orders", "data": {"sku": "A-1"}, "available_at": 1795003200}}},
+        {
+            "consumer_id": "Names this taking of messages.",
+            "messages": "A map by message, the longest waiting first: each has `queue`, `data` (what was pushed) and "
+            "`available_at`.",
+        },
+    ),
+    "queue.push": CommandOutput("A list: the name of each message.", ["9f0c2a5d4b6e4c0d8a3f1b2c3d4e5f60"]),
+    "record.create": CommandOutput("The record, a map.", _TASK, _KEYS_OF_RECORD),
+    "record.delete": CommandOutput("The record as it was, a map.", _TASK, _KEYS_OF_RECORD),
+    "record.get": CommandOutput("The record, a map.", _TASK, _KEYS_OF_RECORD),
+    "record.search": CommandOutput(
+        "A map of the records by id, in the order of the search; with `limit:1` the one record, or false.",
+        {"7": _TASK}, {ANY_KEY: "The id of each record, with the record."},
+    ),
+    "record.update": CommandOutput("The record afterwards, a map.", _TASK, _KEYS_OF_RECORD),
+    "record.upsert": CommandOutput("The record afterwards, a map.", _TASK, _KEYS_OF_RECORD),
+    "signature.verify": CommandOutput(
+        "A map. Another signature is a failure, and `on_error:` finds `is_valid` false.", {"is_valid": True},
+        {"is_valid": "True."},
+    ),
+    "storage.delete": CommandOutput("True, whether there was a value or not.", True),
+    "storage.get": CommandOutput("The value, or the `default`.", {"sku": "A-1"}, {ANY_KEY: "Those of a stored map."}),
+    "storage.set": CommandOutput(
+        "A map.", {"key": "shop.event.17", "expires": 1795089600, "is_stored": True, "value": "done"},
+        {
+            "key": "The key.", "expires": "Unix seconds; 0 for never.",
+            "is_stored?": "With `if_absent`: whether this run stored it.",
+            "value?": "With `if_absent`: what is stored now.",
+        },
+    ),
+    "ticket.create": CommandOutput(
+        "The ticket, a map; false where an automation refused it.", _TICKET,
+        {"_context": "The context of tickets.", "id": "The id of the ticket.", ANY_KEY: "Each key of a ticket loads."},
+    ),
+    "var.expand": CommandOutput("Null; the keys are there afterwards.", None),
+    "var.push": CommandOutput("The list or map as it is now.", ["red", "blue"], {ANY_KEY: "Those of a map."}),
+    "var.set": CommandOutput(
+        "The value; false where a plain value stood in the way.", "A-1", {ANY_KEY: "Those of a map."}
+    ),
+    "var.unset": CommandOutput(
+        "Whether something stood there; of a list of paths, a map of that by path.", True, {ANY_KEY: "The paths."}
+    ),
+}  # fmt: skip

@@ -1,0 +1,113 @@
+"""The recipes of the cookbook as packages. The help page of a recipe is its only source: script, policy, bindings and
+the rest of the package stand there in fenced blocks, and are read from there."""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from server import resources
+from server.dataclass import dataclass
+from server.errors import NotFound, nearest
+from server.packages import document as documents
+from server.packages.document import Tree
+
+FOLDER, ENDING = ("help", "cookbook"), ".md"
+FUNCTION = "svc.trigger.automation.function"
+# Every recipe asks these first.
+NAME, DISABLED = "name", "disabled"
+_BLOCK = re.compile(
+    r"^```(?:kata|json) (script|policy|binding|package)(?: ([\w.]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_FACT = re.compile(r"^- \*\*(Started by|Needs):\*\* (.+)$", re.MULTILINE)
+_MARKS = re.compile(r"\[?`?([^`\[\]]+)`?\]\([^)]*\)|`")  # links and code of Markdown, of which the text stays
+_TEXT_OF = {"script": "script", "policy": "policy_kata", "binding": "automations_kata"}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe. about: what it does, in one sentence. starts, needs: what runs it, and what must be there.
+    first: the uid of the automation that is opened after the import. policies: of its automations."""
+
+    name: str
+    title: str
+    about: str
+    starts: str
+    needs: str
+    first: str
+    policies: tuple[str, ...]
+    package: Tree
+
+
+def names() -> list[str]:
+    """The names of all recipes, sorted."""
+    return sorted(path.name.removesuffix(ENDING) for path in resources.path(*FOLDER).glob(f"*{ENDING}"))
+
+
+def recipe(name: str) -> Recipe:
+    """One recipe. Raises NotFound."""
+    known = names()
+    if name not in known:
+        listed = nearest(name, known) or f"; there are {', '.join(known)}"
+        raise NotFound(f"there is no recipe '{name[:80]}'{listed}")
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> Recipe:
+    return read(name, resources.path(*FOLDER, f"{name}{ENDING}").read_text("utf-8"))
+
+
+def read(name: str, page: str) -> Recipe:
+    """A recipe from its page. Raises ValueError for a block that belongs to no record."""
+    title = _TITLE.search(page)
+    blocks = {(kind, uid): text for kind, uid, text in _BLOCK.findall(page)}
+    if title is None or ("package", "") not in blocks:
+        raise ValueError(f"{name}: a recipe has a heading, and a block `json package`")
+    about = " ".join(page[title.end() :].strip().partition("\n\n")[0].split())
+    facts = {name: _MARKS.sub(r"\1", text) for name, text in _FACT.findall(page)}
+    package: Tree = json.loads(blocks.pop(("package", "")))
+    records: dict[str, Tree] = {each["uid"]: each for each in package["records"]}
+    events: list[Tree] = []
+    for (kind, uid), text in blocks.items():
+        if kind == "binding" and uid not in records:
+            events.append({"event": uid, "kata": text})
+        elif uid in records:
+            records[uid][_TEXT_OF[kind]] = text
+        else:
+            raise ValueError(f"{name}: there is no record '{uid}' for the block `{kind}`")
+    automations = [each for each in package["records"] if each["_context"] == "automation"]
+    automations[0].setdefault("description", about)
+    prompts = [*_common(package.pop("name")), *package.pop("prompts")]
+    head = {
+        "name": title[1], "revision": 1, "requires": {"svc_version": "1.0.0", "plugins": []},
+        "configure": {"prompts": prompts, "placeholders": []},
+    }  # fmt: skip
+    return Recipe(
+        name, title[1], about, facts.get("Started by", ""), facts.get("Needs", ""), automations[0]["uid"],
+        tuple(each["policy_kata"] for each in automations),
+        {"package": head, **package, **({"events": events} if events else {})},
+    )  # fmt: skip
+
+
+def _common(name: str) -> list[Tree]:
+    return [
+        {"type": "text", "label": "Name of the automation", "key": NAME, "params": {"default": name, "format": "name"}},
+        {
+            "type": "picklist", "label": "After it is created", "key": DISABLED,
+            "params": {"options": {"It runs": "no", "It is disabled, until you enable its binding": "yes"},
+                       "default": "no"},
+        },
+    ]  # fmt: skip
+
+
+def with_defaults(package: Tree, answers: Tree) -> Tree:
+    """The answers, and the default of each prompt that has none."""
+    document = documents.read(package)
+    defaults: dict[str, Any] = {}
+    for prompt in document.prompts:
+        default = (prompt.get("params") or {}).get("default")
+        if default is not None:
+            defaults[prompt["key"]] = default
+    return defaults | {key: each for key, each in answers.items() if each not in (None, "")}
