@@ -76,11 +76,12 @@ def with_entry(text: str, name: str, automation: str, position: int = -1) -> str
     if name in present:
         raise Conflict(f"name: the entry '{name}' is of another automation; choose another name", field="name")
     entry = f"automation/{name}:\n  uri: svc:automation:{automation}\n"
-    starts = [line - 1 for _, line, _ in present.values()]
-    if not 0 <= position < len(starts):
+    names = list(present)
+    if not 0 <= position < len(names):
         return f"{text.rstrip()}\n{entry}".lstrip("\n")
     lines = text.splitlines(keepends=True)
-    return "".join((*lines[: starts[position]], entry, *lines[starts[position] :]))
+    start, _ = _block(text, names[position])
+    return "".join((*lines[:start], entry, *lines[start:]))
 
 
 def without_entry(text: str, name: str) -> str:

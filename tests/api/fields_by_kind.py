@@ -5,7 +5,7 @@ import struct
 import zlib
 from typing import Any
 
-from server.fields import Field
+from server.fields import Field, Listed
 from server.records.base import RecordType
 from tests.api.minimal import made, number
 from tests.service import Api
@@ -208,7 +208,7 @@ def wrong(field: Field) -> list[Any]:
     if field.type == "id" and not limits.get("zero_ok"):
         listed = [*listed, "0"]
     if field.type in ("text", "bit", "uint", "number", "id", "timestamp", "url"):
-        listed = [*listed, ["a", "list"]]
+        listed = [*listed, {"a": "map"} if isinstance(field, Listed) else ["a", "list"]]
     if "allowed" in limits:
         listed = [*listed, "zzz"]
     if limits.get("format") in ("language", "timezone", "date", "email"):

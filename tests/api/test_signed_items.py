@@ -43,6 +43,8 @@ def has(api: Api, uri: str, id: int, field: str, item: str) -> bool:
         return api.record("address", int(item))["worker_id"] == id
     if field == "fieldsets":
         return id in api.found(uri, f"fieldset:(id:{item})")
+    if field == "participant_ids":
+        return item in (api.record("ticket", id, expand="requesters").ok().json["requesters"] or {})
     if field == "attach":
         other, _, other_id = item.partition(":")
         return str(id) in str(api.record(other, int(other_id), expand="attachments").ok().json["attachments"])

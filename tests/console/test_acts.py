@@ -45,6 +45,8 @@ EXCEPTIONS = {
         "/records/{type}/{id}/comment", "/records/task/{id}/done",
         "/records/contact/{id}/merge", "/records/org/{id}/merge", "/records/{type}/{id}/link",
         "/records/{type}/{id}/unlink", "/records/{type}/{id}/remind", "/reminders/{id}/drop",
+        "/automations/events/{id}", "/automations/events/{id}/move", "/automations/events/{id}/add",
+        "/automations/events/{id}/remove", "/automations/recipes/{name}",
     ),
     "signing in and out have entries of their own, which are no administrative acts": (
         "/login", "/login/code", "/sign-out", "/confirm",

@@ -125,6 +125,9 @@ def test_every_page_says_that_it_is_not_framed_kept_or_guessed(looked: dict[str,
         assert all("HttpOnly" in each and "SameSite=Lax" in each for each in cookies_of(page)), path
 
 
+BY_ITSELF = {"outgoing_state"}  # moves on with the log of changes, whoever looks
+
+
 def test_looking_writes_nothing(world: World, looked: dict[str, requests.Response]) -> None:
     """Neither the first time, nor once more, nor by HEAD. That files are taken out is told in the activity log."""
     taken = 2 * sum("/export" in path and "Content-Disposition" in page.headers for path, page in looked.items())
@@ -132,7 +135,7 @@ def test_looking_writes_nothing(world: World, looked: dict[str, requests.Respons
         assert world.visitor.get(path).status_code == page.status_code, path
         head = world.visitor.session.head(world.server.url + path, timeout=60, allow_redirects=False)
         assert (head.status_code, head.content) == (page.status_code, b""), path
-    assert changed(world, world.before) == {"activity_log"} and taken > 0
+    assert changed(world, world.before) - BY_ITSELF == {"activity_log"} and taken > 0
     assert world.nora.search("activity_log", "activity:data.exported").ok()["total"] == taken
 
 

@@ -22,7 +22,16 @@ from tests.service import PASSWORD, Api, Server
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What stays English: the documentation, what is written for programs, and what the service found out about itself.
-ENGLISH = ("/help", "/api", "/-/", "/setup", "/admin/system", "/automations/webhooks/deliveries", "/no/such")
+ENGLISH = (
+    "/help",
+    "/api",
+    "/-/",
+    "/setup",
+    "/admin/system",
+    "/automations/webhooks/deliveries",
+    "/no/such",
+    "/automations/recipes",
+)
 # Names and values that are the same in every language, or that the service reads as it writes them.
 NEUTRAL = re.compile(
     r"svc[.:]|(Group|Role|Worker|Everybody): |[\w.-]+@|https?:|/|[A-Z, ]+$|POP3|IMAP|LMTP|\(\w+\)$|[a-z]+\.[a-z.]+$|"
