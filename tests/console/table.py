@@ -25,6 +25,7 @@ IDS = {
 }  # fmt: skip
 NAMES = {
     "/help": "kata", "/help/{folder}": "records", "/api": "records_ticket_update", "/choose": "worker",
+    "/automations/recipes": "github",
     "/-/choose": "worker", "/avatars": "worker", "/admin/backups": BACKUP,
     "/admin/system/settings": "mail_mask_pattern",
 }  # fmt: skip
