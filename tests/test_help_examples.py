@@ -1,4 +1,4 @@
-"""What pages of the help type into a shell, typed as it stands there: each page in one shell, all on one service.
+"""What pages of the help type into a shell, typed as it stands there: each page in one shell, on a service of its own.
 
 Blocks ```bash run are typed; a block ```text shows below one says what it prints."""
 
@@ -25,7 +25,7 @@ BLOCK = re.compile(r"^```bash run\n(.*?)^```$(?:\n\n```text shows\n(.*?)^```$)?"
 PAGES = {path.stem: found for path in sorted(HELP.glob("*.md")) if (found := BLOCK.findall(path.read_text("utf-8")))}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What a shell must know: of a service, and where its programs are."""
     folder = tmp_path_factory.mktemp("examples")
