@@ -424,7 +424,7 @@ LIMITS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("packages.prompts.MAX_CHOSEN", "", "records or options in the answer to one prompt"),
         ("packages.placeholders.MAX_RANDOM_CHARS", "", "letters and digits of one random placeholder"),
         ("packages.substitution.MAX_RENDERED_CHARS", "characters", "texts that all its templates make, together"),
-        ("packages.making.MAX_SETTING_CHARS", "characters", "value of a setting or a preference"),
+        ("packages.additions.MAX_SETTING_CHARS", "characters", "value of a setting or a preference"),
         ("packages.exporting.MAX_EXPORTED", "", "records of one export, with what is on them"),
     ),
     "Webhooks": (

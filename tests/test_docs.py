@@ -133,7 +133,7 @@ INTERNAL = {
         automation.events.MAX_REPORTED automation.bound_automations.MAX_REPORTED
         upkeep.database_check.MAX_PROBLEMS imports.importing.MAX_MISTAKES
         automation.checker.MAX_MISTAKES kata.schema.MAX_PROBLEMS records.shared.checks.MAX_TOLD
-        packages.grants.MAX_TOLD
+        packages.changing.MAX_TOLD packages.grants.MAX_TOLD
         console.forms.scope_check.MAX_DOUBTED console.forms.scope_check.MAX_MISTAKES
     """,
     "the end of a number's range, or of what the other side of a protocol may send": """

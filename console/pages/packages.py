@@ -6,7 +6,8 @@ import json
 import re
 from typing import Any
 
-from console.html import drafts, ui
+from console.html import diffs, drafts, ui
+from console.html.diffs import DiffLine
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import Option
@@ -21,8 +22,9 @@ from server.dataclass import dataclass
 from server.desk import records
 from server.desk.records import SearchRequest
 from server.errors import BadQuery, HelpdeskError, Invalid, Malformed, NotFound, TooLarge
-from server.packages import bundle, exporting, importing, library, requirements, results
+from server.packages import baselines, bundle, changing, exporting, importing, library, requirements, results
 from server.packages import document as documents
+from server.packages.baselines import CREATE, KEEP, REFUSE, TAKE, UPDATE, Past
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, PackageDocument, Tree, is_yes
 from server.packages.importing import ImportResult
 from server.packages.library import PastImport
@@ -45,6 +47,15 @@ PATHS = {
     "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
 }  # fmt: skip
 UNANSWERED = N_("Answer this question.")
+MODE_OPTIONS = [(UPDATE, N_("Update what the last import made")), (CREATE, N_("Create new records"))]
+POLICY_OPTIONS = [
+    (REFUSE, N_("Stop, and list it")), (KEEP, N_("Keep what is here")), (TAKE, N_("Take what the package says")),
+]  # fmt: skip
+STATES = {
+    changing.CHANGED: N_("changes"), changing.OVERWRITTEN: N_("changed here, is overwritten"),
+    changing.CONFLICT: N_("changed here and in the package"),
+}  # fmt: skip
+CHOSEN = ("mode", "conflicts")  # how a package is imported, besides its prompts
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -61,6 +72,17 @@ class Prompt:
     options: list[Option]
     default: str
     is_secret: bool
+
+
+@dataclass(frozen=True)
+class UpdatedRecord:
+    """A record that an update changes. changes: (name of a field, what happens to it, its difference line by line, []
+    for one that is not shown). kept: the fields that stay as they were changed here."""
+
+    type: str
+    label: str
+    changes: list[tuple[str, str, list[DiffLine]]]
+    kept: list[str]
 
 
 @dataclass(frozen=True)
@@ -92,7 +114,8 @@ def show_shipped(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
 def look(visit: Visit) -> PageResponse:
-    """Open a package that was pasted or uploaded; one without prompts with what it would create and grant."""
+    """Open a package that was pasted or uploaded, with what it would create, change and grant where nothing is left to
+    answer."""
     form = Form.sent(visit.form, ("package_json",))
     upload = visit.form.upload("file")
     if upload is not None and upload.content:
@@ -109,7 +132,8 @@ def look(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         return _list(visit, form.refuse(error))
     try:
-        imported = None if document.prompts else importing.import_package(visit.ctx, tree, {}, dry_run=True)
+        mode = UPDATE if _known(visit, document).entries else CREATE
+        imported = importing.import_package(visit.ctx, tree, {}, dry_run=True, mode=mode)
     except HelpdeskError:  # the page says what it needs, and the dry run what is wrong
         imported = None
     return _open(visit, tree, "", text, imported=imported)
@@ -127,19 +151,24 @@ def run(visit: Visit) -> PageResponse:
         return _list(visit, Form.of({"package_json": text}).refuse(error))
     form = Form.sent(
         visit.form,
-        (each.name for each in prompts if not each.is_several),
+        (*(each.name for each in prompts if not each.is_several), *CHOSEN),
         (each.name for each in prompts if each.is_several),
     )
+    mode, conflicts = form.text("mode") or CREATE, form.text("conflicts") or REFUSE
+    kept = baselines.past(visit.ctx, document.name).answers if mode == UPDATE else {}
     answers = {each.key: form.several[each.name] if each.is_several else form.get(each.name) for each in prompts}
+    answers = {key: each for key, each in answers.items() if each or key not in kept}
     names = {each.key: each.name for each in prompts}
-    for key in unanswered(document, answers):
+    for key in unanswered(document, kept | answers):
         form.fail(names[key], UNANSWERED)
     if form.is_wrong:
         return _open(visit, tree, name, text, form)
     is_dry = visit.form.text("do", "try") != "import"
     try:
         is_agreed = bool(visit.form.text("grants", ""))
-        imported = importing.import_package(visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed)
+        imported = importing.import_package(
+            visit.ctx, tree, answers, dry_run=is_dry, grants_agreed=is_agreed, mode=mode, conflicts=conflicts
+        )
     except HelpdeskError as error:
         return _open(visit, tree, name, text, _refused(form, error, names))
     if is_dry:
@@ -162,7 +191,10 @@ def show_result(visit: Visit) -> PageResponse:
     if found is None:
         raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
     name, imported = found
-    return render(visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes)
+    return render(
+        visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes,
+        updated=_updated(visit, imported), count_updated=sum(map(len, imported.updated.values())),
+    )  # fmt: skip
 
 
 def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -256,10 +288,8 @@ def _open(
     """A package with its questions. name: of one that comes with the program, else text. imported: by a rehearsal."""
     document = documents.read(tree)
     prompts = prompts_of(visit, document)
-    shown = form or Form(
-        {each.name: each.default for each in prompts if not each.is_several},
-        {each.name: [] for each in prompts if each.is_several},
-    )
+    known = _known(visit, document)
+    shown = form or _first_form(prompts, known)
     unmet = ""
     try:
         requirements.check(document)
@@ -276,7 +306,35 @@ def _open(
         labels={each.name: each.label for each in prompts},
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
         granted=granted, asks_yes=bool(granted) or "grants" in shown.errors,
+        updated=_updated(visit, imported) if imported else [], unchanged=imported.unchanged if imported else 0,
+        count_updated=sum(map(len, imported.updated.values())) if imported else 0,
+        can_update=bool(known.entries), modes=MODE_OPTIONS, policies=POLICY_OPTIONS,
+        is_update=shown.get("mode") == UPDATE,
     )  # fmt: skip
+
+
+def _known(visit: Visit, document: PackageDocument) -> Past:
+    """The last import of the package; of another package with the same name nothing."""
+    known = baselines.past(visit.ctx, document.name) if document.name else Past()
+    named = documents.uids(document)
+    return known if not named or named & known.entries.keys() else Past()
+
+
+def _first_form(prompts: list[Prompt], known: Past) -> Form:
+    """The form with the defaults of the prompts, or the answers of the last import, which an update takes again."""
+    given = {key: each for key, each in known.answers.items() if known.entries}
+    values = {each.name: each.default for each in prompts if not each.is_several}
+    several: dict[str, list[str]] = {each.name: [] for each in prompts if each.is_several}
+    for each in prompts:
+        answer = given.get(each.key)
+        if answer is None or each.is_secret:
+            continue
+        if each.is_several:
+            several[each.name] = [str(chosen) for chosen in (answer if isinstance(answer, list) else [answer])]
+        else:
+            values[each.name] = str(answer)
+    values |= {"mode": UPDATE if known.entries else CREATE, "conflicts": REFUSE}
+    return Form(values, several)
 
 
 def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
@@ -338,6 +396,23 @@ def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[Imported
             found.append(
                 ImportedRecord(name, uid, str(each["label"]), path, {_("Client secret"): secret} if secret else {})
             )
+    return found
+
+
+def _updated(visit: Visit, imported: ImportResult) -> list[UpdatedRecord]:
+    """What an update changes and keeps, field by field."""
+    found = []
+    for context in dict.fromkeys((*imported.updated, *imported.kept)):
+        record_type = visit.service.registry.find(context)
+        name = shown(record_type.label_names[0]) if record_type is not None else context
+        updated, kept = imported.updated.get(context, {}), imported.kept.get(context, {})
+        for uid in dict.fromkeys((*updated, *kept)):
+            changes = []
+            for change in updated.get(uid, {}).get("changes", ()):
+                lines = diffs.compared(change["before"], change["after"]) or [] if "before" in change else []
+                changes.append((change["field"], _(STATES[change["state"]]), lines))
+            label = str((updated.get(uid) or kept[uid])["label"])
+            found.append(UpdatedRecord(name, label, changes, kept.get(uid, {}).get("fields", [])))
     return found
 
 

@@ -152,6 +152,8 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
             '--answer' = 'answer to a prompt of the package; once for each, or several times where a prompt takes a list'
             '--dry-run' = 'make nothing, and print what would be made'
             '--grants' = 'agree to what the package grants, as --dry-run prints it'
+            '--update' = 'change the records that the last import of this package made, by their uid, and make what is missing'
+            '--conflicts' = 'with --update, for fields that changed both here and in the package: refuse changes nothing and names them, keep keeps what is here, take takes what the package says'
         }
         'helpdesk package export' = [ordered]@{
             '-h' = 'show this help message and exit'
@@ -281,6 +283,7 @@ Register-ArgumentCompleter -Native -CommandName helpdesk -ScriptBlock {
         'helpdesk automation run --ticket' = @()
         'helpdesk package import --data' = @()
         'helpdesk package import --answer' = @()
+        'helpdesk package import --conflicts' = @('refuse', 'keep', 'take')
         'helpdesk package export --data' = @()
         'helpdesk package export --name' = @()
         'helpdesk backup --data' = @()

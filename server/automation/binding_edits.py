@@ -11,6 +11,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, NotFound
+from server.kata.blocks import span
 from server.records.shared.triggers import EVENTS, PREFIX
 from server.store.transaction import Transaction
 
@@ -117,16 +118,7 @@ def with_moved(text: str, name: str, steps: int) -> str:
 
 def _block(text: str, name: str) -> tuple[int, int]:
     """The lines of an entry with the comment above it, from the first to behind the last, counted from 0."""
-    lines = text.splitlines()
-    start = line = entries(text)[name][1] - 1
-    while start and lines[start - 1].startswith("#"):
-        start -= 1
-    end = line + 1
-    while end < len(lines) and (not lines[end].strip() or lines[end].startswith((" ", "\t"))):
-        end += 1
-    while end > line + 1 and not lines[end - 1].strip():
-        end -= 1
-    return start, end
+    return span(text, entries(text)[name][1] - 1)
 
 
 def _entries_of(text: str, automation: str) -> list[str]:

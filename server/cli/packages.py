@@ -9,8 +9,9 @@ from server.cli import texts
 from server.cli.arguments import command, group
 from server.cli.opening import with_service
 from server.context import Context
-from server.errors import Invalid, Required, TooLarge
+from server.errors import Conflict, Invalid, Required, TooLarge
 from server.packages import bundle, exporting, importing, recipes
+from server.packages.baselines import CREATE, POLICIES, REFUSE, UPDATE
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES
 from server.web import json_text
 
@@ -40,6 +41,15 @@ def declare(commands: Any) -> None:
         action="store_true",
         help="agree to what the package grants, as --dry-run prints it",
     )
+    bring.add_argument(
+        "--update", action="store_true",
+        help="change the records that the last import of this package made, by their uid, and make what is missing",
+    )  # fmt: skip
+    bring.add_argument(
+        "--conflicts", choices=POLICIES, default=REFUSE,
+        help="with --update, for fields that changed both here and in the package: refuse changes nothing and names "
+        "them, keep keeps what is here, take takes what the package says",
+    )  # fmt: skip
     out = command(below, "export", _export, about="Print records as a package, with what is on them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
     out.add_argument("--name", default="", metavar="N", help="name of the package")
@@ -51,7 +61,10 @@ def _import(options: argparse.Namespace) -> None:
         answers = recipes.with_defaults(package, answers)
 
     def work(ctx: Context) -> importing.ImportResult:
-        return importing.import_package(ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants)
+        return importing.import_package(
+            ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants,
+            mode=UPDATE if options.update else CREATE, conflicts=options.conflicts,
+        )  # fmt: skip
 
     found = None
     while found is None:
@@ -59,9 +72,15 @@ def _import(options: argparse.Namespace) -> None:
             found = with_service(options, work)
         except Required as error:
             answers.update(_asked(options, error))
+        except Conflict as error:
+            raise _by_flags(error) from error
     for note in found.notes:
         print(f"helpdesk: {note}", file=sys.stderr)
-    _put({"records_created": found.records} | ({"grants": found.granted} if found.granted else {}))
+    told: dict[str, Any] = {}
+    if options.update:
+        told = {"records_updated": found.updated, "records_unchanged": found.unchanged}
+        told |= {"records_kept": found.kept} if found.kept else {}
+    _put({"records_created": found.records} | told | ({"grants": found.granted} if found.granted else {}))
 
 
 def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
@@ -77,6 +96,12 @@ def _asked(options: argparse.Namespace, error: Required) -> dict[str, Any]:
         return {each["key"]: _typed(f"{each['label']} ({each['key']}):") for each in missing}
     flags = " ".join(f"--answer {each['key']}=VALUE" for each in missing)
     raise Invalid(f"{error.message.partition('. Send each')[0].partition('; send prompts')[0]}; add {flags}") from error
+
+
+def _by_flags(error: Conflict) -> Conflict:
+    """The error with the flags of the command line in place of parameters."""
+    said = error.message.replace("Send conflicts=", "Add --conflicts ").replace("conflicts=", "--conflicts ")
+    return Conflict(said.replace("dry_run=1", "--dry-run"), **error.details)
 
 
 def _typed(question: str) -> str:

@@ -58,6 +58,13 @@ def read(value: Any) -> PackageDocument:
     )
 
 
+def uids(document: PackageDocument) -> set[str]:
+    """The uids of the entries of all sections, those inside others left out."""
+    listed = [document.sections.get(name) for name in LISTED]
+    entries = [each for section in listed if isinstance(section, list) for each in section if isinstance(each, dict)]
+    return {str(each["uid"]) for each in entries if each.get("uid")}
+
+
 def bad(message: str) -> Invalid:
     """The error for a package that cannot be imported."""
     return Invalid(message, field="package_json")

@@ -1,10 +1,13 @@
 """Imports a package: questions are answered first, then everything is made in one transaction, or nothing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from server.context import Context
+from server.errors import Conflict, Invalid
 from server.packages import document as documents
 from server.packages import requirements
+from server.packages.baselines import CREATE, MODES, POLICIES, REFUSE, UPDATE
 from server.packages.document import Tree
 from server.packages.making import ImportResult, make
 from server.packages.preparing import ImportPlan, StaleIds
@@ -28,24 +31,46 @@ class _DryRunEnd(Exception):
 
 
 def import_package(
-    ctx: Context, value: Any, answers: Tree, *, dry_run: bool = False, grants_agreed: bool = False
+    ctx: Context,
+    value: Any,
+    answers: Tree,
+    *,
+    dry_run: bool = False,
+    grants_agreed: bool = False,
+    mode: str = CREATE,
+    conflicts: str = REFUSE,
 ) -> ImportResult:
     """Import a decoded package. answers: {prompt key: answer}. dry_run: tell what would be made, and undo it.
     grants_agreed: whether the importer agrees to what it lets people and programs do; else Required names it.
 
+    mode: CREATE makes new records; UPDATE changes those that the last import of the package made, by their uid, takes
+    its answers where there are no new ones, and makes what is missing. conflicts: what happens to fields that both the
+    desk and the package changed since: REFUSE, KEEP what is here, or TAKE what the package says.
+
     Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
-    Packages."""
+    Packages; updating is ours."""
     ctx.require_admin("import packages")
+    _require_known(mode, MODES, "mode")
+    _require_known(conflicts, POLICIES, "conflicts")
     document = documents.read(value)
     requirements.check(document)
+    if mode == UPDATE and not document.name:
+        raise documents.bad("package: name is missing: an update finds the last import by it")
     for attempt in range(ATTEMPTS):
-        is_last = attempt == ATTEMPTS - 1
-        prepared = ImportPlan(ctx, document, answers, grants_agreed or dry_run, keeps_ids=is_last)
+        prepared = ImportPlan(
+            ctx, document, answers, grants_agreed or dry_run, keeps_ids=attempt == ATTEMPTS - 1, is_rehearsal=dry_run,
+            mode=mode, conflicts=conflicts,
+        )  # fmt: skip
         try:
             return _made(prepared, dry_run)
         except StaleIds:
             continue
-    raise AssertionError("ids that are kept are not outdated")
+    raise Conflict("records of the package were deleted while it was updated; nothing was changed: send it again")
+
+
+def _require_known(value: str, known: Sequence[str], name: str) -> None:
+    if value not in known:
+        raise Invalid(f"{name}: takes {' or '.join(known)}, not '{value[:50]}'", field=name)
 
 
 def _made(prepared: ImportPlan, dry_run: bool) -> ImportResult:

@@ -8,36 +8,38 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import field, replace
 from typing import Any
 
-from server import contexts
 from server.access.actor import APP, lent
 from server.dataclass import dataclass
-from server.desk import custom_fields, service_settings
+from server.desk import custom_fields
 from server.desk.writing import RecordWriter
-from server.digits import id_in
 from server.errors import TooLarge, nearest
-from server.kata import parse as parse_kata
-from server.packages import grants, library, requirements
+from server.packages import baselines, grants, library, requirements
+from server.packages.additions import NODE_CONTEXT, Additions
+from server.packages.baselines import Baseline, digests
+from server.packages.changing import Changes, RecordUpdate
 from server.packages.document import Tree, at, bad
 from server.packages.preparing import ImportPlan, ids_of
-from server.packages.sections import CUSTOM_TYPE, Addition, PackageRecord
+from server.packages.sections import CUSTOM_TYPE, PackageRecord
 from server.records.base import RecordType
 from server.records.custom_record import MAX_CUSTOM_TYPES
 from server.records.shared import custom_types
 from server.store.transaction import Transaction
 
-NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them anyway
-ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
-MAX_SETTING_CHARS = 65_536  # value of a setting or a preference
-
 
 @dataclass
 class ImportResult:
-    """records: {context: {uid: {id, label}}}, with secrets that are shown once. notes: what was left out, in words.
-    granted: what it gives to people and programs."""
+    """records: {context: {uid: {id, label}}}, with secrets that are shown once. updated: {context: {uid: {id, label,
+    changes}}} and kept: {context: {uid: {id, label, fields}}}, see changing.Changes. unchanged: how many entries needed
+    no change. notes: what was left out, in words. granted: what it gives to people and programs. conflicts: the fields
+    that both the desk and the package changed."""
 
     records: dict[str, dict[str, Tree]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     granted: list[str] = field(default_factory=list)
+    updated: dict[str, dict[str, Tree]] = field(default_factory=dict)
+    kept: dict[str, dict[str, Tree]] = field(default_factory=dict)
+    unchanged: int = 0
+    conflicts: list[str] = field(default_factory=list)
 
 
 def make(prepared: ImportPlan, tx: Transaction) -> ImportResult:
@@ -65,7 +67,11 @@ class _Importer:
         self.types: dict[PackageRecord, RecordType] = {}
         self.uids = dict(prepared.uids)
         self.secrets: dict[PackageRecord, Tree] = {}  # that only the answer of their making shows
-        self.added_grants: list[str] = []  # of what is added to existing records
+        self.past = prepared.past.entries
+        self.baselines: dict[str, Baseline] = {}
+        self.former_grants: dict[PackageRecord, list[str]] = {}  # of records before they are updated
+        self.changes = Changes(prepared.conflicts)
+        self.additions = Additions(self.writing, self.past, self.changes)
         self.imported = ImportResult()
 
     def run(self) -> ImportResult:
@@ -84,29 +90,53 @@ class _Importer:
             for addition in planned.additions:
                 entry = self._said(addition, "entry", addition.entry, addition.where)
                 with at(addition.where):
-                    self._add(addition, dict(entry))
+                    self.additions.add(addition, dict(entry))
+            self.additions.finish()
             self._settings()
+            self._keep_baselines()
             for part in planned.parts:
                 self._show(part)
             self._grants()
-        self.imported.notes += sorted(self.prepared.notes)
-        self._log()
-        library.remember(self.prepared.ctx, self.tx, self.prepared.document, self.imported.records)
+        self._finish()
         return self.imported
+
+    def _finish(self) -> None:
+        """Tell what happened, and remember it for the next update."""
+        prepared, imported, changes = self.prepared, self.imported, self.changes
+        imported.notes += [*self.additions.notes, *sorted(prepared.notes), *self._left()]
+        imported.updated, imported.kept = changes.updated, changes.kept
+        imported.unchanged, imported.conflicts = changes.unchanged, changes.conflicts
+        if not prepared.is_rehearsal:
+            changes.require_no_conflict()
+        if imported.records or imported.updated or not prepared.is_update:
+            self._log()
+            library.remember(prepared.ctx, self.tx, prepared.document, _joined(imported.records, imported.updated))
+        baselines.remember(self.tx, prepared.document.name, self.past | self.baselines, prepared.kept_answers)
+
+    def _left(self) -> list[str]:
+        """What the package held before and holds no longer; it stays as it is."""
+        gone = [name for name, each in self.past.items() if each.id and name not in self.baselines]
+        return [f"'{name[:80]}' is no longer in the package; its record stays as it is" for name in gone]
 
     def _grants(self) -> None:
         """Name the grants once all is created, since an entry may change what another one created."""
         for part in self.prepared.plan.parts:
-            self.imported.granted += grants.describe_record(self.writing, self.types[part].uri, self.ids[part])
-        self.imported.granted += self.added_grants
+            granted = grants.describe_record(self.writing, self.types[part].uri, self.ids[part])
+            former = self.former_grants.get(part, [])
+            self.imported.granted += [each for each in granted if each not in former]
+        self.imported.granted += self.additions.granted
         self.imported.granted = list(dict.fromkeys(self.imported.granted))
         grants.require_agreement(self.imported.granted, self.prepared.grants_agreed)
 
     def _log(self) -> None:
-        made = len(self.prepared.plan.parts)
-        counted = f"{made} record{'' if made == 1 else 's'}"
         name = self.prepared.document.name or "without a name"
-        self.writing.log("package.imported", APP, 0, {"package": name, "made": counted})
+        made = len(self.prepared.plan.parts) - len(self.prepared.matched)
+        if not self.prepared.is_update:
+            self.writing.log("package.imported", APP, 0, {"package": name, "made": _counted(made)})
+            return
+        changed = sum(map(len, self.imported.updated.values()))
+        told = {"package": name, "made": _counted(made), "changed": _counted(changed)}
+        self.writing.log("package.updated", APP, 0, told)
 
     @contextmanager
     def _known_types(self, made: list[PackageRecord]) -> Iterator[None]:
@@ -122,7 +152,8 @@ class _Importer:
         unnumbered = {part: self.types[part] for part in parts if part not in self.ids}
         self.ids |= ids_of(unnumbered, self.tx.reserve)
         for part in parts:
-            self.writing.lookup.promise(self.types[part], self.ids[part])
+            if part not in self.prepared.matched:
+                self.writing.lookup.promise(self.types[part], self.ids[part])
             if part.uid:
                 self.uids[part.uid] = self.ids[part]
 
@@ -136,7 +167,7 @@ class _Importer:
         return record_type
 
     def _make_type(self, part: PackageRecord) -> None:
-        if len(custom_types.read(self.tx, self.registry)) >= MAX_CUSTOM_TYPES:
+        if part not in self.prepared.matched and len(custom_types.read(self.tx, self.registry)) >= MAX_CUSTOM_TYPES:
             raise TooLarge(
                 f"{part.where}: there may be {MAX_CUSTOM_TYPES} custom record types, and no more",
                 field="package_json",
@@ -148,14 +179,20 @@ class _Importer:
         self.tx.store.start_clock()  # the limit is one for a statement; there may be thousands of entries
         record_type, id = self.types[part], self.ids[part]
         fields = self._fields(part, record_type)
+        stored = self._said(part, "stored", part.stored, part.where) if part.stored else {}
+        if part in self.prepared.matched:
+            self.former_grants[part] = grants.describe_record(self.writing, record_type.uri, id)
+            update = RecordUpdate(self.writing, record_type, self.past[part.name], fields, stored)
+            self.baselines[part.name] = update.run(self.changes, part.where, part.name)
+            return
         with at(part.where):
             self.writing.create_sent(record_type, fields, id)
         self.secrets[part] = self.writing.shown_once
         self.writing.shown_once = {}
-        if part.stored:
-            stored = self._said(part, "stored", part.stored, part.where)
+        if stored:
             with at(part.where):
                 self.writing.update(record_type.uri, id, stored)
+        self.baselines[part.name] = Baseline(record_type.context, id, digests(fields | stored))
 
     def _fields(self, part: PackageRecord, record_type: RecordType) -> Tree:
         fields = self.prepared.fields(part, self.substitution)
@@ -164,7 +201,8 @@ class _Importer:
                 del fields[name]
         if part.parent is not None:
             fields[part.parent_field] = self.ids[part.parent]
-        if record_type.uri == "custom_field" and "uri" not in fields:
+        is_new = part not in self.prepared.matched
+        if is_new and record_type.uri == "custom_field" and "uri" not in fields:
             fields["uri"] = custom_fields.free_uri(self.tx, record_type.table, part.uid or str(fields.get("name", "")))
         return fields
 
@@ -174,91 +212,34 @@ class _Importer:
         named = self.registry.find(str(context).lower())
         return bool(target) and named is not None and named is self.registry.find(target)
 
-    # -- what is put to records that are there ----------------------------------------------------------------------
-
-    def _add(self, addition: Addition, entry: Tree) -> None:
-        if addition.section in ADDED_TO:
-            self._append(addition, entry)
-        else:
-            self._add_node(entry)
-
-    def _append(self, addition: Addition, entry: Tree) -> None:
-        """Text behind the text of an event or a toolbar, with an empty line between."""
-        uri, column = ADDED_TO[addition.section]
-        name, kata = str(entry[addition.key]), entry["kata"]
-        if not isinstance(kata, str):
-            raise bad("kata must be a text")
-        record = self.writing.find(uri, name=name)
-        if record is None:
-            raise bad(f"there is no {uri.replace('_', ' ')} '{name[:80]}'{nearest(name, self._names(uri))}")
-        added = kata.strip("\r\n")
-        before = record[column].rstrip()
-        text = f"{before}\n\n{added}\n" if before else f"{added}\n"
-        parse_kata(text)
-        self.writing.update_sent(self.registry.type(uri), record["id"], {column: text})
-        self.added_grants += grants.describe(self.writing, uri, record | {column: added})
-
-    def _names(self, uri: str) -> list[str]:
-        table = self.registry.type(uri).table
-        return [row[0] for row in self.tx.rows(lambda: table.sql.select(table.sql.name))]
-
-    def _add_node(self, entry: Tree) -> None:
-        """A node at the end of a behavior's tree, whose nodes have no ids of their own."""
-        behavior_id, parent_id = str(entry.pop("behavior_id")), str(entry.pop("parent_id"))
-        id = id_in(behavior_id)
-        behavior = self.writing.record("behavior", id) if id is not None else None
-        if behavior is None:
-            raise bad(f"behavior_id: there is no behavior '{behavior_id[:50]}'")
-        if parent_id not in ("", "0"):
-            raise bad("parent_id: must be 0: nodes are put at the end of a behavior, not below another node")
-        uid = entry.pop("uid")
-        nodes = [*behavior["nodes"], entry]
-        self.writing.update("behavior", behavior["id"], {"nodes": nodes})
-        told = {"target": self.writing.label("behavior", behavior["id"]), "changes": "nodes"}
-        self.added_grants += grants.describe_record(self.writing, "behavior", behavior["id"])
-        self.writing.log("behavior.changed", self.registry.type("behavior").context, behavior["id"], told)
-        self.imported.records.setdefault(NODE_CONTEXT, {})[uid] = {
-            "id": len(nodes), "label": entry["title"], "behavior_id": behavior["id"], "parent_id": 0,
-            "type": entry["type"],
-        }  # fmt: skip
-
-    # -- settings ---------------------------------------------------------------------------------------------------
-
     def _settings(self) -> None:
-        """Settings of plugins and preferences of workers, kept by name; what belongs to nobody is left out and told."""
-        for plugin, values in self.prepared.document.sections.get("settings", {}).items():
-            if plugin in requirements.BUILT_IN:
-                self._put("settings", plugin, f"plugin:{plugin}", values, f"settings: {plugin}")
-            else:
-                self.imported.notes.append(f"settings: there is no plugin '{plugin[:80]}'; its settings were left out")
-        for key, values in self.prepared.document.sections.get("worker_preferences", {}).items():
+        """Settings of plugins and preferences of workers."""
+        sections = self.prepared.document.sections
+        for plugin, values in sections.get("settings", {}).items():
+            is_known = plugin in requirements.BUILT_IN
+            where = f"settings: {plugin}"
+            self.additions.put_settings(plugin, self._said("settings", plugin, values, where) if is_known else values)
+        for key, values in sections.get("worker_preferences", {}).items():
             worker_id = self._said("worker of preferences", key, key, "worker_preferences").strip()
-            id = id_in(worker_id)
-            if id is not None and self.writing.record("worker", id):
-                where = f"worker_preferences: {worker_id}"
-                self._put("worker_preferences", key, f"worker:{id}", values, where)
-            else:
-                text = f"worker_preferences: there is no worker '{worker_id[:50]}'; the preferences were left out"
-                self.imported.notes.append(text)
+            where = f"worker_preferences: {worker_id}"
+            self.additions.put_preferences(worker_id, self._said("worker_preferences", key, values, where))
 
-    def _put(self, section: str, key: str, owner: str, values: Any, where: str) -> None:
-        if not isinstance(values, dict):
-            if values in (None, []):
-                return
-            raise bad(f"{where}: takes a map")
-        for name, value in self._said(section, key, values, where).items():
-            if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                self.imported.notes.append(f"{where}: {name[:80]} is neither text nor number and was left out")
-            elif len(str(value)) > MAX_SETTING_CHARS:
-                raise bad(f"{where}: {name[:80]} has more than {MAX_SETTING_CHARS} characters")
-            else:
-                service_settings.put(self.tx, f"{owner}:{name}", value)
+    def _keep_baselines(self) -> None:
+        """What was created is known as it is once all is done, since an entry may change what another one created."""
+        for part in self.prepared.plan.parts:
+            baseline = self.baselines[part.name]
+            if part not in self.prepared.matched:
+                record = self.writing.record(self.types[part].uri, self.ids[part])
+                baseline.stored = digests(record or {})
+        self.baselines |= self.additions.made
+        if self.additions.nodes:
+            self.imported.records.setdefault(NODE_CONTEXT, {}).update(self.additions.nodes)
 
     def _said(self, owner: object, name: str, value: Any, where: str) -> Any:
         return self.prepared.tree(owner, name, value, where, self.substitution)
 
     def _show(self, part: PackageRecord) -> None:
-        if part.is_shown:
+        if part.is_shown and part not in self.prepared.matched:
             record_type, id = self.types[part], self.ids[part]
             label = self._said(part, "label", part.label, part.where) or self.writing.label(record_type.uri, id)
             of_type = self.imported.records.setdefault(record_type.context, {})
@@ -273,3 +254,16 @@ class _Importer:
         if record_type.uri == "webhook_listener":
             return {"url": self.prepared.ctx.service.webhook_url(record["guid"])}
         return {}
+
+
+def _counted(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'}"
+
+
+def _joined(*made: dict[str, dict[str, Tree]]) -> dict[str, dict[str, Tree]]:
+    """What was created and what was changed, as one."""
+    found: dict[str, dict[str, Tree]] = {}
+    for each in made:
+        for context, of_type in each.items():
+            found.setdefault(context, {}).update(of_type)
+    return found

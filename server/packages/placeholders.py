@@ -23,9 +23,11 @@ RANDOM_CHARS = 8
 MAX_RANDOM_CHARS = 255  # letters and digits of one random placeholder
 
 
-def fill(ctx: Context, document: PackageDocument, substitution: Substitution) -> None:
-    """Put the configured placeholders into the values, in order. Raises Invalid for what a data query or its check
-    refuses. Source: Packages, package.configure.placeholders; unknown types are refused, which is ours."""
+def fill(ctx: Context, document: PackageDocument, substitution: Substitution, kept: Tree) -> dict[str, str]:
+    """Put the configured placeholders into the values, in order. kept: random ones of the import before, {key: value}.
+    Returns the random ones. Raises Invalid for what a data query or its check refuses. Source: Packages,
+    package.configure.placeholders; unknown types are refused, which is ours."""
+    drawn: dict[str, str] = {}
     for each in document.placeholders:
         where = f"placeholder '{each['key'][:80]}'"
         params = each.get("params") or {}
@@ -34,8 +36,13 @@ def fill(ctx: Context, document: PackageDocument, substitution: Substitution) ->
         kind = each.get("type")
         if kind not in KINDS:
             raise bad(f"{where}: '{str(kind)[:50]}' is not a type of placeholder{nearest(str(kind), KINDS)}")
-        made = _random(params, where) if kind == "random" else _queried(ctx, params, where, substitution)
-        substitution.values[each["key"]] = made
+        key = each["key"]
+        if kind == "random":
+            made = drawn[key] = str(kept.get(key) or _random(params, where))
+        else:
+            made = _queried(ctx, params, where, substitution)
+        substitution.values[key] = made
+    return drawn
 
 
 def _random(params: Tree, where: str) -> str:

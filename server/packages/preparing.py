@@ -12,7 +12,8 @@ from server import contexts
 from server.context import Context
 from server.desk import records
 from server.errors import Forbidden, NotFound
-from server.packages import grants, placeholders, prompts, requirements
+from server.packages import baselines, grants, placeholders, prompts, requirements
+from server.packages.baselines import CREATE, REFUSE, UPDATE, Past
 from server.packages.document import PackageDocument, Tree, at
 from server.packages.sections import CUSTOM_TYPE, PackageRecord, Plan, plan
 from server.packages.substitution import Substitution, TemplateValues, uids_in
@@ -35,26 +36,46 @@ class ImportPlan:
     to wait for them: it is rendered in the transaction. in_order: the parts but those types, as they are made."""
 
     def __init__(
-        self, ctx: Context, document: PackageDocument, answers: Tree, grants_agreed: bool, *, keeps_ids: bool = False
+        self,
+        ctx: Context,
+        document: PackageDocument,
+        answers: Tree,
+        grants_agreed: bool,
+        *,
+        keeps_ids: bool = False,
+        is_rehearsal: bool = False,
+        mode: str = CREATE,
+        conflicts: str = REFUSE,
     ) -> None:
         """keeps_ids: whether nobody else may get the ids, though they be lost when nothing is made with them.
+        is_rehearsal: whether all of it is undone. mode, conflicts: as import_package.
 
         Raises Invalid, TooLarge, Conflict with the place of the problem."""
         self.ctx = ctx
         self.grants_agreed = grants_agreed
         self.keeps_ids = keeps_ids
+        self.is_rehearsal = is_rehearsal
+        self.is_update = mode == UPDATE
+        self.conflicts = conflicts
         self.notes: set[str] = set()
         self.document = document
+        self.past = baselines.past(ctx, document.name) if self.is_update else Past()
+        answers = self.past.answers | answers
         self._answers = answers
         self._registry = ctx.service.registry
         self._values = TemplateValues(self._load)
         self._done: dict[tuple[object, str], Any] = {}
         prompts.fill(document, answers, self._values, self._registry)
         self._values["default"] = ctx.service.store.read(lambda tx: placeholders.defaults(ctx, tx))
-        placeholders.fill(ctx, document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
+        substitution = Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now)
+        drawn = placeholders.fill(ctx, document, substitution, self.past.answers)
+        asked = {prompt["key"] for prompt in document.prompts}
+        self.kept_answers = {key: each for key, each in answers.items() if key in asked} | drawn
         self.plan: Plan = plan(document, Substitution(self._values, ctx.actor.timezone or "UTC", ctx.now))
-        store, types = ctx.service.store, self._types()
-        self.ids = (
+        self.matched = self._matched()
+        store, types = ctx.service.store, self._new_types()
+        self.ids = {part: self.past.entries[part.name].id for part in self.matched}
+        self.ids |= (
             store.write(lambda tx: ids_of(types, tx.reserve))
             if keeps_ids
             else store.read(lambda tx: ids_of(types, tx.next_ids))
@@ -90,8 +111,24 @@ class ImportPlan:
 
     def require_ids(self, tx: Transaction) -> None:
         """Take the ids for good. Raises StaleIds."""
-        if not self.keeps_ids and ids_of(self._types(), tx.reserve) != self.ids:
+        known = {part.name: self.past.entries[part.name] for part in self.matched}
+        if len(baselines.existing(tx, self._registry, known)) < len(known):
             raise StaleIds
+        types = self._new_types()
+        if not self.keeps_ids and ids_of(types, tx.reserve) != {part: self.ids[part] for part in types}:
+            raise StaleIds
+
+    def _matched(self) -> set[PackageRecord]:
+        """The parts whose records the import before made, and that still exist."""
+        types = self._types()
+        return {
+            part
+            for part, record_type in types.items()
+            if part.name in self.past.entries and self.past.entries[part.name].context == record_type.context
+        }
+
+    def _new_types(self) -> dict[PackageRecord, RecordType]:
+        return {part: each for part, each in self._types().items() if part not in self.matched}
 
     def _types(self) -> dict[PackageRecord, RecordType]:
         """{part: its type} of those whose type is there."""

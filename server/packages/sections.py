@@ -32,6 +32,11 @@ class PackageRecord:
     label: str = ""
     is_shown: bool = True
 
+    @property
+    def name(self) -> str:
+        """What an update knows it by: its uid, or its place where it has none."""
+        return self.uid or self.where
+
 
 @dataclass(eq=False)
 class Addition:

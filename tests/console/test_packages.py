@@ -254,3 +254,22 @@ def test_a_package_by_keyboard(page: Page, nora: Api) -> None:
     assert orgs(nora, "By keys By default") == 1
     page.reload()
     assert orgs(nora, "By keys By default") == 1
+
+
+def test_a_package_is_updated_and_what_was_changed_here_is_asked_about(signed_in: Visitor, nora: Api) -> None:
+    def reminders(title: str) -> str:
+        entries = [{"uid": f"r{each}", "_context": "task", "title": f"{title} {each}"} for each in range(2)]
+        return parcel(*entries).replace('"Parcel"', '"Reminders"')
+
+    where = place(run(signed_in, reminders("Count"), "import"))
+    assert "2 records created." in text_of(signed_in.get(where).text)
+    [own] = nora.found("task", 'title:"Count 1"')
+    nora.update("task", own, title="Count the boats").ok()
+    opened = text_of(look(signed_in, reminders("Weigh")).text)
+    assert "It would change 2 records." in opened and "changed here and in the package" in opened
+    assert "Count 0" in opened and "Weigh 0" in opened
+    refused = run(signed_in, reminders("Weigh"), "import", mode="update", conflicts="refuse")
+    assert refused.status_code == 422 and "r1': title" in html.unescape(refused.text)
+    done = place(run(signed_in, reminders("Weigh"), "import", mode="update", conflicts="keep"))
+    assert "1 record changed." in text_of(signed_in.get(done).text)
+    assert nora.found("task", 'title:"Weigh 0"') and nora.record("task", own)["title"] == "Count the boats"

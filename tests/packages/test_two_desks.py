@@ -305,3 +305,76 @@ def test_an_import_returns_client_ids_and_addresses_and_its_dry_run_none(desks):
     made = bring(second, package)
     assert made["app"]["client_id"] == second.record("oauth_app", made["app"]["id"]).ok()["client_id"]
     assert made["hook"]["url"] == second.record("webhook_listener", made["hook"]["id"]).ok()["url"]
+
+
+def test_an_integration_moves_is_changed_there_and_updated_from_the_first_desk(desks):
+    first, second = desks
+    script = "start:\n  return:\n    body: {}\n"
+    name = "moving"
+    for number in range(3):
+        automation(second, f"before.moving.{number}")
+    hook = automation(first, f"{name}.hook", script=script.format("one"))
+    timed = automation(first, f"{name}.timer", "automation.timer", script="start:\n")
+    mailed = automation(first, f"{name}.mail", "mail.received", script="start:\n")
+    kind = first.create("custom_record", name="Boat", name_plural="Boats", uri="moving_boat").ok()["id"]
+    app = first.create("oauth_app", name="Moving app", callback_url="https://shop.example/one").ok()["id"]
+    bound = "automation/{key}:\n  uri: svc:automation:moving.{key}\n  inputs:\n    shop: {shop}\n"
+    listener = first.create("webhook_listener", name="Moving", automations_kata=bound.format(key="hook", shop="Larch"))
+    timer = first.create(
+        "automation_timer", name="Moving", is_recurring=1, recurring_patterns="@daily",
+        automations_kata=bound.format(key="timer", shop="Larch"),
+    ).ok()["id"]  # fmt: skip
+    event = first.found("automation_event", "name:mail.received")[0]
+    other = first.record("automation_event", event, "automations_kata")["automations_kata"]
+    first.update("automation_event", event, automations_kata=bound.format(key="mail", shop="Larch")).ok()
+    records = (
+        f"automation:{hook}", f"automation:{timed}", f"automation:{mailed}", f"custom_record:{kind}",
+        f"oauth_app:{app}", f"webhook:{listener.ok()['id']}", f"timer:{timer}", f"automation_event:{event}",
+    )  # fmt: skip
+
+    def packed() -> Tree:
+        return first.post(EXPORT, **{"records[]": list(records), "name": "Moving"}).ok()["package"]
+
+    def send(desk: Api, package: Tree, **more: object) -> Tree:
+        sent = {"package_json": json.dumps(package), "grants": 1, "mode": "update"} | more
+        return desk.post(IMPORT, **sent).ok().json
+
+    made = {
+        uid: each for of_type in send(second, packed())["records_created"].values() for uid, each in of_type.items()
+    }
+    assert made[f"automation_{hook}"]["id"] != hook and made[f"oauth_app_{app}"]["client_id"]
+    assert send(second, packed())["records_updated"] == {}
+
+    # Both desks go on: the second renames its type and adds to the event, the first changes scripts and bindings.
+    there = {uid.rpartition("_")[0]: each["id"] for uid, each in made.items()}
+    second.update("custom_record", there["custom_record"], name="Ship").ok()
+    mine = automation(second, "moving.mine", "mail.received", script="start:\n")
+    second.post(f"/rest/automations/{mine}/bind.json").ok()
+    first.update("automation", hook, script=script.format("two")).ok()
+    first.update("oauth_app", app, callback_url="https://shop.example/two").ok()
+    first.update("automation_timer", timer, recurring_patterns="@hourly").ok()
+    first.update("automation_event", event, automations_kata=bound.format(key="mail", shop="Birch")).ok()
+    rehearsed = send(second, packed(), dry_run=1)
+    found = send(second, packed())
+    assert found["records_updated"] == rehearsed["records_updated"] and not found["records_created"]
+    changed = {
+        (context.rpartition(".")[2], each["field"]): each["state"]
+        for context, of_type in found["records_updated"].items()
+        for told in of_type.values()
+        for each in told["changes"]
+    }
+    assert changed == {
+        ("automation", "script"): "changed", ("app", "callback_url"): "changed",
+        ("timer", "recurring_patterns"): "changed", ("event", "automation/mail"): "changed",
+    }  # fmt: skip
+    assert [each["fields"] for of_type in found["records_kept"].values() for each in of_type.values()] == [["name"]]
+    assert second.record("custom_record", there["custom_record"])["name"] == "Ship"
+    kata = second.record("automation_event", event, "automations_kata")["automations_kata"]
+    assert "shop: Birch" in kata and "svc:automation:moving.mine" in kata
+    clash = second.update("automation", made[f"automation_{hook}"]["id"], script=script.format("ours")).ok()
+    first.update("automation", hook, script=script.format("three")).ok()
+    refused = second.post(IMPORT, package_json=json.dumps(packed()), grants=1, mode="update")
+    assert refused.status == 409 and f"'automation_{hook}': script" in refused["message"] and clash
+    assert send(second, packed(), conflicts="take")["records_updated"]
+    assert "three" in second.record("automation", made[f"automation_{hook}"]["id"], "script")["script"]
+    first.update("automation_event", event, automations_kata=other).ok()

@@ -142,6 +142,10 @@ ROWS = (
     ("demo.added", "Demo data added", "{{actor}} filled the service with demo data"),
     ("demo.removed", "Demo data removed", "{{actor}} removed the demo data"),
     ("package.imported", "Package imported", "{{actor}} imported the package {{package}}, which made {{made}}"),
+    (
+        "package.updated", "Package updated",
+        "{{actor}} updated the package {{package}}, which made {{made}} and changed {{changed}}",
+    ),
     ("setup.link", "Set-up link made", "{{actor}} made a set-up link, with which the first administrator is created"),
 )  # fmt: skip
 

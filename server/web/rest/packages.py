@@ -4,6 +4,7 @@ from typing import Any
 
 from server.errors import Conflict
 from server.packages import exporting, importing, recipes
+from server.packages.baselines import CREATE, REFUSE, UPDATE
 from server.packages.document import MAX_DEPTH, MAX_PACKAGE_BYTES, Tree
 from server.web import envelope
 from server.web.call import Answer, EndpointCall
@@ -27,7 +28,17 @@ RECIPE = shapes.keys(
     name=shapes.TEXT, title=shapes.TEXT, about=shapes.TEXT, starts=shapes.TEXT, needs=shapes.TEXT,
     prompts=shapes.list_of(shapes.OBJECT),
 )  # fmt: skip
-NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT)}
+CHANGE = shapes.keys(
+    {"before": shapes.TEXT, "after": shapes.TEXT},
+    field=shapes.TEXT, state=shapes.TEXT,
+)  # fmt: skip
+UPDATED = shapes.keys(id=shapes.ID, label=shapes.TEXT, changes=shapes.list_of(CHANGE))
+KEPT = shapes.keys(id=shapes.ID, label=shapes.TEXT, fields=shapes.list_of(shapes.TEXT))
+NOTES = {
+    "dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT),
+    "records_updated": shapes.map_of(shapes.map_of(UPDATED)), "records_unchanged": shapes.COUNT,
+    "records_kept": shapes.map_of(shapes.map_of(KEPT)),
+}  # fmt: skip
 
 
 @endpoint(
@@ -38,14 +49,25 @@ NOTES = {"dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants":
     Parameter("prompts[]", "map", "Answers to the prompts of the package, by their keys."),
     Parameter("dry_run", "boolean", "1: make nothing, and tell what would be made."),
     Parameter("grants", "boolean", "1: agree to what the package grants, as the dry run lists."),
+    Parameter("mode", "string", "create: make new records. update: change the records that the last import of the "
+              "package made, by their uid, and make those that are missing."),
+    Parameter("conflicts", "string", "With mode=update, for fields that changed both here and in the package. refuse: "
+              "change nothing and name them. keep: keep what is here. take: take what the package says."),
     size="file", answer=shapes.keys(NOTES, records_created=shapes.map_of(shapes.map_of(MADE))),
 )  # fmt: skip
 def import_package(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     package, answers = _package(call)
     dry_run = params.flag("dry_run")
-    found = importing.import_package(call.ctx, package, answers, dry_run=dry_run, grants_agreed=params.flag("grants"))
+    mode = params.text("mode", CREATE)
+    found = importing.import_package(
+        call.ctx, package, answers, dry_run=dry_run, grants_agreed=params.flag("grants"), mode=mode,
+        conflicts=params.text("conflicts", REFUSE),
+    )  # fmt: skip
     answer: dict[str, Any] = {"records_created": found.records}
+    if mode == UPDATE:
+        answer |= {"records_updated": found.updated, "records_unchanged": found.unchanged}
+        answer |= {"records_kept": found.kept} if found.kept else {}
     if dry_run:
         answer["dry_run"] = 1
     if found.granted:
