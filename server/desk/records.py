@@ -10,7 +10,7 @@ from server.access.rules import Rules
 from server.context import Context, covers_search
 from server.counting.subtotals import subtotals
 from server.dataclass import dataclass
-from server.desk import dictionary, index_backfill, metrics
+from server.desk import dictionary, index_backfill, metrics, search_cursors
 from server.desk.dictionary import Dictionaries, paths
 from server.desk.metrics.builtin import RECORD_SEARCH
 from server.desk.reading import RecordReader
@@ -39,7 +39,10 @@ UPSERT_STEPS = 1_000_000  # of SQLite for the search of an upsert, for which oth
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search as asked for. `limit` and `page` are those of the parameters; those inside `q` win over them."""
+    """A search as asked for. `limit` and `page` are those of the parameters; those inside `q` win over them.
+
+    cursor: of an earlier page, which the results come behind; wins over pages. tells_next: whether the answer has
+    `next`, the cursor of the page after it, "" for the last one."""
 
     q: str = ""
     limit: int = 10
@@ -47,6 +50,8 @@ class SearchRequest:
     expand: str = ""
     subtotals: tuple[str, ...] = ()
     show_results: bool = True
+    cursor: str = ""
+    tells_next: bool = False
 
 
 def reading(ctx: Context, work: Callable[[Transaction], Result]) -> Result:
@@ -203,6 +208,7 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
         raise _not_offered(record_type, "search")
     limit = parsed.limit or asked.limit
     page = parsed.page or min(max(asked.page, 1), MAX_PAGE)
+    key = search_cursors.signing_key(ctx) if asked.cursor or asked.tells_next else b""
 
     def read(tx: Transaction) -> tuple[dict[str, Any], bool]:
         scope = search_scope(ctx, tx, parsed)
@@ -211,10 +217,21 @@ def search_parsed(ctx: Context, uri: str, parsed: Query, asked: SearchRequest) -
         # First: on the event loop a count that takes long ends the read, which begins again on a thread.
         counted = {name: subtotals(found, name, Dictionaries(ctx, tx)) for name in asked.subtotals}
         if asked.show_results:
-            rows, total = found.page(limit, (page - 1) * limit)
+            if asked.cursor:
+                behind = found.after(search_cursors.position(key, found, asked.cursor))
+                rows, total = behind.rows(limit + 1), found.total()
+                has_more, rows = len(rows) > limit, rows[:limit]
+            else:
+                rows, total = found.page(limit, (page - 1) * limit)
+                has_more = (page - 1) * limit + len(rows) < total
             records = [record_type.record(row) for row in rows]
             results = Dictionaries(ctx, tx).show(record_type, records, paths(asked.expand))
             answer = {"results": results, "count": len(results), "total": total, "page": page, "limit": limit}
+            if asked.cursor:
+                del answer["page"]
+            if asked.tells_next:
+                is_last = not has_more or not records
+                answer["next"] = "" if is_last else search_cursors.cursor(key, found, rows[-1])
         else:
             answer = {"total": found.total()}
         if asked.subtotals:

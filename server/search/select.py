@@ -1,6 +1,7 @@
 """Searches run: which ids answer, in which order, how many there are, and how they spread over a filter's values."""
 
-from collections.abc import Hashable
+import dataclasses
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import peewee
@@ -10,7 +11,8 @@ from server.errors import BadQuery, nearest
 from server.search.ast import Query, Sort
 from server.search.beginning import begun_by_fewer
 from server.search.compile import SearchScope, compile_group
-from server.search.conditions import ALWAYS, NEVER, Condition, all_of, slots_from
+from server.search.conditions import ALWAYS, NEVER, At, Condition, all_of, slots_from
+from server.search.keyset import behind
 from server.store.peewee_parts import stand_in
 from server.store.shapes import keyed
 
@@ -98,6 +100,40 @@ class CompiledSearch:
         shape = keyed(build, self.record_type.table, condition.key, self._order_key())
         return [row[0] for row in self.scope.tx.rows(shape, (*condition.values, limit))]
 
+    def position(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """Where a row of `page` stands in the order: the values it is sorted by, and its id."""
+        if not self.order:
+            return (row[0],)
+        keys = [each for each, _ in self._order_terms()]
+        if all(isinstance(each, peewee.Column) for each in keys):
+            place = self.record_type.table.position
+            return tuple(row[place[each.name]] for each in keys)
+        table = self.record_type.table.sql
+
+        def build() -> Any:
+            return table.select(*keys).where(table.id == slots_from(0)(0))
+
+        found = self.scope.tx.row(keyed(build, self.record_type.table, self._order_key()), (row[0],))
+        assert found is not None
+        return tuple(found)
+
+    def after(self, position: tuple[Any, ...]) -> "CompiledSearch":
+        """The same search, from behind a position of the same order on. Records that were put before it since then, or
+        are gone, change nothing. Raises BadQuery for a position of another order."""
+        terms = self._order_terms()
+        if len(position) != len(terms):
+            raise BadQuery("the cursor is of another order", position=0)
+        nulls = tuple(value is None for value in position)
+        values = tuple(value for value in position if value is not None)
+        places = [sum(not each for each in nulls[:number]) for number in range(len(nulls))]
+
+        def build(at: At) -> Any:
+            slots = [None if is_null else at(place) for is_null, place in zip(nulls, places, strict=True)]
+            return behind(self._order_terms(), slots)
+
+        behind_it = Condition(("behind", self._order_key(), nulls), values, build)
+        return dataclasses.replace(self, condition=all_of([self.condition, behind_it]))
+
     def total(self) -> int:
         """How many answer; read from the type's summary where that is enough."""
         condition, table = self.condition, self.record_type.table
@@ -126,15 +162,17 @@ class CompiledSearch:
         assert found is not None
         return found
 
-    def _order_expressions(self) -> list[Any]:
-        """The order of the query. Records that are equal in it stand by id, in the direction of the last key: with
-        `-updated` the newest of one second comes first."""
+    def _order_terms(self) -> list[tuple[Any, bool]]:
+        """(expression, whether it descends) of the order. Records that are equal in it stand by id, in the direction of
+        the last key: with `-updated` the newest of one second comes first."""
         terms = []
         for name, descending in self.order:
             for expression, is_reversed in self._filter(name).sort_keys(self.scope):
-                terms.append(peewee.Desc(expression) if descending != is_reversed else peewee.Asc(expression))
-        id = self.record_type.column("id")
-        return [*terms, id.desc() if self.order and self.order[-1][1] else id.asc()]
+                terms.append((expression, descending != is_reversed))
+        return [*terms, (self.record_type.column("id"), bool(self.order) and self.order[-1][1])]
+
+    def _order_expressions(self) -> list[Any]:
+        return [peewee.Desc(each) if descends else peewee.Asc(each) for each, descends in self._order_terms()]
 
 
 def _where(query: Any, condition: Condition) -> Any:

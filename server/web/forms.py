@@ -249,3 +249,21 @@ def _long_name() -> TooLarge:
     return TooLarge(
         f"the name of a parameter has more than {MAX_NAME_CHARS} characters; shorten it", limit=MAX_NAME_CHARS
     )
+
+
+def encoded(tree: Tree, prefix: str = "") -> list[tuple[str, str]]:
+    """The (name, value) pairs that decode_query() reads as this tree.
+
+    >>> encoded({"q": "boat", "subtotals": ["owner", "group"], "fields": {"name": "Kite"}})
+    [('q', 'boat'), ('subtotals[]', 'owner'), ('subtotals[]', 'group'), ('fields[name]', 'Kite')]
+    """
+    found: list[tuple[str, str]] = []
+    for key, value in tree.items():
+        name = f"{prefix}[{key}]" if prefix else str(key)
+        if isinstance(value, dict):
+            found += encoded(value, name)
+        elif isinstance(value, list):
+            found += [(f"{name}[]", str(each)) for each in value]
+        elif value is not None:
+            found.append((name, str(value)))
+    return found

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from server.store.collation import sort_text
 from tests.api.sample import NOW, Sample, Ticket
 from tests.api.test_search import filled
-from tests.service import Reply
+from tests.service import Api, Reply
 
 Order = Callable[[Ticket], Any]
 
@@ -88,6 +89,57 @@ def test_row_105_sorts_and_pages_in_one_query(sample: Sample) -> None:
 def test_pages_do_not_overlap_and_miss_nothing(sample: Sample) -> None:
     seen = [id for page in range(1, 9) for id in ids(asked(sample, "sort:status.id", limit=4, page=page))]
     assert sorted(seen) == [each.id for each in sample.tickets]
+
+
+def following(sample: Sample, answer: Reply, method: str = "GET", **body: Any) -> Reply | None:
+    """The page that a Link header names."""
+    link = answer.headers.get("Link", "")
+    if not link:
+        return None
+    address, relation = link.split("; ")
+    assert relation == 'rel="next"'
+    return sample.api.call(method, address.strip("<>"), **body).ok()
+
+
+@pytest.mark.parametrize(
+    "query", ["", "sort:-importance", "sort:subject", "sort:paid,-id", "sort:[-status.id,group.id]"]
+)
+@pytest.mark.parametrize("limit", [1, 7, 30, 31])
+def test_links_lead_through_all_pages(query: str, limit: int, sample: Sample) -> None:
+    expected = ids(asked(sample, query, limit=500))
+    answer: Reply | None = asked(sample, query, limit=limit, **{"subtotals[]": ["status"]}, expand="owner_")
+    seen = []
+    while answer is not None:
+        assert answer["total"] == len(expected) and answer["limit"] == limit and "subtotals" in answer.json
+        assert "owner_id" in answer["results"][0]
+        seen.append(ids(answer))
+        answer = following(sample, answer)
+    assert [id for page in seen for id in page] == expected
+    assert [len(page) for page in seen[:-1]] == [limit] * (len(seen) - 1) and seen[-1]
+
+
+def test_a_page_goes_on_from_where_the_one_before_ended_whatever_was_made_and_deleted_meanwhile(api: Api) -> None:
+    made = [api.create("task", title=f"Task {number:02}").ok()["id"] for number in range(9)]
+    first = api.search("task", "sort:-title", limit=3).ok()
+    assert ids(first) == made[:-4:-1]
+    api.create("task", title="Task 99").ok()
+    api.remove("task", made[-1]).ok()
+    api.remove("task", made[-3]).ok()  # the last of the page
+    link = first.headers["Link"].partition(">")[0].strip("<")
+    second = api.call("GET", link).ok()
+    assert ids(second) == made[5:2:-1] and "page" not in second.json
+    by_post = api.search("task", "sort:-title", limit=3).ok()
+    cursor = parse_qs(urlsplit(by_post.headers["Link"].partition(">")[0]).query)["cursor"]
+    again = api.post("/rest/records/task/search.json", q="sort:-title", limit=3, cursor=cursor[0]).ok()
+    assert again.headers["Link"].startswith("</rest/records/task/search.json?cursor=") and len(ids(again)) == 3
+    other = api.get(f"/rest/records/task/search.json?q=sort:title&cursor={cursor[0]}")
+    assert (other.status, other["errors"][0]["field"]) == (422, "cursor") and "another order" in other["message"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "é", "AAAA", "bm9uZQ", "A" * 5000])
+def test_a_cursor_that_this_service_did_not_give_is_refused(cursor: str, sample: Sample) -> None:
+    refused = sample.api.search("ticket", "", cursor=cursor)
+    assert (refused.status, refused["errors"][0]["field"]) == (422, "cursor")
 
 
 def test_without_results_there_is_the_total(sample: Sample) -> None:

@@ -101,6 +101,21 @@ def test_every_order_finds_the_record(families: Families, family: str, uri: str)
 
 
 @pytest.mark.parametrize(("family", "uri"), TYPES)
+def test_every_order_goes_on_behind_each_record(families: Families, family: str, uri: str) -> None:
+    desk, _ = families(family)
+
+    def run(tx: Transaction) -> None:
+        for name in ("", *REGISTRY.type(uri).sort_names()):
+            for order in (name, f"-{name}", f"-{name},id") if name else ("",):
+                found = desk.search(tx, uri, f"sort:{order}" if order else "")
+                ids = found.ids(500)
+                for place, row in enumerate(found.rows(500)):
+                    assert found.after(found.position(row)).ids(500) == ids[place + 1 :], (order, row[0])
+
+    desk.read(run)
+
+
+@pytest.mark.parametrize(("family", "uri"), TYPES)
 def test_every_subtotal_counts(families: Families, family: str, uri: str) -> None:
     desk, _ = families(family)
     names = REGISTRY.type(uri).subtotals.search

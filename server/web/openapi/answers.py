@@ -51,8 +51,8 @@ def _response(one: Success, uri: str, has_meta: bool) -> Schema:
     elif one.media_type:
         shown["content"] = {kind: {"schema": BYTES} for kind in (ANY_BYTES, one.media_type)}
     shown["headers"] = shapes.REQUEST_ID | {
-        name: {"description": note, "required": True, "schema": {"type": "string"}}
-        for name, note in one.headers.items()
+        name: {"description": note, "required": name in one.headers, "schema": {"type": "string"}}
+        for name, note in (one.headers | one.may_have).items()
     }
     return shown
 

@@ -43,11 +43,12 @@ RECORD: Schema = {"$ref": "#/components/schemas/{uri}"}  # the document has a pa
 class Success:
     """One way in which an endpoint succeeds. schema: of the JSON payload, None for no body or one that is not JSON.
     media_type: of the body, "" for none. also: another media type, for those who ask for it. headers: {name: note} of
-    what comes with it."""
+    what comes with it, and may_have: likewise of what comes with some."""
 
     schema: Schema | None = None
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    may_have: dict[str, str] = field(default_factory=dict)
     media_type: str = ""
     note: str = ""
     also: str = ""

@@ -1,12 +1,15 @@
 """Endpoints of the records API. Source: Endpoints, Records."""
 
+import dataclasses
 from typing import Any
+from urllib.parse import urlencode
 
 from server.desk import records
 from server.errors import Invalid, nearest
 from server.store.transaction import Transaction
 from server.web import entity_tags, envelope
 from server.web.call import Answer, EndpointCall
+from server.web.forms import encoded
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
@@ -22,6 +25,7 @@ SEARCH = (
     Parameter("query", "string", "The same, for who knows it by this name; q wins."),
     Parameter("limit", "integer", "Results on a page, 1 to 500; 10 when absent."),
     Parameter("page", "integer", "The page, counted from 1."),
+    Parameter("cursor", "string", "Of the Link header of an earlier page: the results behind it, in place of a page."),
     EXPAND,
     Parameter("subtotals[]", "string", "Names to count the matches by; may be repeated."),
     Parameter("show_results", "boolean", "0 leaves the results out; the total stays."),
@@ -35,6 +39,7 @@ PAGE = shapes.keys({
     "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
     "notes": shapes.list_of(shapes.TEXT),
 })  # fmt: skip
+FOUND = shapes.Success(PAGE, may_have={"Link": "The next page, as rel=next; the last one has none."})
 IF_MATCH = Parameter(
     "If-Match", "string", "The ETag of the record as it was read: 412 with what it is now if it is another by now.",
     place="header",
@@ -135,14 +140,24 @@ def delete(call: EndpointCall) -> dict[str, Any]:
     return {}
 
 
-@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=PAGE, operation="search")
-def search(call: EndpointCall) -> dict[str, Any]:
+@endpoint("GET", "records/{uri}/search", "Search records.", "read", *SEARCH, answer=FOUND, operation="search")
+def search(call: EndpointCall) -> Answer:
     request = search_request(call, call.params.text("query", ""))
     expand_of(call, call.uri)
-    found = records.search(call.ctx, call.uri, request)
+    found = records.search(
+        call.ctx, call.uri, dataclasses.replace(request, cursor=call.params.text("cursor", ""), tells_next=True)
+    )
+    cursor = found.pop("next", "")
     if "results" in found:
         found["results"] = _sparse(call, found["results"])
-    return with_meta(call, call.uri, found)
+    headers = {"Link": f'<{_next_page(call, cursor)}>; rel="next"'} if cursor else {}
+    return Answer(with_meta(call, call.uri, found), headers=headers)
+
+
+def _next_page(call: EndpointCall, cursor: str) -> str:
+    """The path of the next page. What was sent in a body is to be sent again."""
+    kept = {name: value for name, value in call.params.tree.items() if name not in ("page", "cursor")}
+    return f"{call.path}?{urlencode([*(encoded(kept) if call.method == 'GET' else []), ('cursor', cursor)])}"
 
 
 @endpoint(
@@ -151,10 +166,10 @@ def search(call: EndpointCall) -> dict[str, Any]:
     "Search records, for long queries.",
     "read",
     *SEARCH,
-    answer=PAGE,
+    answer=FOUND,
     operation="search",
 )
-def search_by_post(call: EndpointCall) -> dict[str, Any]:
+def search_by_post(call: EndpointCall) -> Answer:
     return search(call)
 
 
