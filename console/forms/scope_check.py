@@ -9,7 +9,7 @@ import yaml
 from server.errors import HelpdeskError, Invalid, nearest
 from server.records.shared import scopes
 
-KEYS = ("label", "endpoints")
+KEYS = ("label", "records", "endpoints")
 MAX_MISTAKES = 100  # of one text
 MAX_DOUBTED = 300  # patterns of one text that are held against the endpoints
 Mistake = tuple[int, str]  # line from 1, what is wrong there

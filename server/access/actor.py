@@ -12,11 +12,13 @@ from server.store.store_local import VersionedLocal
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
+EVERY_PRIVILEGE = frozenset(("*",))
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
     """A worker, or the service itself. acts_for: whom the service lends its own rights, since they may do just this;
-    None where nobody asked.
+    None where nobody asked. own_only: whether they reach no records but their own, as an app that may do no more.
 
     privileges: privilege ids, with "*" for all that a role can grant. reads_groups: the groups whose tickets may be
     read, None for all."""
@@ -35,6 +37,7 @@ class Actor:
     roles: frozenset[int] = frozenset()
     reads_roles: frozenset[int] = frozenset()
     acts_for: "Actor | None" = None
+    own_only: bool = False
 
     @property
     def worker_id(self) -> int:
@@ -47,9 +50,9 @@ class Actor:
         return self.acts_for or self
 
     @property
-    def reading(self) -> tuple[int, bool, frozenset[int] | None, frozenset[int]]:
+    def reading(self) -> tuple[int, bool, frozenset[int] | None, frozenset[int], bool]:
         """What decides what may be read, as far as it is the actor's."""
-        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles
+        return self.worker_id, self.is_admin, self.reads_groups, self.reads_roles, self.own_only
 
     def may(self, privilege: str) -> bool:
         """Whether a role grants this privilege; administrators have all."""
@@ -69,6 +72,12 @@ def command_line() -> Actor:
 def lent(author: Actor) -> Actor:
     """The service itself, in the name of somebody who may do just this, whatever else they may."""
     return replace(system(author.timezone or "UTC"), acts_for=author.author)
+
+
+def kept_to_own(actor: Actor) -> Actor:
+    """The same worker, who reaches no records but their own and administrates nothing."""
+    privileges = EVERY_PRIVILEGE if actor.is_admin else actor.privileges
+    return replace(actor, is_admin=False, privileges=privileges, own_only=True)
 
 
 def version(tx: Transaction) -> int:

@@ -59,6 +59,8 @@ class Rules:
         if found is None:
             rule = READ_RULES[record_type.access.read]
             found = NEVER if depth >= MAX_DEPTH else rule(self, record_type, depth)
+            if self.actor.own_only:
+                found = all_of([found, self._own(record_type)])
             if found is not ALWAYS and found is not NEVER:
                 found = replace(found, key=Shape(found.key))
             self._readable[record_type, depth] = found
@@ -80,6 +82,18 @@ class Rules:
                 (*condition.values, id),
             )
         )
+
+    def _own(self, record_type: RecordType) -> Condition:
+        """What belongs to the actor. What hangs on another record is theirs with that one, as its rule has it."""
+        if record_type.access.read in HANGING:
+            return ALWAYS
+        own, column, me = own_column(record_type), record_type.column, self.actor.worker_id
+        if not own:
+            return NEVER
+        conditions = [equals(column(own), me)]
+        if "owner__context" in record_type.initial:
+            conditions.append(equals(column("owner__context"), WORKER))
+        return all_of(conditions)
 
     def _any_worker(self, record_type: RecordType, depth: int) -> Condition:
         return ALWAYS
@@ -200,8 +214,21 @@ class Rules:
             if not self.may_read(tx, record_type, record["id"]):
                 raise Forbidden(f"you may not read {record_type.uri} {record['id']}")
             return
+        if operation != "create":
+            self.require_own(tx, record_type, record["id"])
         for rule in getattr(record_type.access, operation):
             self._require_rule(rule, record_type, operation, record, tx)
+
+    def claim(self, change: Change) -> None:
+        """Give a new ticket or task without an owner to the actor who reaches no records but their own."""
+        columns = change.type.initial
+        if self.actor.own_only and change.is_create and "owner_id" in columns and "owner__context" not in columns:
+            change.new["owner_id"] = change.value("owner_id") or self.actor.worker_id
+
+    def require_own(self, tx: Transaction, record_type: RecordType, id: int) -> None:
+        """Raises Forbidden for a record of others when the actor reaches none but their own."""
+        if self.actor.own_only and not self.may_read(tx, record_type, id):
+            raise Forbidden(f"{record_type.uri} {id} is not a record of yours, and this app reaches no others")
 
     def _require_rule(
         self, rule: str, record_type: RecordType, operation: str, record: Record, tx: Transaction | None
@@ -255,6 +282,16 @@ class Rules:
         return bool(record["author__context"] == WORKER and record["author_id"] == self.actor.worker_id)
 
 
+def own_column(record_type: RecordType) -> str:
+    """The column that names the worker whose a record is; "" for a type whose records belong to nobody."""
+    return "id" if record_type.uri == "worker" else next((n for n in OWNING if n in record_type.initial), "")
+
+
+def may_be_own(record_type: RecordType) -> bool:
+    """Whether records of a type can belong to a worker, or hang on such ones."""
+    return record_type.access.read in HANGING or bool(own_column(record_type))
+
+
 def _kept_conditions(registry: Registry, actor: Actor) -> Conditions:
     """Those of everybody with the same rights to read, for as long as the types are the same. The type itself is part
     of the key: a custom type whose transaction failed has left its name to another."""
@@ -287,6 +324,8 @@ WRITE_RULES: dict[str, Callable[[Rules, RecordType, Record, Transaction], bool]]
     "worker": Rules._is_its_worker,
     "author": Rules._is_author,
 }
+HANGING = frozenset((*PARENTS, "attached", "target", "worker", "worker or ticket"))  # rules that follow another record
+OWNING = ("owner_id", "worker_id")  # columns that name whose a record is
 WHOSE = {"worker": ("worker_id",), "author": ("author__context", "author_id")}  # the columns that a rule looks at
 REASONS = {
     "group members": "only members of its group and administrators may",

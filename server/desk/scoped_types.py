@@ -20,8 +20,12 @@ def changeable(registry: Registry, scopes: tuple[Scope, ...]) -> frozenset[str]:
     return _kept(registry, scopes)[1]
 
 
-def limit_of(registry: Registry, scopes: tuple[Scope, ...]) -> ScopeLimit | None:
-    """The limit that the scopes put on linked records; None if they allow reading everything."""
+def limit_of(registry: Registry, scopes: tuple[Scope, ...], *, is_own: bool = False) -> ScopeLimit | None:
+    """The limit that the scopes put on linked records; None if they allow reading everything.
+
+    is_own: whether the request reaches the worker's own records only; scopes that keep to those count nowhere else."""
+    if not is_own and any(each.is_own for each in scopes):
+        scopes = tuple(each for each in scopes if not each.is_own)
     if any(each.pattern == "*" and "GET" in each.methods for scope in scopes for each in scope.endpoints):
         return None
     return ScopeLimit(readable(registry, scopes))

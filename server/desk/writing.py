@@ -45,6 +45,7 @@ class RecordWriter(RecordReader):
         if not self.actor.is_admin:
             self.rules.require(self.tx, "create", record_type, self._after(change))
         id = self._write(change)
+        self.rules.require_own(self.tx, record_type, id)
         if "create" in record_type.acts:
             acts.created(self, change)
         return id
@@ -92,7 +93,10 @@ class RecordWriter(RecordReader):
             change.new["id"] = reserved_id
         self._prepare(change)
         sent_values.require_finished(change)
-        return self._write(change)
+        id = self._write(change)
+        if "owner_id" in record_type.initial:
+            self.rules.require_own(self.tx, record_type, id)
+        return id
 
     def update(self, uri: str, id: int, values: dict[str, Any]) -> None:
         record_type = self.registry.type(uri)
@@ -144,6 +148,7 @@ class RecordWriter(RecordReader):
 
     def _prepare(self, change: Change) -> None:
         """Texts that a layer above understands are refused here for every type that has such."""
+        self.rules.claim(change)
         checks.require(change)
         change.type.prepare(change, self)
 

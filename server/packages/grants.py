@@ -126,7 +126,9 @@ def _app(writing: RecordWriter, uri: str, app: Record) -> Iterable[str]:
         parsed = scopes.parse(app["scopes"])
     except Invalid:
         parsed = {}
-    is_wide = any(EVERYTHING in each.pattern for scope in parsed.values() for each in scope.endpoints)
+    is_wide = any(
+        EVERYTHING in each.pattern for scope in parsed.values() if not scope.is_own for each in scope.endpoints
+    )
     what = "everything that they may do" if is_wide else ", ".join(each.label for each in parsed.values()) or "nothing"
     yield f"lets the app {app['name']} ask workers for {what}"
     if app["service_worker_id"]:

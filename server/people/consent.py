@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from server.access import consents, device_flow, provider
 from server.access.actor import WORKER
 from server.access.provider import AuthorizationRequest
+from server.access.rules import may_be_own
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk import scoped_types
@@ -31,11 +32,13 @@ def decide_device(ctx: Context, asked: AuthorizationRequest, user_code: str, is_
 @dataclass(frozen=True, slots=True)
 class AppAccess:
     """What an app may do with the records that a worker may see. has_all: everything that they may do. reads, changes:
-    what types are called, as a sentence lists them."""
+    what types are called, as a sentence lists them. own_reads, own_changes: likewise, of the worker's own records."""
 
     has_all: bool
     reads: str
     changes: str
+    own_reads: str
+    own_changes: str
 
 
 def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
@@ -45,11 +48,17 @@ def access_of(ctx: Context, scopes: tuple[Scope, ...]) -> AppAccess:
     def named(uris: Iterable[str]) -> str:
         return listed(sorted((shown(registry.type(uri).label_names[1]) for uri in uris), key=sort_key))
 
+    wide = tuple(each for each in scopes if not each.is_own)
+    own = tuple(each for each in scopes if each.is_own)
+    ownable = {each.uri for each in registry if may_be_own(each)}
+    reads, changes = scoped_types.readable(registry, wide), scoped_types.changeable(registry, wide)
     return AppAccess(
-        any(each.allows(method, "*") for each in scopes for method in ("POST", "PUT"))
-        and scoped_types.limit_of(registry, scopes) is None,
-        named(scoped_types.readable(registry, scopes)),
-        named(scoped_types.changeable(registry, scopes)),
+        any(each.allows(method, "*") for each in wide for method in ("POST", "PUT"))
+        and scoped_types.limit_of(registry, wide) is None,
+        named(reads),
+        named(changes),
+        named((scoped_types.readable(registry, own) & ownable) - reads),
+        named((scoped_types.changeable(registry, own) & ownable) - changes),
     )
 
 

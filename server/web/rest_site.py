@@ -1,5 +1,6 @@
 """The REST API as a site: finds the endpoint of a path, who calls it, whether a scope allows it, what was sent."""
 
+import dataclasses
 import re
 import time
 from collections.abc import Callable, Hashable
@@ -8,8 +9,9 @@ from typing import Any, TypeVar
 
 from server import clock, times
 from server.access import tokens
+from server.access.actor import Actor, kept_to_own
 from server.access.tokens import Grant
-from server.context import Context, Service
+from server.context import Context, ScopeLimit, Service
 from server.dataclass import dataclass
 from server.desk import scoped_types
 from server.errors import (
@@ -23,6 +25,7 @@ from server.errors import (
     TooLarge,
     nearest,
 )
+from server.records.shared.scopes import reaches_own_only
 from server.records.shared.usage_buffer import usage_buffer
 from server.store.database import NotOnWriter
 from server.web import cors, idempotency
@@ -222,6 +225,8 @@ class RestSite(Site):
         each = _offered(RestTarget(asked.method, below, endpoints, arguments), grant, asked.path)
         if each.asks_inner:
             raise NotOffered("a batch holds no batch")
+        actor, limit = self._reach(grant, asked.method, below)
+        ctx = dataclasses.replace(ctx, actor=actor, limit=limit)
         params = Params(asked.params, self.is_strict or _prefers_strict(asked))
         note_unknown(params, each)
         call = EndpointCall(ctx, asked.method, arguments, params, asked.headers, grant.scopes, grant.app_id, asked.path)
@@ -258,8 +263,14 @@ class RestSite(Site):
 
     def _context(self, grant: Grant, request: Request, now: int, steps: int | None) -> Context:
         zone = times.zone(grant.actor.timezone or "UTC")
-        limit = scoped_types.limit_of(self.service.registry, grant.scopes)
-        return Context(self.service, grant.actor, now, zone, request_id=request.id, steps=steps, limit=limit)
+        actor, limit = self._reach(grant, request.method, _below(request.path) or "")
+        return Context(self.service, actor, now, zone, request_id=request.id, steps=steps, limit=limit)
+
+    def _reach(self, grant: Grant, method: str, below: str) -> tuple[Actor, ScopeLimit | None]:
+        """Who acts in a request, and what of other types it may read, by the scopes that allow it."""
+        is_own = reaches_own_only(grant.scopes, method, below)
+        limit = scoped_types.limit_of(self.service.registry, grant.scopes, is_own=is_own)
+        return kept_to_own(grant.actor) if is_own else grant.actor, limit
 
     def _run(self, each: Endpoint, call: EndpointCall) -> Answer:
         def work() -> Answer:

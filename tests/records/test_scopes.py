@@ -64,8 +64,22 @@ def test_wildcards(pattern, path, fits):
 
 
 @pytest.mark.parametrize(
+    ("asked", "is_own"),
+    [("mine", True), ("all", False), ("mine all", False), ("mine other", True), ("other", False)],
+)
+def test_a_scope_may_keep_to_own_records_unless_another_one_allows_the_same(asked, is_own):
+    known = scopes.parse(
+        "mine: {records: own, endpoints: ['tasks/*']}\nall: {records: all, endpoints: ['tasks/*']}\n"
+        "other: {endpoints: ['orgs/*']}"
+    )
+    chosen = [known[id] for id in asked.split()]
+    assert scopes.reaches_own_only(chosen, "GET", "tasks/1") is is_own
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "a: {records: mine, endpoints: ['*']}", "a: {records: [own], endpoints: ['*']}",
         "", "just text", "[a]", "a: [", "a: 1", "a: {label: x}", "a: {endpoints: []}", "a: {endpoints: x}",
         "'a b': {endpoints: ['*']}", "1: {endpoints: ['*']}", "a: {endpoints: [1]}", "a: {endpoints: [[x]]}",
         "a: {endpoints: [{x: GET, 2: GET}]}", "a: {endpoints: [''] }", "a: {label: [x], endpoints: ['*']}",

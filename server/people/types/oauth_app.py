@@ -68,7 +68,8 @@ class OAuthApp(RecordType):
             filter=None,
         ),
         "scopes": Text(
-            "YAML map of scope ids to label and endpoints; one scope `api` for everything when omitted.",
+            "YAML map of scope ids to label, endpoints and, for the worker's own records only, `records: own`; one "
+            "scope `api` for everything when omitted.",
             scopes.MAX_CHARS,
             auto="built_in",
             exact=True,

@@ -17,6 +17,7 @@ MAX_KEPT = 64  # texts that are kept read: from before a write until it asks for
 MAX_ENDPOINTS = 1000  # of one scope
 MAX_LABEL_CHARS = 255
 MAX_BRACKETS = 50  # open at once; the YAML reader takes seconds for thousands
+ALL, OWN = REACHES = ("all", "own")  # whose records a scope reaches
 BUILT_IN = "api"  # the scope of an app that was created without any
 DEFAULT = f"""\
 "{BUILT_IN}":
@@ -42,11 +43,13 @@ class EndpointPattern:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a token with this scope may call. label: for the consent page."""
+    """What a token with this scope may call. label: for the consent page. is_own: whether it reaches no records but
+    those of the worker themself."""
 
     id: str
     label: str
     endpoints: tuple[EndpointPattern, ...]
+    is_own: bool = False
 
     def allows(self, method: str, path: str) -> bool:
         """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
@@ -63,7 +66,7 @@ def parse(text: str) -> dict[str, Scope]:
     """{scope id: Scope} of an app's YAML text: a map of scope ids to {label, endpoints}.
 
     An endpoint is a pattern for all methods, or a map of patterns to a method or a list of them, `*` for all; words
-    that are no methods allow nothing.
+    that are no methods allow nothing. `records: own` keeps a scope to the records of the worker.
     Raises Invalid that names the scope; nothing but maps, lists and text is looked at."""
     return dict(_parsed(text))
 
@@ -128,6 +131,12 @@ def allowed(scopes: Iterable[Scope], method: str, path: str) -> bool:
     return any(scope.allows(method, path) for scope in scopes)
 
 
+def reaches_own_only(scopes: Iterable[Scope], method: str, path: str) -> bool:
+    """Whether the scopes that cover a request keep it to the records of the worker."""
+    listed = tuple(scopes)
+    return any(each.is_own for each in listed) and not allowed((s for s in listed if not s.is_own), method, path)
+
+
 def _scope(id: Any, value: Any) -> Scope:
     if not isinstance(id, str) or not _SCOPE_ID.match(id):
         raise _bad(f"'{str(id)[:80]}' is no scope id; letters, digits and : . _ - are")
@@ -139,7 +148,10 @@ def _scope(id: Any, value: Any) -> Scope:
     if not isinstance(listed, list) or not 0 < len(listed) <= MAX_ENDPOINTS:
         raise _bad(f"scope '{id}' needs a list of 1 to {MAX_ENDPOINTS} endpoints")
     endpoints = [endpoint for item in listed for endpoint in _endpoints(id, item)]
-    return Scope(id, label or id, tuple(endpoints[:MAX_ENDPOINTS]))
+    records = value.get("records", ALL)
+    if records not in REACHES:
+        raise _bad(f"scope '{id}': records is {' or '.join(REACHES)}, not '{str(records)[:50]}'")
+    return Scope(id, label or id, tuple(endpoints[:MAX_ENDPOINTS]), records == OWN)
 
 
 def _endpoints(id: str, item: Any) -> list[EndpointPattern]:
