@@ -350,7 +350,8 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
-    """Send a test to a webhook, whether it is on or not; return the delivery. Raises AdminOnly, NotFound."""
+    """Send a test to a webhook, whether it is on or not; return the delivery. A receiver that answers is left alone no
+    longer: what waits for it is due. Raises AdminOnly, NotFound."""
     ctx.require_admin("try outgoing webhooks")
     service = ctx.service
     table = service.registry.type(OutgoingWebhook.uri).table
@@ -368,9 +369,16 @@ def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
 
     id = service.store.write(begin)
     attempt = attempted(service, receiver, OutgoingDelivery(id, webhook_id, 0, "", 0, message.TEST, now))
-    service.store.write(lambda tx: tx.update(DELIVERY, id, _values_of(attempt) | {
-        "state": SENT if attempt.is_heard else FAILED, "attempts": 1,
-    }))  # fmt: skip
+
+    def end(tx: Transaction) -> None:
+        state = SENT if attempt.is_heard else FAILED
+        tx.update(DELIVERY, id, _values_of(attempt) | {"state": state, "attempts": 1})
+        if attempt.is_heard:
+            tx.run(_stating, (0, 0, 0, "", webhook_id))
+            tx.run(_hurrying, (attempt.at, webhook_id, WAITING))
+            service.tell_after(tx, deliveries.CHANNEL)
+
+    service.store.write(end)
     return deliveries.one(ctx, id)
 
 
@@ -468,3 +476,9 @@ def _stating() -> Any:
     return table.update(
         {table.failures: slot(0), table.resume_at: slot(1), table.failing_since: slot(2), table.error: slot(3)}
     ).where(table.webhook_id == slot(4))
+
+
+def _hurrying() -> Any:
+    table: Any = DELIVERY.sql
+    waiting = (table.webhook_id == slot(1)) & (table.state == slot(2))
+    return table.update({table.due_at: slot(0)}).where(waiting & (table.due_at > slot(0)))

@@ -13,7 +13,7 @@ from server.context import Context
 from server.dataclass import dataclass
 from server.desk.reading import RecordReader
 from server.digits import id_in
-from server.errors import AdminOnly, Forbidden, Invalid, Malformed, NotFound, Required
+from server.errors import AdminOnly, Forbidden, Invalid, Malformed, Mistakes, NotFound, Required
 from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all, valid
 from server.mail.compose import MAX_RECIPIENTS
@@ -102,6 +102,7 @@ class IncomingRequest:
 def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
     """The request of a form that somebody outside filled in. Raises Required or Invalid naming the parameter."""
     form = FormReader(values)
+    form.require("from", "subject", "content")
     sender, name = _sender(form), form.text("name").strip()
     _one_line("name", name)
     if len(name) > MAX_NAME:
@@ -136,6 +137,7 @@ def _sender(form: "FormReader") -> NamedAddress:
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     """The request of a compose form. Raises Required or Invalid naming the parameter. Source: Tickets, Compose."""
     form = FormReader(values)
+    form.require("subject", "content", "group_id")
     subject = _subject(form.text("subject", required=True))
     content = _content(form)
     group_id = form.id("group_id", required=True) or 0
@@ -197,6 +199,14 @@ class FormReader:
         if required and not text.strip():
             raise Required(f"{name} is required", field=name)
         return text
+
+    def require(self, *names: str) -> None:
+        """Raises Required, naming all that are missing or blank."""
+        mistakes = Mistakes()
+        for name in names:
+            with mistakes.noted():
+                self.text(name, required=True)
+        mistakes.require_none()
 
     def id(self, name: str, required: bool = False) -> int | None:
         """A record id, 0 for none; None when missing or blank."""

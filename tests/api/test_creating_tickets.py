@@ -80,6 +80,14 @@ def test_a_form_that_is_wrong_creates_nothing(api: Api, field: str, value: str, 
     assert not api.found("ticket", f'subject:"{subject}"')
 
 
+@pytest.mark.parametrize(
+    ("path", "fields"), [("create", ["from", "subject", "content"]), ("compose", ["subject", "content", "group_id"])]
+)
+def test_all_that_is_missing_is_named_at_once(api: Api, path: str, fields: list[str]) -> None:
+    refused = api.post(f"/rest/tickets/{path}.json")
+    assert refused.status == 422 and [each["field"] for each in refused["errors"]] == fields
+
+
 def test_what_somebody_wrote_becomes_no_header_and_joins_no_ticket(api: Api) -> None:
     first = create(api).ok()
     content = "Bcc: all@form.example\nIn-Reply-To: <x@y>\n\nHello\n--boundary\n"

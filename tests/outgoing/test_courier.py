@@ -241,6 +241,25 @@ def test_a_receiver_that_fails_is_left_alone_for_a_while_and_hears_all_of_it_in_
     assert (state.failures, state.failing_since, state.error) == (0, 0, "") and not post.rows(state="waiting")
 
 
+def test_a_test_that_is_answered_ends_the_wait_of_a_receiver(post: Post) -> None:
+    hook = post.hook()
+    post.peer.answers["/hook"] = answer("busy", status=503)
+    for number in range(3):
+        post.task(f"Task {number}")
+    for _ in range(4):
+        post.told(2)
+        post.now += schedule.REST[1]
+    assert post.state(hook["id"]).failures > 1
+    couriers.tried(post.desk.context(), hook["id"])
+    post.courier._is_known = False
+    assert not post.told(2) or post.state(hook["id"]).failures
+    post.peer.answers["/hook"] = answer()
+    couriers.tried(post.desk.context(), hook["id"])
+    post.courier._is_known = False
+    assert sorted(titles(post.told(8))) == [f"Task {number}" for number in range(3)]
+    assert post.state(hook["id"]).failures == 0
+
+
 def test_what_is_sent_again_is_the_same(post: Post) -> None:
     post.hook()
     post.peer.answers["/hook"] = answer(status=500)
