@@ -1,6 +1,7 @@
-"""Names in a script that stand for nothing: record types and fields that this service does not have, and variables that
-neither the trigger hands over nor the script sets. They are warnings: a package or another administrator may create a
-type or field afterwards."""
+"""Names in a script that stand for nothing: record types and fields that this service does not have, variables that
+neither the trigger hands over nor the script sets, and keys of its answer that the trigger does not read.
+
+They are warnings: a package or another administrator may create a type or field afterwards."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,10 +22,11 @@ from server.records.base import RecordType
 from server.records.registry import Registry
 from server.records.shared.custom import definitions
 from server.records.shared.custom.definitions import Definitions
-from server.records.shared.triggers import EVENTS, OTHERS, PREFIX
+from server.records.shared.triggers import EVENTS, OTHERS, PREFIX, WEBHOOK
 
 TYPE, FIELDS = "record_type", "fields"
 EMPTY = "a warning: there is no '{name}' here, so it is always empty{near}"
+UNREAD = "a warning: nothing reads '{name}' of what this returns{near}"
 # The keys of commands whose texts are names of variables; `output` for all others.
 NAMING = {
     "repeat": ("as",),
@@ -82,6 +84,30 @@ def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mista
                 continue
             near = nearest(name, (*names, *_keys(known.keys, registry)))
             yield Mistake(line, path, EMPTY.format(name=name[:80], near=near))
+
+    return placed(found())
+
+
+def unread_answers(script: str, trigger: str) -> list[Mistake]:
+    """Keys below `return:` that the trigger does not read, such as `status` where a webhook takes `status_code`; of other
+    triggers only those that look like one that it reads, since many return something for the log.
+
+    [] for a script that cannot be read, and for a trigger that reads no answer or takes any."""
+    known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
+    if known is None or known.is_screen or not known.answer or "..." in known.answer:
+        return []
+    names = {each.partition(":")[0] for each in known.answer}
+    try:
+        program = compiled(script, commands.load())
+    except KataSyntax:
+        return []
+
+    def found() -> Iterator[Mistake]:
+        for node in nodes(program.start):
+            for key in map(plain, node.body if node.type == "return" and isinstance(node.body, dict) else ()):
+                near = nearest(key, names)
+                if key not in names and "{" not in key and (near or trigger == WEBHOOK):
+                    yield _at(f"{node.path}:{key}", UNREAD.format(name=key[:80], near=near), program.document.lines)
 
     return placed(found())
 
@@ -192,4 +218,4 @@ def flagged_in(ctx: Context, script: str, trigger: str = "") -> list[Mistake]:
     ctx.require_admin("check scripts")
     found = flagged(script, ctx.service.registry, ctx.service.store.read(definitions))
     empty = empty_variables(script, trigger, ctx.service.registry)
-    return placed([*found, *check_trigger(script, trigger), *empty])
+    return placed([*found, *check_trigger(script, trigger), *empty, *unread_answers(script, trigger)])

@@ -341,7 +341,7 @@ def parameters(request: Request, each: Endpoint, most: int) -> Tree:
         return query
     body = unpacked(request.body, packing_of(request.headers), most)
     if each.text_body:
-        return merge(query, _text_body(request, body, each.text_body))
+        return merge(query, _text_body(request, body, each))
     return merge(query, _odd_body(request, body, each) if _is_odd(request) else _body(request, body))
 
 
@@ -401,16 +401,18 @@ def _odd_body(request: Request, body: bytes, each: Endpoint) -> Tree:
     return tree
 
 
-def _text_body(request: Request, body: bytes, name: str) -> Tree:
-    """The body as the parameter `name`, unless it is JSON or a form that has this name."""
+def _text_body(request: Request, body: bytes, each: Endpoint) -> Tree:
+    """The body as the parameter that it is as a whole, unless it is JSON or a form with a parameter of the endpoint."""
     kind = content_type(request)
     if kind in ("application/json", "multipart/form-data"):
         return _body(request, body)
     if kind not in ("", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"):
         raise unsupported(kind)
     # Clients send a bare text as a form, too, when they are not told otherwise.
-    is_form = kind == "application/x-www-form-urlencoded" and f"&{name}=".encode() in b"&" + body
-    return _body(request, body) if is_form else {name: Raw(body)}
+    is_form = kind == "application/x-www-form-urlencoded" and any(
+        f"&{name}=".encode() in b"&" + body for name in each.names
+    )
+    return _body(request, body) if is_form else {each.text_body: Raw(body)}
 
 
 def _body(request: Request, body: bytes) -> Tree:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from server.automation import names
+from server.packages import recipes
 from server.records import registry
 from server.records.registry import Registry
 from server.records.shared.triggers import PREFIX, TRIGGERS
@@ -110,6 +111,33 @@ def test_nothing_that_comes_with_the_program_is_flagged(types: Registry) -> None
     assert scripts
     for where, script, trigger in scripts:
         assert names.empty_variables(script, trigger, types) == [], where
+        assert names.unread_answers(script, trigger) == [], where
+
+
+def test_the_recipes_are_not_flagged() -> None:
+    for name in recipes.names():
+        for each in recipes.recipe(name).package["records"]:
+            if each["_context"] == "automation":
+                assert names.unread_answers(each["script"], each["extension_id"]) == [], name
+
+
+@pytest.mark.parametrize(
+    ("trigger", "answer", "told"),
+    [
+        (HOOK, "status: 201", [(3, "status", "status_code")]),
+        (HOOK, "status_code@int: 201\n    body@json: {}\n    headers:\n      x: y", []),
+        (HOOK, "body: a\n    heders:\n      x: y", [(4, "heders", "headers")]),
+        ("mail.filter", "rejct: yes", [(3, "rejct", "reject")]),
+        ("mail.received", "anything: is fine", []),
+        ("automation.function", "anything: is fine", []),
+        (HOOK, "'{{x}}': 1", []),
+    ],
+)
+def test_what_nothing_reads_of_an_answer_is_told(trigger: str, answer: str, told: list[tuple[int, str, str]]) -> None:
+    found = names.unread_answers(f"start:\n  return:\n    {answer}\n", PREFIX + trigger)
+    assert len(found) == len(told)
+    for mistake, (line, name, near) in zip(found, told, strict=True):
+        assert mistake.line == line and f"'{name}'" in mistake.message and f"'{near}'" in mistake.message
 
 
 def test_each_name_that_a_trigger_hands_over_is_known(types: Registry) -> None:

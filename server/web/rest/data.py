@@ -6,22 +6,23 @@ from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
-Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
+Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].")
+QUERY = Parameter("query", "string", "Accepted in place of q.")
 # Generators make a word of a key's name, and of this one they cannot.
 ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The query's `type` and `format`, and more."}
 ANSWER = shapes.keys(data=shapes.ANY, _=ABOUT)
 
 
-@endpoint("GET", "data/query", "Ask a data query.", "read", Q, answer=ANSWER)
+@endpoint("GET", "data/query", "Ask a data query.", "read", Q, QUERY, answer=ANSWER)
 def query(call: EndpointCall) -> Answer:
-    found = frame.answer(call.ctx, call.params.text("q", required=True))
+    found = frame.answer(call.ctx, call.params.text("query", "") or call.params.text("q", required=True))
     # The order of records in a map, and of columns in a table, is that of the answer.
     return Answer(body=envelope.success_in_order(found), content_type=envelope.CONTENT_TYPE)
 
 
 @endpoint(
     "POST", "data/query", "Ask a data query, for long ones: the body is its text, or a form or JSON with q.", "read", Q,
-    text_body="q", answer=ANSWER,
+    QUERY, text_body="q", answer=ANSWER,
 )  # fmt: skip
 def query_by_post(call: EndpointCall) -> Answer:
     return query(call)
