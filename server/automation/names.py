@@ -89,8 +89,9 @@ def empty_variables(script: str, trigger: str, registry: Registry) -> list[Mista
 
 
 def unread_answers(script: str, trigger: str) -> list[Mistake]:
-    """Keys below `return:` that the trigger does not read, such as `status` where a webhook takes `status_code`; of other
-    triggers only those that look like one that it reads, since many return something for the log.
+    """Keys below `return:` that the trigger does not read, such as `status` where a webhook takes `status_code`.
+
+    Of other triggers only those that look like one that it reads, since many return something for the log.
 
     [] for a script that cannot be read, and for a trigger that reads no answer or takes any."""
     known = (EVENTS | OTHERS).get(trigger.removeprefix(PREFIX))
