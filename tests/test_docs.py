@@ -104,7 +104,7 @@ INTERNAL = {
         console.pages.record.show.MAX_TEXT_CHARS console.pages.record.show.MAX_TICKETS
         console.tickets.conversation.MAX_TEXT_CHARS console.tickets.conversation.MAX_RECIPIENTS_CHARS
         console.tickets.conversation.MAX_DRAFTS console.tickets.conversation.MAX_EVENTS
-        console.tickets.answer.MAX_ADDRESSES people.presence.MAX_WORKERS
+        console.tickets.reply.MAX_ADDRESSES people.presence.MAX_WORKERS
         tickets.types.ticket_parts.merges.MAX_MERGES
         console.pages.automation.webhooks.MAX_SHOWN_CHARS console.pages.automation.webhooks.MAX_SHOWN_INPUTS
         console.pages.automation.webhooks.MAX_SHOWN_ENTRIES

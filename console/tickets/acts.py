@@ -13,7 +13,7 @@ from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists import lookup
-from console.tickets import answer_form, inbox
+from console.tickets import inbox, reply_form
 from console.tickets.show import TICKET, of_mask
 from server import tickets
 from server.desk import comments, records, relations
@@ -73,7 +73,7 @@ def _fields(visit: Visit, name: str) -> dict[str, Any]:
     if name == "status":
         if value not in STATUSES:
             raise Invalid(_("Choose open, waiting, closed or deleted."), field="status")
-        reopen = answer_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
+        reopen = reply_form.ahead(visit, "reopen_at", visit.form.text("reopen_at", ""))
         return {"status": value, "reopen_at": reopen if value in ("waiting", "closed") else ""}
     if name == "owner":
         text = str(visit.actor.worker_id) if value == "me" else value
@@ -204,7 +204,7 @@ def write_note(visit: Visit) -> PageResponse:
     """Write a note for colleagues. Raises Required."""
     found = of_mask(visit)
     comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
-    form_drafts.drop(visit.ctx, answer_form.note_key(found.id))
+    form_drafts.drop(visit.ctx, reply_form.note_key(found.id))
     visit.tell("Note added.")
     return back_to(visit, found)
 

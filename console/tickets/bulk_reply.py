@@ -11,7 +11,7 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
-from console.tickets import answer_form, inbox
+from console.tickets import inbox, reply_form
 from server import refusals, tickets
 from server.errors import HelpdeskError, Invalid
 from server.people import accepted_forms
@@ -40,7 +40,7 @@ def send(visit: Visit) -> PageResponse:
     if not form.text("content"):
         return _form(visit, found, form.fail("content", _("Write the answer first.")))
     try:
-        reopen_at = answer_form.ahead(visit, "reopen_at", form.get("reopen_at"))
+        reopen_at = reply_form.ahead(visit, "reopen_at", form.get("reopen_at"))
     except Invalid as error:
         return _form(visit, found, form.refuse(error))
     values = {"content": form.get("content"), "content_format": "markdown", "status": form.get("status"),
@@ -98,7 +98,7 @@ def _due(visit: Visit) -> str:
 def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
     return render(
         visit, "bulk_reply.html", INVALID if form.is_wrong else 200, form=form, found=found, path=BASE,
-        back=_back(visit), statuses=answer_form.STATUSES, label=lookup.LABEL,
+        back=_back(visit), statuses=reply_form.STATUSES, label=lookup.LABEL,
     )  # fmt: skip
 
 

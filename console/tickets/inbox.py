@@ -14,7 +14,7 @@ from console.lists import lookup, saved_searches
 from console.lists.worklist import BulkAction, Worklist, declare, sorted_query
 from console.lists.worklist_columns import ListColumn
 from console.tickets import due, list_place
-from console.tickets.answer_form import buckets
+from console.tickets.reply_choices import buckets
 from server.automation import macros
 from server.automation.macros.running import UNDONE
 from server.dataclass import dataclass

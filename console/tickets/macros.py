@@ -14,9 +14,9 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit, own_path
 from console.lists.selection import REFUSED_NAMED, UNDO, back_to_list, selected_records
-from console.tickets import answer_form, inbox
+from console.tickets import inbox, reply_form
 from console.tickets.acts import back_to
-from console.tickets.answer import changed_by_sending, tell_sent
+from console.tickets.reply_draft import changed_by_sending, tell_sent
 from console.tickets.show import TICKET, of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
@@ -105,7 +105,7 @@ def _done(visit: Visit, before: Sheet, outcome: MacroOutcome) -> PageResponse:
         return see(inbox.PATH)
     kinds = _keep_texts(visit, of_mask(visit), outcome)
     if outcome.delivery is not None:
-        tell_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before))
+        tell_sent(visit, outcome.delivery, here, False, changed_by_sending(visit, before.keys))
     else:
         _tell(visit, here, outcome, kinds)
     if not kinds:
@@ -134,8 +134,8 @@ def _keep_texts(visit: Visit, found: Sheet, outcome: MacroOutcome) -> list[str]:
     if message_id:
         _keep_reply(visit, found, message_id, outcome)
     if note:
-        kept = answer_form.note_form(visit, found.id).get("note")
-        form_drafts.keep(visit.ctx, answer_form.note_key(found.id), [("note", _joined(kept, note))])
+        kept = reply_form.note_form(visit, found.id).get("note")
+        form_drafts.keep(visit.ctx, reply_form.note_key(found.id), [("note", _joined(kept, note))])
     return [*(["reply"] if message_id else []), *(["note"] if note else [])]
 
 
@@ -147,7 +147,7 @@ def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutco
         with suppress(Conflict, Invalid):  # somebody has typed meanwhile: the text of the macro is a draft beside it
             answer_drafts.keep(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
             return
-    written = answer_form.begun(visit, found, message_id)
+    written = reply_form.begun(visit, found.keys, message_id)
     written.form.values["content"] = outcome.reply
     if {"status", "status_id"} & set(outcome.changed):
         written.form.values |= {"status": str(found.keys["status_id"]), "reopen_at": _reopens(visit, found)}

@@ -16,9 +16,9 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.links import linkable
-from console.tickets import answer_form, came_from, conversation, due
-from console.tickets.answer_form import AnswerForm
+from console.tickets import came_from, conversation, due, reply_choices, reply_form, reply_samples
 from console.tickets.conversation import Conversation
+from console.tickets.reply_form import ReplyForm
 from server.automation import macros
 from server.desk import records
 from server.desk.records import SearchRequest
@@ -49,15 +49,15 @@ def show(visit: Visit) -> PageResponse:
     return see(missing) if missing else shown(visit, found)
 
 
-def shown(visit: Visit, found: Sheet, form: AnswerForm | None = None) -> PageResponse:
+def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResponse:
     """The page, with the answer as it is, or as it was sent when something is wrong with it."""
     mark = unseen.mark(visit.ctx, found.id)  # before the conversation is read: nothing in between counts as seen
     said = _conversation(visit, found)
     keys = found.keys
     earlier, later = _beside(visit, said)
-    written = form or answer_form.of_ticket(visit, found, said.answered)
+    written = form or reply_form.of_ticket(visit, found, said.answered)
     if written is not None:
-        written = _with_unseen(visit, written, said, mark)
+        written = _with_unseen(visit, with_choices(visit, written, keys), said, mark)
     return render(
         visit, "ticket.html", _status(written),
         found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
@@ -84,13 +84,13 @@ def _why_unanswerable(visit: Visit, found: Sheet) -> str:
     )  # fmt: skip
 
 
-def _status(written: AnswerForm | None) -> int:
+def _status(written: ReplyForm | None) -> int:
     if written is None:
         return 200
     return 409 if written.unseen else written.form.status
 
 
-def _with_unseen(visit: Visit, written: AnswerForm, said: Conversation, mark: Mark) -> AnswerForm:
+def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mark) -> ReplyForm:
     """The answer with the mark of what was seen: that of this page, or the one that the form came with when it is shown
     again for another reason than what others wrote."""
     before = unseen.parse(written.seen)
@@ -102,12 +102,23 @@ def _with_unseen(visit: Visit, written: AnswerForm, said: Conversation, mark: Ma
 
 def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
     """The form of an answer by itself. Raises Forbidden for who may not answer."""
-    written = answer_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
+    written = reply_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
     if written is None:
         raise Forbidden(_("You may not answer this ticket."))
-    written = replace(written, seen=str(unseen.mark(visit.ctx, found.id)))
+    written = replace(with_choices(visit, written, found.keys), seen=str(unseen.mark(visit.ctx, found.id)))
     here = paths.ticket(found.keys["mask"])
     return render(visit, "ticket_answer.html", written=written, here=here, **_answering(visit, found, written))
+
+
+def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None = None) -> ReplyForm:
+    """The form with what there is to choose from. ticket: that it is on, None for a new one."""
+    if written.kind == "note":
+        return written
+    way, get = written.choices.way, written.form.get
+    if ticket is not None and way is reply_choices.NO_WAY:
+        way = reply_choices.way_of_ticket(visit, ticket)
+    choices = reply_choices.read(visit, written.kind, written.message_id, get("owner"), get("bucket"), way)
+    return replace(written, choices=choices)
 
 
 def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
@@ -125,7 +136,7 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
         "owner": lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
         "watcher_form": Form.of({"worker": ""}), "watcher": ui.ChooserOptions("worker", None, ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
-        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": answer_form.buckets(visit),
+        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": reply_choices.buckets(visit),
     }  # fmt: skip
 
 
@@ -140,14 +151,14 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
     return f"{told} {who}"
 
 
-def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[str, Any]:
+def _answering(visit: Visit, found: Sheet, written: ReplyForm | None) -> dict[str, Any]:
     """What the answer below needs; macros for who may change the ticket, as the answer is."""
     is_note = written is not None and written.kind == "note"
-    note_form = answer_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
+    note_form = reply_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
     return {
-        "note_form": note_form, "note_key": answer_form.note_key(found.id),
+        "note_form": note_form, "note_key": reply_form.note_key(found.id),
         "most_bytes": visit.service.settings.max_attachment_bytes,
-        "answer_statuses": answer_form.STATUSES, "most_macros": MOST_MACROS,
+        "answer_statuses": reply_form.STATUSES, "most_macros": MOST_MACROS,
         "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
     }  # fmt: skip
 
@@ -155,6 +166,11 @@ def _answering(visit: Visit, found: Sheet, written: AnswerForm | None) -> dict[s
 def of_mask(visit: Visit) -> Sheet:
     """The ticket of the page's address. Raises NotFound, Forbidden."""
     return sheet.sheet(visit.ctx, TICKET, _id(visit), "requesters", "watchers")
+
+
+def ticket_of_mask(visit: Visit) -> dict[str, Any]:
+    """The keys of the ticket of the address, with its requesters. Raises NotFound, Forbidden."""
+    return records.retrieve(visit.ctx, TICKET, _id(visit), "requesters")
 
 
 def known(visit: Visit) -> tuple[int, str]:
@@ -251,13 +267,8 @@ def _custom(found: Sheet) -> list[tuple[str, list[sheet.Fact]]]:
     return record_parts.by_fieldset([each for each in found.facts if each.key.startswith("custom_")])
 
 
-def _samples(visit: Visit, found: Sheet, said: Conversation, written: AnswerForm | None) -> list[Sample]:
-    fields = (("q", f"ticket.id:{found.id}"), ("expand", "content"))
-    samples = [Sample("GET", f"/rest/records/ticket/{found.id}.json")]
-    samples.append(Sample("GET", "/rest/records/message/search.json", fields))
-    if said.answered and written is not None:
-        samples.append((written if written.kind != "note" else answer_form.begun(visit, found, said.answered)).sample)
-    set_status = (("fields[status]", "waiting"), ("fields[reopen_at]", "mon 9am"))
-    samples.append(Sample("PUT", f"/rest/records/ticket/{found.id}.json", set_status))
-    samples.append(Sample("POST", f"/rest/tickets/{found.id}/comment.json", (("comment", "..."),)))
-    return samples
+def _samples(visit: Visit, found: Sheet, said: Conversation, written: ReplyForm | None) -> list[Sample]:
+    reply = written if said.answered else None
+    if reply is not None and reply.kind == "note":
+        reply = reply_form.begun(visit, found.keys, said.answered)
+    return reply_samples.of_ticket(found.keys, reply)

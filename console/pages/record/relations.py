@@ -6,7 +6,7 @@ from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup
-from console.tickets import answer_form
+from console.tickets import reply_form
 from server.desk import records, relations
 from server.errors import HelpdeskError, Invalid, Required
 from server.records.shared import paths
@@ -50,7 +50,7 @@ def remind(visit: Visit) -> PageResponse:
     uri, form = visit.service.registry.type(visit.arguments["type"]).uri, visit.form
     label = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
     try:
-        at = answer_form.ahead(visit, "remind_at", form.text("remind_at", ""))
+        at = reply_form.ahead(visit, "remind_at", form.text("remind_at", ""))
         made = records.create(visit.ctx, REMINDER, {
             "name": form.text("name", "").strip() or label, "remind_at": at, "links": [f"{uri}:{visit.id}"],
             "worker_id": str(visit.actor.worker_id),

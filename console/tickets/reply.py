@@ -1,0 +1,239 @@
+"""Writing a reply or a new ticket: stored while it is typed, previewed, sent, taken back. The rights are those of the
+operations."""
+
+from dataclasses import replace
+
+from console.html import once
+from console.html.environment import fragment
+from console.html.rendering import render
+from console.http.page_response import PageResponse, json_response, see
+from console.http.routes import page
+from console.http.visit import Visit
+from console.lists import lookup
+from console.tickets import came_from, reply_choices, reply_draft, reply_form, reply_samples
+from console.tickets.frames import document_of, framed
+from console.tickets.reply_draft import KEPT, sent_draft
+from console.tickets.reply_form import ReplyForm
+from console.tickets.show import TICKET, kept, known, of_mask, shown, shown_answer, ticket_of_mask, with_choices
+from server import tickets
+from server.desk import files, records
+from server.errors import Conflict, HelpdeskError, Invalid, NotFound, Required
+from server.records.shared import paths
+from server.tickets import answer_drafts, preview, snippets, unseen
+from server.tickets.answer_drafts import AnswerDraft
+from server.translation import _
+
+FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
+MAX_ADDRESSES = 12  # offered at once
+TEXT_BYTES = 4 * 1024 * 1024
+DISCARD = "discard"
+COMPOSE, WAY = "/compose", "/-/way"
+
+
+# -- a reply ----------------------------------------------------------------------------------------------------------
+
+
+@page("POST", "/tickets/{mask}/answer", form_bytes=FORM_BYTES)
+def send(visit: Visit) -> PageResponse:
+    """Send a reply, in `undo_send_seconds` or later; store it without sending; or only as a draft."""
+    if visit.form.text("do", "send") in (*KEPT, DISCARD):
+        return _send(visit)
+    return once.carry_out(visit, _send, draft=sent_draft(visit), is_writing=True)
+
+
+def _send(visit: Visit) -> PageResponse:
+    ticket = ticket_of_mask(visit)
+    written = _sent(visit)
+    do, here = visit.form.text("do", "send"), paths.ticket(ticket["mask"])
+    if do == DISCARD:
+        return reply_draft.discard(visit, written, came_from.kept(visit, here)) or _again(visit, written)
+    if do in KEPT:
+        return reply_draft.keep(visit, written, ticket["id"], here, do) or _again(visit, written)
+    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
+    values = reply_draft.delayed(visit, values, do)
+    if written.form.is_wrong:
+        return _again(visit, written)
+    try:
+        seen = unseen.parse(written.seen) if written.kind == "reply" else None
+        done = tickets.reply(
+            visit.ctx, reply_form.planned(visit, values),
+            check=lambda writing: unseen.require_seen(writing, ticket["id"], seen),
+        )  # fmt: skip
+    except HelpdeskError as error:
+        if isinstance(error, Conflict) and error.details.get("unseen"):
+            return _again(visit, replace(written, is_stopped=True))
+        return _again(visit, written.refused(error))
+    reply_draft.forget(visit, written.draft)
+    is_later, told = bool(written.form.text("send_at")), done.delivery
+    reply_draft.tell_sent(visit, told, here, is_later, reply_draft.changed_by_sending(visit, ticket))
+    place = f"message{told.message_id}" if told.message_id else f"draft{told.draft_id}" if told.draft_id else "thread"
+    return see(f"{came_from.kept(visit, here)}#{place}")
+
+
+def _again(visit: Visit, written: ReplyForm) -> PageResponse:
+    """The page of the ticket with the form as it was sent, and what is wrong with it."""
+    return shown(visit, of_mask(visit), written)
+
+
+@page("GET", "/tickets/{mask}/answer")
+def show_answer(visit: Visit) -> PageResponse:
+    """The form alone where a script asks, which shows another kind of answer without the page. Else the page of the
+    ticket, at its answer; an address of its own, since swap.js loads only such a page as a whole."""
+    found = of_mask(visit)
+    if visit.is_part:
+        return shown_answer(visit, found)
+    return see(f"{kept(visit, paths.ticket(found.keys['mask']))}#answer")
+
+
+@page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
+def autosave(visit: Visit) -> PageResponse:
+    """Store what a script of ours sends while somebody types."""
+    id, _mask = known(visit)
+    return reply_draft.autosave(visit, _sent(visit), id)
+
+
+@page("POST", "/tickets/{mask}/take-back")
+def take_back(visit: Visit) -> PageResponse:
+    """The undo of sending: the mail is a draft again, and the ticket as it was. Raises Conflict once it has left."""
+    ticket = ticket_of_mask(visit)
+    here = paths.ticket(ticket["mask"])
+    draft = reply_draft.take_back(visit, f"{here}/answer")
+    reply_draft.put_back(visit, ticket)
+    return see(f"{here}?answer={draft.kind}#answer")
+
+
+@page("GET", "/drafts/{id}/preview")
+def show_preview(visit: Visit) -> PageResponse:
+    """The HTML of a draft as it would be mailed, for a frame. Raises NotFound."""
+    draft = answer_drafts.of(visit.ctx, visit.id)
+    if draft is None:
+        raise NotFound(_("There is no such draft."))
+    form = reply_form.of_draft(visit, draft)
+    make = preview.of_compose if draft.kind == "compose" else preview.of_reply
+    try:
+        html, wrong = make(visit.ctx, form.values() | {"send_at": ""}), ""
+    except HelpdeskError as error:
+        html, wrong = "", "" if isinstance(error, Required) else error.message
+    return framed(html or document_of("", wrong=wrong))
+
+
+@page("GET", "/-/addresses")
+def addresses(visit: Visit) -> PageResponse:
+    """Addresses by name or mail address, for a field that takes several: {results: [{label}]}."""
+    found = lookup.search_names(visit, "address", visit.query.text("q", ""), MAX_ADDRESSES)["results"]
+    return json_response({"results": [{"label": each["email"]} for each in found]})
+
+
+@page("GET", "/-/mentions")
+def mentions(visit: Visit) -> PageResponse:
+    """Workers who can be mentioned, by name: {results: [{name, label}]}. name: the nickname that stands behind @."""
+    found = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
+    named = [
+        {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in found if each["at_mention_name"]
+    ]
+    return json_response({"results": named})
+
+
+@page("POST", "/-/snippets/{id}")
+def paste(visit: Visit) -> PageResponse:
+    """The text of a snippet for a ticket, which counts as a use: {text}. Raises NotFound, Forbidden, Required."""
+    return json_response({"text": snippets.paste(visit.ctx, visit.id, visit.form.id("ticket", 0))})
+
+
+@page("POST", "/-/files", form_bytes=FORM_BYTES)
+def upload(visit: Visit) -> PageResponse:
+    """Keep a file that is to go along: {id, name, size, path}. Raises Invalid, TooLarge."""
+    given = visit.form.upload("file")
+    if given is None:
+        raise Invalid(_("Choose a file."), field="file")
+    kept = files.upload(visit.ctx, given.filename, given.content_type, given.content)
+    return json_response({"id": kept["id"], "name": kept["name"], "size": kept["size"], "path": paths.file(kept["id"])})
+
+
+# -- a new ticket -----------------------------------------------------------------------------------------------------
+
+
+@page("GET", COMPOSE)
+def show_compose(visit: Visit) -> PageResponse:
+    """The form of a new ticket. Raises Forbidden."""
+    records.require(visit.ctx, TICKET, "create")
+    return _compose(visit, reply_form.of_compose(visit))
+
+
+@page("POST", COMPOSE, form_bytes=FORM_BYTES)
+def compose(visit: Visit) -> PageResponse:
+    """Create a ticket with its first message."""
+    if visit.form.text("do", "send") in (*KEPT, DISCARD):
+        return _create(visit)
+    return once.carry_out(visit, _create, draft=sent_draft(visit), is_writing=True)
+
+
+def _create(visit: Visit) -> PageResponse:
+    written = reply_form.sent(visit, "compose")
+    do = visit.form.text("do", "send")
+    if do == DISCARD:
+        return reply_draft.discard(visit, written, "/inbox") or _compose(visit, written)
+    if do in KEPT:
+        return reply_draft.keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
+    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
+    values = reply_draft.delayed(visit, values, do)
+    if written.form.is_wrong:
+        return _compose(visit, written)
+    try:
+        values["group_id"] = _group_of(visit, values["bucket_id"])
+        done = tickets.compose(visit.ctx, reply_form.planned(visit, values))
+    except HelpdeskError as error:
+        return _compose(visit, written.refused(error))
+    reply_draft.forget(visit, written.draft)
+    reply_draft.tell_sent(visit, done.delivery, COMPOSE, bool(written.form.text("send_at")), {})
+    if done.uri == TICKET:
+        return see(paths.ticket(records.retrieve(visit.ctx, TICKET, done.id)["mask"]))
+    return see("/inbox")
+
+
+@page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
+def autosave_compose(visit: Visit) -> PageResponse:
+    """As autosave, of a new ticket."""
+    return reply_draft.autosave(visit, reply_form.sent(visit, "compose"), 0)
+
+
+@page("POST", f"{COMPOSE}/take-back")
+def take_back_compose(visit: Visit) -> PageResponse:
+    """As take_back, of a new ticket."""
+    reply_draft.take_back(visit, COMPOSE)
+    return see(COMPOSE)
+
+
+@page("GET", WAY)
+def show_way(visit: Visit) -> PageResponse:
+    """How mail leaves from a bucket, for a form in which it was chosen."""
+    way = reply_choices.way_from(visit, visit.query.text("bucket", ""))
+    return PageResponse(fragment("parts/way.html", way=way))
+
+
+def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
+    written = with_choices(visit, written)
+    bucket = reply_samples.bucket_of(written)
+    is_known = bucket in {value for value, _place in written.choices.buckets}
+    sample = reply_samples.of_compose(written, _group_of(visit, bucket) if is_known else "")
+    return render(
+        visit, "compose.html", written.form.status, drafts=_other_drafts(visit, written),
+        written=written, here=COMPOSE, sample=sample,
+        answer_statuses=reply_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
+    )  # fmt: skip
+
+
+def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:
+    """The worker's drafts of new tickets that do not stand in the form."""
+    shown = written.draft.id if written.draft is not None else 0
+    return [each for each in answer_drafts.list_own(visit.ctx, 0) if each.id != shown]
+
+
+def _group_of(visit: Visit, bucket: str) -> str:
+    """The id of the group that a bucket belongs to, "" for what is no bucket."""
+    return str(records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"]) if bucket.isdigit() else ""
+
+
+def _sent(visit: Visit) -> ReplyForm:
+    kind = visit.form.text("kind", "reply")
+    return reply_form.sent(visit, kind if kind in ("reply", "forward") else "reply")

@@ -1,0 +1,93 @@
+"""What there is to choose from where a reply or a new ticket is written: read when the form is shown, not when it is
+sent."""
+
+from typing import Any
+
+from console.html.ui import ChooserOptions, Option
+from console.http.visit import Visit
+from console.lists import lookup
+from server.dataclass import dataclass
+from server.desk import records
+from server.desk.records import SearchRequest
+from server.tickets import way_out
+from server.tickets.way_out import WayOut
+
+NO_WAY = WayOut("", "", "")
+SNIPPETS = 60  # to choose from
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyChoices:
+    """way: how the mail leaves. buckets: of a new ticket. owner: who can become it, None before that is read. original:
+    the text of the message that a forward passes on."""
+
+    way: WayOut = NO_WAY
+    snippets: tuple[Option, ...] = ()
+    templates: tuple[Option, ...] = ()
+    buckets: tuple[Option, ...] = ()
+    owner: ChooserOptions | None = None
+    original: str = ""
+
+
+NO_CHOICES = ReplyChoices()
+
+
+def read(visit: Visit, kind: str, message_id: int, owner: str, bucket: str, way: WayOut) -> ReplyChoices:
+    """The choices of a form. owner, bucket: that stand in it. way: as far as it is known; else that of the bucket."""
+    listed = tuple(buckets(visit)) if kind == "compose" else ()
+    if kind == "compose":
+        way = way_from(visit, bucket or next((value for value, _place in listed), ""), listed)
+    return ReplyChoices(
+        way, tuple(_snippets(visit, kind)), tuple(_templates(visit)), listed,
+        lookup.choosable(visit, "worker", "isDisabled:no", owner), _original(visit, kind, message_id),
+    )  # fmt: skip
+
+
+def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> WayOut:
+    """How mail of a ticket leaves."""
+    return way_out.of(visit.ctx, ticket["group_id"], ticket["bucket_id"], ticket["id"])
+
+
+def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None) -> WayOut:
+    """How mail of a new ticket leaves from a bucket that the worker may choose. listed: the buckets, where they are
+    known."""
+    if bucket not in {value for value, _place in (buckets(visit) if listed is None else listed)}:
+        return NO_WAY
+    return way_out.of(visit.ctx, records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"], int(bucket))
+
+
+def buckets(visit: Visit) -> list[Option]:
+    """Where the worker may put a ticket: `Group / Bucket`, by the id of the bucket; those of their own groups first."""
+    asked = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
+    actor = visit.actor
+    readable = None if actor.is_admin else actor.reads_groups
+    listed = [
+        each for each in records.search(visit.ctx, "bucket", asked)["results"]
+        if readable is None or each["group_id"] in readable
+    ]  # fmt: skip
+    listed.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
+    return [(str(each["id"]), _place(each)) for each in listed]
+
+
+def _place(bucket: dict[str, Any]) -> str:
+    return f"{bucket.get('group__label') or ''} / {bucket[lookup.LABEL]}"
+
+
+def _snippets(visit: Visit, kind: str) -> list[Option]:
+    """Texts for tickets and texts about nothing, those used most first."""
+    types = "plaintext" if kind == "compose" else "[plaintext,ticket]"
+    q = f"type:{types} usableBy.worker:me sort:-totalUses"
+    found = records.search(visit.ctx, "snippet", SearchRequest(q, SNIPPETS, 1, lookup.LABEL))
+    return lookup.options(visit, found["results"])
+
+
+def _templates(visit: Visit) -> list[Option]:
+    found = records.search(visit.ctx, "html_template", SearchRequest("sort:name", SNIPPETS, 1, lookup.LABEL))
+    return lookup.options(visit, found["results"])
+
+
+def _original(visit: Visit, kind: str, message_id: int) -> str:
+    """The text of the message that a form forwards, "" for another form."""
+    if kind != "forward" or not message_id:
+        return ""
+    return str(records.retrieve(visit.ctx, "message", message_id, "content")["content"]).strip()

@@ -1,0 +1,150 @@
+"""The draft of a reply or a new ticket: stored while it is typed and on request, deleted once it is sent. And how
+sending is undone."""
+
+from contextlib import suppress
+from typing import Any
+
+from console.http.page_response import PageResponse, json_response, see
+from console.http.visit import Visit
+from console.tickets import came_from
+from console.tickets.reply_form import ReplyForm
+from server import refusals
+from server.desk import records
+from server.errors import Conflict, Invalid
+from server.outbox.delivery import Delivery
+from server.people import accepted_forms
+from server.tickets import answer_drafts, requester, snippets, undo
+from server.tickets.answer_drafts import AnswerDraft
+from server.translation import N_, _, ngettext
+
+# Of the ticket, put back when mail is taken back, unless somebody has changed them since: those of a row together.
+BEFORE = (("status_id", "reopen_date"), ("owner_id",))
+ADDED = "added"  # requesters that sending added, with commas between
+NOW = "now_"  # before the name of a column: what it became by sending
+KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
+UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs a look
+
+
+def sent_draft(visit: Visit) -> str:
+    """The draft and the revision that a form sends; "" for none."""
+    id, revision = visit.form.id("draft", 0), visit.form.text("revision", "")
+    return f"{id}:{revision[:64]}" if id and revision else ""
+
+
+# -- storing -----------------------------------------------------------------------------------------------------------
+
+
+def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
+    """Store what a script of ours sends while somebody types: {draft, revision}, or {conflict: why}."""
+    try:
+        kept = _stored(visit, written, ticket_id)
+    except (Conflict, Invalid) as error:
+        return json_response({"conflict": refusals.translated(error.message)})
+    return json_response({"draft": kept.id, "revision": kept.revision})
+
+
+def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
+    """Store the draft and show the form again; None with what is wrong in the form."""
+    if do == "snippet":
+        id = visit.form.id("snippet", 0)
+        text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
+        written.form.values["content"] = "\n".join(filter(None, (written.form.get("content"), text)))
+    try:
+        kept = _stored(visit, written, ticket_id)
+    except (Conflict, Invalid) as error:
+        written.form.fail("", error.message)
+        return None
+    more = ({"answer": kept.kind} if ticket_id else {}) | ({"preview": "1"} if do == "preview" else {})
+    return see(f"{came_from.kept(visit, here, **more)}#answer")
+
+
+def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
+    """Delete the draft; None with what is wrong in the form."""
+    try:
+        _drop(visit, written.draft)
+    except (Conflict, Invalid) as error:
+        written.form.fail("", error.message)
+        return None
+    visit.tell("Draft discarded.")
+    return see(here)
+
+
+def forget(visit: Visit, draft: AnswerDraft | None) -> None:
+    """Delete the draft of what is on its way now. What another tab has kept there meanwhile was not sent: it stays."""
+    with suppress(Conflict, Invalid):
+        _drop(visit, draft)
+
+
+def _stored(visit: Visit, written: ReplyForm, ticket_id: int) -> AnswerDraft:
+    """Raises Conflict, Invalid, Forbidden."""
+    known = written.draft
+    id, revision = (known.id, known.revision) if known is not None else (0, "")
+    return answer_drafts.keep(visit.ctx, written.kind, ticket_id, written.params(), id, revision)
+
+
+def _drop(visit: Visit, draft: AnswerDraft | None) -> None:
+    if draft is not None and draft.worker_id == visit.actor.worker_id:
+        answer_drafts.drop(visit.ctx, draft.id, draft.revision)
+
+
+# -- taking back -------------------------------------------------------------------------------------------------------
+
+
+def delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
+    """The parameters of a reply with the time in which it can be taken back, unless it is to leave later anyway, or not
+    at all."""
+    seconds = visit.service.settings.undo_send_seconds
+    if do == "save" or values["send_at"].strip() or not seconds:
+        return values
+    return values | {"send_at": str(visit.now + seconds)}
+
+
+def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
+    """What sending has changed of a ticket: columns with what they were, under `now_` what they are, and the requesters
+    that it added. before: the ticket, with `requesters`."""
+    now = records.retrieve(visit.ctx, "ticket", before["id"], "requesters")
+    names = [name for row in BEFORE for name in row]
+    columns = {name: str(before[name] or 0) for name in names}
+    added = _requesters(now).keys() - _requesters(before).keys()
+    return columns | {NOW + name: str(now[name] or 0) for name in names} | {ADDED: ",".join(sorted(added))}
+
+
+def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
+    """Say what became of mail, with a button that takes it back. here: of the ticket. is_later: whether it leaves when
+    somebody chose. before: of changed_by_sending."""
+    if told.draft_id and told.state in UNSENT:
+        is_partly = told.state == "partly"
+        words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
+        visit.tell(_(words, reason=told.reason))
+        return
+    if not told.draft_id or told.state not in ("later", "queued"):
+        visit.tell(_("Saved without sending.") if told.state == "kept" else _("Sent."))
+        return
+    seconds = visit.service.settings.undo_send_seconds
+    now = ngettext("Sending in {count} second…", "Sending in {count} seconds…", seconds)
+    text = _("It will be sent at the time you chose.") if is_later else now
+    visit.tell(text, f"{here}/take-back", draft=str(told.draft_id), **before)
+
+
+def take_back(visit: Visit, here: str) -> AnswerDraft:
+    """Make mail a draft again, so that its form can be sent once more. Raises Conflict once it has left."""
+    draft = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
+    accepted_forms.forget(visit.ctx, here)
+    visit.tell(_("Sending cancelled. Your draft is back."))
+    return draft
+
+
+def put_back(visit: Visit, ticket: dict[str, Any]) -> None:
+    """Give a ticket back what sending has changed of it, and nobody since."""
+    form = visit.form
+    rows = [row for row in BEFORE if all(form.text(NOW + name, "") == str(ticket[name] or 0) for name in row)]
+    fields = {name: form.text(name, "") for row in rows for name in row if name in form}
+    if fields:
+        undo.restore(visit.ctx, ticket["id"], fields, {name: str(ticket[name] or 0) for name in fields})
+    for email in filter(None, form.text(ADDED, "").split(",")):
+        requester.remove(visit.ctx, ticket["id"], email)
+
+
+def _requesters(ticket: dict[str, Any]) -> dict[str, Any]:
+    """The requesters of a ticket by address."""
+    return {str(each["email"]): each for each in (ticket.get("requesters") or {}).values()}

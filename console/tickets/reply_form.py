@@ -1,0 +1,242 @@
+"""The form in which a reply, a forward, a note or a new ticket is written: its fields as they are at first, and as they
+were sent. What there is to choose from is read where the form is shown (reply_choices.py)."""
+
+from dataclasses import field, replace
+from typing import Any
+
+from console.html import sheet
+from console.html.form import Form
+from console.html.sheet import File, Sheet
+from console.http.visit import Visit
+from console.lists import lookup
+from console.tickets.conversation import Entry
+from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, buckets, way_from, way_of_ticket
+from server import times
+from server.dataclass import dataclass
+from server.desk import files, records
+from server.desk.records import SearchRequest
+from server.errors import HelpdeskError, Invalid, Required
+from server.people import form_drafts
+from server.records.shared.sending import UNTIL_ANSWERED
+from server.tickets import answer_drafts, reply_start
+from server.tickets.answer_drafts import AnswerDraft
+from server.tickets.reply_start import SIGNATURE, ReplyStart
+from server.translation import N_, N_pgettext, Words, _
+from server.web.forms import Upload
+
+KINDS = ("reply", "forward", "note")
+AGAIN = "again"  # asks for a reply that stands ready as a message that went out
+# {field: parameter of a draft}
+TEXTS = {
+    "to": "to", "cc": "cc", "bcc": "bcc", "subject": "subject", "content": "content", "status": "status_id",
+    "reopen_at": "ticket_reopen", "owner": "owner_id", "send_at": "send_at", "template": "html_template_id",
+    "bucket": "bucket_id", UNTIL_ANSWERED: UNTIL_ANSWERED,
+}  # fmt: skip
+# {parameter of an operation: field}
+OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
+STATUSES: tuple[tuple[str, Words], ...] = (
+    ("1", N_("Waiting")),
+    ("0", N_pgettext("status", "Open")),
+    ("2", N_("Closed")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    """kind: reply, forward, note or compose. message_id: that is replied to, 0 for none. draft: that holds it, None for
+    none. files: that go along. drafted: the kinds of which the worker has a draft.
+
+    seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
+    that came after it; is_stopped: whether they stopped the reply, which they do once."""
+
+    kind: str
+    form: Form
+    message_id: int
+    draft: AnswerDraft | None = None
+    files: tuple[File, ...] = ()
+    drafted: tuple[str, ...] = ()
+    choices: ReplyChoices = field(default=NO_CHOICES)
+    seen: str = ""
+    is_stopped: bool = False
+    unseen: tuple["Entry", ...] = ()
+
+    @property
+    def file_ids(self) -> list[str]:
+        return [str(each.id) for each in self.files]
+
+    def refused(self, error: HelpdeskError) -> "ReplyForm":
+        """The form with what an operation refused at its fields."""
+        if isinstance(error, Required) and error.details.get("field") == "content":
+            return replace(self, form=self.form.fail("content", _("Write a message first.")))
+        return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
+
+    def values(self) -> dict[str, Any]:
+        """The parameters of tickets.reply() or tickets.compose()."""
+        get = self.form.text
+        found: dict[str, Any] = {
+            "content": reply_start.written(self.form.get("content")), "content_format": "markdown", "to": get("to"),
+            "cc": get("cc"), "bcc": get("bcc"), "subject": get("subject"), "status": get("status"),
+            "file_id": self.file_ids, "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "",
+            "send_at": get("send_at"), "html_template_id": get("template"), UNTIL_ANSWERED: get(UNTIL_ANSWERED),
+            "owner_id": get("owner"),
+        }  # fmt: skip
+        if self.kind == "compose":
+            return found | {"bucket_id": get("bucket")}
+        is_forward = "1" if self.kind == "forward" else ""
+        return found | {"message_id": str(self.message_id), "is_forward": is_forward, "with_original": "0"}
+
+    def params(self) -> dict[str, Any]:
+        """The parameters of a draft."""
+        told: dict[str, Any] = {param: self.form.get(name) for name, param in TEXTS.items()}
+        told |= {"format": "parsedown", "file_ids": [each.id for each in self.files]}
+        return told | {"in_reply_message_id": self.message_id} if self.message_id else told
+
+
+# -- at first ----------------------------------------------------------------------------------------------------------
+
+
+def of_ticket(visit: Visit, found: Sheet, replied_to: int) -> ReplyForm | None:
+    """The form below a ticket; None for who may not change it, and for a ticket with nothing to reply to.
+
+    replied_to: the id of the message that a reply is to by default."""
+    if not records.may(visit.ctx, "ticket", "update", found.id):
+        return None
+    asked = visit.query.text("answer", "")
+    is_again = asked == AGAIN and bool(visit.query.id("to", 0))
+    drafts = [] if is_again else answer_drafts.list_own(visit.ctx, found.id)
+    draft = None if is_again else _resumed(visit, drafts, asked if asked in KINDS else "")
+    kind = "reply" if is_again else asked if asked in KINDS else draft.kind if draft is not None else "reply"
+    if kind == "note":
+        draft = None
+    replied = int(draft.params.get("in_reply_message_id") or 0) if draft is not None else 0
+    message_id = visit.query.id("to", 0) or replied or replied_to
+    if not message_id and draft is None:
+        kind = "note"
+    way = way_of_ticket(visit, found.keys)
+    drafted = tuple(each for each in ("reply", "forward") if any(one.kind == each for one in drafts))
+    made = ReplyForm(kind, Form({}), message_id, drafted=drafted, choices=replace(NO_CHOICES, way=way))
+    if draft is not None:
+        return replace(made, form=Form(_drafted(draft)), draft=draft, files=_files_of(visit, draft))
+    if is_again:
+        start = reply_start.of_resending(visit.ctx, found.keys, message_id)
+    else:
+        has_signature = bool(way.signature.strip())
+        start = reply_start.of_reply(visit.ctx, found.keys, kind, message_id, has_signature=has_signature)
+    return replace(made, form=_started(start), files=_files(visit, start.file_ids))
+
+
+def _resumed(visit: Visit, drafts: list[AnswerDraft], kind: str) -> AnswerDraft | None:
+    """The draft that the address names as `resume`, else the newest of this kind, "" for any."""
+    fitting = [each for each in drafts if kind in ("", each.kind)]
+    named = [each for each in fitting if each.id == visit.query.id("resume", 0)]
+    return next(iter(named or fitting), None)
+
+
+def begun(visit: Visit, ticket: dict[str, Any], message_id: int) -> ReplyForm:
+    """A reply to a message as it begins, with nothing to choose from."""
+    start = reply_start.of_reply(visit.ctx, ticket, "reply", message_id, has_signature=False)
+    return ReplyForm("reply", _started(start), message_id)
+
+
+def of_compose(visit: Visit) -> ReplyForm:
+    """The form of a new ticket: the draft that the address names, an empty one for `new`, else the newest draft."""
+    drafts, asked = answer_drafts.list_own(visit.ctx, 0), visit.query.text("draft", "")
+    draft = next((each for each in drafts if asked in ("", str(each.id))), None)
+    if draft is not None:
+        return ReplyForm("compose", Form(_all(_drafted(draft))), 0, draft, _files_of(visit, draft))
+    values = {
+        "status": reply_start.WAITING, "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
+    }  # fmt: skip
+    way = way_from(visit, next((value for value, _place in buckets(visit)), ""))
+    if way.signature.strip():
+        values["content"] = f"\n\n{SIGNATURE}"
+    return ReplyForm("compose", Form(_all(values)), 0)
+
+
+def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
+    """What a draft holds, to be sent or previewed."""
+    message_id = int(draft.params.get("in_reply_message_id") or 0)
+    return ReplyForm(draft.kind, Form(_drafted(draft)), message_id, draft, _files_of(visit, draft))
+
+
+def note_key(ticket_id: int) -> str:
+    """The key of what somebody has for a note on a ticket, in people/form_drafts.py."""
+    return f"note:{ticket_id}"
+
+
+def note_form(visit: Visit, ticket_id: int) -> Form:
+    """The form of a note, with the text that a macro has put into it."""
+    kept = form_drafts.of(visit.ctx, note_key(ticket_id))
+    return Form.of({"note": kept.text("note") if kept is not None else ""})
+
+
+# -- as it was sent ----------------------------------------------------------------------------------------------------
+
+
+def sent(visit: Visit, kind: str) -> ReplyForm:
+    """The form that was sent; files that came along are stored. Raises TooLarge, Invalid."""
+    form = Form.sent(visit.form, TEXTS)
+    try:
+        form.values["owner"] = str(lookup.chosen_id(visit, "worker", form.get("owner"), "owner") or "")
+    except HelpdeskError as error:
+        form.refuse(error)
+    ids = visit.form.id_list("file_id")
+    ids += [_upload(visit, each) for each in _uploads(visit)]
+    draft_id = visit.form.id("draft", 0)
+    known = answer_drafts.of(visit.ctx, draft_id) if draft_id else None
+    if known is not None:
+        known = replace(known, revision=visit.form.text("revision", ""))
+    files = _files(visit, list(dict.fromkeys(ids)))
+    return ReplyForm(kind, form, visit.form.id("message", 0), known, files, seen=visit.form.text("seen", ""))
+
+
+def ahead(visit: Visit, field: str, text: str) -> str:
+    """A time to come in words as Unix seconds, "" for none. Raises Invalid. field: of the form, for the error."""
+    try:
+        at = times.ahead(text.strip(), visit.now, visit.ctx.tz)
+    except Invalid as error:
+        raise Invalid(f"{field}: {error.message}", field=field) from error
+    return str(at) if at else ""
+
+
+def planned(visit: Visit, values: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a reply with its times in words as Unix seconds. Raises Invalid."""
+    return values | {name: ahead(visit, name, values[name]) for name in ("reopen_at", "send_at")}
+
+
+def _started(start: ReplyStart) -> Form:
+    return Form(_all({OF_OPERATION.get(name, name): value for name, value in start.values.items()}))
+
+
+def _all(values: dict[str, str]) -> dict[str, str]:
+    return dict.fromkeys(TEXTS, "") | values
+
+
+def _drafted(draft: AnswerDraft) -> dict[str, str]:
+    told = {name: draft.params.get(param) for name, param in TEXTS.items()}
+    return {name: "" if value in (None, 0) else str(value) for name, value in told.items()}
+
+
+def _files_of(visit: Visit, draft: AnswerDraft) -> tuple[File, ...]:
+    return _files(visit, draft.params.get("file_ids") or [])
+
+
+def _files(visit: Visit, ids: Any) -> tuple[File, ...]:
+    """Those that the worker may read."""
+    wanted = [int(each) for each in ids if str(each).isdigit()]
+    if not wanted:
+        return ()
+    q = f"id:[{','.join(map(str, wanted))}]"
+    found = records.search(visit.ctx, "attachment", SearchRequest(q, len(wanted)))["results"]
+    by_id = {each["id"]: sheet.file(each) for each in found}
+    return tuple(by_id[id] for id in wanted if id in by_id)
+
+
+def _uploads(visit: Visit) -> list[Upload]:
+    listed = visit.form.tree.get("files")
+    found = listed if isinstance(listed, list) else [listed]
+    return [each for each in found if isinstance(each, Upload) and (each.filename or each.content)]
+
+
+def _upload(visit: Visit, each: Upload) -> int:
+    return int(files.upload(visit.ctx, each.filename, each.content_type, each.content)["id"])

@@ -1,0 +1,63 @@
+"""What stands in a reply before anybody writes in it: recipients, subject, the status of the ticket, and the lines that
+stand for the signature and the forwarded message."""
+
+from typing import Any
+
+from server.context import Context
+from server.dataclass import dataclass
+from server.desk import records
+from server.errors import NotFound
+from server.mail.commands import ORIGINAL_LINE
+from server.mail.compose import subject_of_forward
+from server.records.base import Record
+from server.records.shared.sending import UNTIL_ANSWERED
+from server.tickets import forwarding
+
+SIGNATURE, ORIGINAL = "#signature", ORIGINAL_LINE
+WAITING = "1"  # what a ticket becomes once it was replied to
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStart:
+    """values: {parameter of a reply: text}, those that are not blank. file_ids: the files that go along."""
+
+    values: dict[str, str]
+    file_ids: tuple[int, ...] = ()
+
+
+def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_signature: bool) -> ReplyStart:
+    """How a reply, a forward or a note begins. message_id: that is replied to or forwarded, 0 for none.
+
+    A ticket without an owner becomes the caller's."""
+    values = {"status": WAITING, UNTIL_ANSWERED: "1"}
+    if not ticket["owner_id"]:
+        values["owner_id"] = str(ctx.actor.worker_id)
+    if kind == "note" or not message_id:
+        return ReplyStart(values)
+    signature = f"\n\n{SIGNATURE}" if has_signature else ""
+    if kind == "forward":
+        values |= {"content": f"{signature}\n\n{ORIGINAL}", "subject": subject_of_forward(str(ticket["subject"])),
+                   "status": str(ticket["status_id"])}  # fmt: skip
+        return ReplyStart(values, tuple(forwarding.files_to_forward(ctx, message_id)))
+    message = records.retrieve(ctx, "message", message_id, "reply_to,reply_cc")
+    to, cc = str(message.get("reply_to") or ""), str(message.get("reply_cc") or "")
+    return ReplyStart(values | {"to": to, "cc": cc, "content": signature})
+
+
+def of_resending(ctx: Context, ticket: Record, message_id: int) -> ReplyStart:
+    """How a message that went out is sent once more, after a look at it; the ticket stays as it is. Raises NotFound."""
+    message = records.retrieve(ctx, "message", message_id, "headers,content,attachments")
+    if message["ticket_id"] != ticket["id"] or not message["is_outgoing"]:
+        raise NotFound("there is no such message on this ticket")
+    headers: dict[str, Any] = message.get("headers") or {}
+    values = {name: " ".join(str(headers.get(name) or "").split()) for name in ("to", "cc")}
+    values |= {"content": str(message["content"]), "status": str(ticket["status_id"]), UNTIL_ANSWERED: "1"}
+    html = message["html_attachment_id"]
+    files = message.get("attachments") or []
+    listed = files if isinstance(files, list) else files.values()
+    return ReplyStart(values, tuple(each["id"] for each in listed if each["id"] != html))
+
+
+def written(content: str) -> str:
+    """The text of a reply; nothing for a signature alone."""
+    return "" if content.strip() == SIGNATURE else content
