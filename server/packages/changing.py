@@ -96,6 +96,7 @@ class RecordUpdate:
         self._baseline = baseline
         self._sent, self._stored = sent, stored
         self._before: Record = writing.record(record_type.uri, baseline.id) or {}
+        self._label = writing.label(record_type.uri, baseline.id)
 
     def run(self, changes: Changes, where: str, name: str) -> Baseline:
         """Change the record. where: of the entry, for errors; name: of the entry. Returns its new baseline."""
@@ -110,8 +111,7 @@ class RecordUpdate:
             kept = self._contest(contested, dropped, changes.policy) if contested else set()
         after: Record = self._writing.record(self._type.uri, self._baseline.id) or {}
         told = list(self._told(asked, contested, kept, after, changes, where))
-        label = self._writing.label(self._type.uri, self._baseline.id)
-        changes.tell(self._type.context, name, self._baseline.id, label, told)
+        changes.tell(self._type.context, name, self._baseline.id, self._label, told)
         return Baseline(self._type.context, self._baseline.id, digests(self._sent | self._stored),
                         self._stored_digests(asked - kept, kept, after))  # fmt: skip
 
