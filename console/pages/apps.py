@@ -8,6 +8,8 @@ from typing import Any
 from console.forms import overlaps, scope_check
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -15,7 +17,7 @@ from console.html.ui import moment
 from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.access import app_secrets
@@ -130,52 +132,6 @@ LIST = declare(
 )
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All apps."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new app."""
-    return _form(visit, FORM.open(visit).fill(scopes=scopes.DEFAULT, is_pkce_required="1").take_up())
-
-
-@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES, creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make an app; its secret is shown this once."""
-    fields = FORM.open(visit)
-    held_back = _held_back(visit, fields.send())
-    if held_back is not None:
-        return held_back
-    made = fields.create()
-    if made is None:
-        return _form(visit, fields)
-    visit.has_created = True
-    return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
-
-
-@page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> PageResponse:
-    """One app to be changed."""
-    return _form(visit, FORM.open(visit, visit.id).take_up())
-
-
-@page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> PageResponse:
-    """Change an app."""
-    fields = FORM.open(visit, visit.id)
-    held_back = _held_back(visit, fields.send())
-    if held_back is not None:
-        return held_back
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(BASE)
-
-
 @page("GET", f"{BASE}/{{id}}/rotate", "proven admin")
 def show_rotate(visit: Visit) -> PageResponse:
     """The question how long the present secret shall work."""
@@ -214,14 +170,6 @@ def show_delete(visit: Visit) -> PageResponse:
     return render(visit, "app_delete.html", app=app, total=AppUsage.of(uses), who=_named(uses))
 
 
-@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove an app; its tokens end."""
-    app = lookup.remove(visit, URI)
-    visit.tell(_("{name} is removed; its tokens work no more.", name=app["name"]))
-    return see(BASE)
-
-
 def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
     return render(
         visit, "app_rotate.html", form.status, app=app, form=form, overlaps=overlaps.OVERLAPS,
@@ -231,6 +179,7 @@ def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
 
 def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
     """The form once more, when it is only looked at or somebody should know something first; None to save it."""
+    fields.send()
     is_look = visit.form.flag("look")
     questions = [] if is_look else _questions(visit, fields.values, fields.stored)
     return _form(visit, fields, questions) if is_look or questions else None
@@ -326,3 +275,19 @@ def _tried(defined: dict[str, Scope], form: Form) -> str:
     if not fitting:
         return _("refused: 403, no scope covers it")
     return _("allowed by {scopes}", scopes=", ".join(fitting))
+
+
+def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
+    return fields if fields.id else fields.fill(scopes=scopes.DEFAULT, is_pkce_required="1")
+
+
+def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    """The secret of a new app, which is shown this once."""
+    visit.has_created = True
+    return render(visit, "app_secret.html", app=made, secret=made.get("client_secret", ""), is_new=True, old="")
+
+
+declare_pages(RecordPages(
+    BASE, FORM, _form, LIST, "proven admin", form_bytes=TEXT_BYTES, takes_up=True, fill=_fill, hold=_held_back,
+    after_create=_created, deleted=N_("{name} is deleted; its tokens work no more."),
+))  # fmt: skip

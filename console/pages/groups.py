@@ -7,6 +7,8 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -14,7 +16,7 @@ from console.html.ui import PAGE_ROWS, quoted
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.pages.people import TABS
@@ -131,46 +133,6 @@ def _flags(row: Mapping[str, Any]) -> str:
     """Who reads the tickets of a group, and whether it takes what nothing else claims."""
     told = ui.badge("warn", _("members only")) if row["is_private"] else ui.plain(_("everybody"))
     return f"{told} {ui.badge('info', _('default'))}" if row["is_default"] else told
-
-
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All groups."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new group."""
-    return _form(visit, FORM.open(visit))
-
-
-@page("POST", f"{BASE}/new", "admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a group; who is in it comes next."""
-    fields = FORM.open(visit)
-    made = fields.create()
-    if made is None:
-        return _form(visit, fields)
-    visit.tell(_("{label} is made. Choose who is in it.", label=made["_label"]))
-    return see(f"{ROSTERS}?group={made['id']}")
-
-
-@page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
-    """One group to be changed."""
-    return _form(visit, FORM.open(visit, visit.id))
-
-
-@page("POST", f"{BASE}/{{id}}", "admin")
-def save(visit: Visit) -> PageResponse:
-    """Change a group."""
-    fields = FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(BASE)
 
 
 @page("GET", "/admin/people/acknowledgements/{id}", "admin")
@@ -416,3 +378,11 @@ def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
     group = lookup.record(visit, URI, fields.stored["group_id"])
     return render(visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored,
                   group=group)  # fmt: skip
+
+
+def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    visit.tell(_("{label} is created. Choose who is in it.", label=made["_label"]))
+    return see(f"{ROSTERS}?group={made['id']}")
+
+
+declare_pages(RecordPages(BASE, FORM, _form, LIST, after_create=_created, deleted=""))

@@ -31,7 +31,7 @@ SETTINGS_PAGE = "/admin/system/settings"
 
 
 @dataclass(frozen=True)
-class RecordPages:
+class JumpKind:
     """Records that have a page. path: of one of them, by its id."""
 
     uri: str
@@ -40,18 +40,18 @@ class RecordPages:
 
 
 KINDS = (
-    RecordPages("automation", N_("Automation"), "/automations/{}"),
-    RecordPages("webhook_listener", N_("Webhook"), "/automations/webhooks/{}"),
-    RecordPages("oauth_app", N_("OAuth app"), "/admin/apps/{}"),
-    RecordPages("worker", N_("Worker"), "/admin/people/{}"),
-    RecordPages("group", N_("Group"), "/admin/people/groups/{}"),
-    RecordPages("role", N_("Role"), "/admin/people/roles/{}"),
-    RecordPages("mail_transport", N_("Mail transport"), "/admin/mail/transports/{}"),
-    RecordPages("mailbox", N_("Mailbox"), "/admin/mail/mailboxes/{}"),
-    RecordPages("custom_field", N_("Custom field"), "/admin/fields/{}"),
-    RecordPages("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
-    RecordPages("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
-    RecordPages("automation_event", N_("Event"), "/automations/events/{}"),
+    JumpKind("automation", N_("Automation"), "/automations/{}"),
+    JumpKind("webhook_listener", N_("Webhook"), "/automations/webhooks/{}"),
+    JumpKind("oauth_app", N_("OAuth app"), "/admin/apps/{}"),
+    JumpKind("worker", N_("Worker"), "/admin/people/{}"),
+    JumpKind("group", N_("Group"), "/admin/people/groups/{}"),
+    JumpKind("role", N_("Role"), "/admin/people/roles/{}"),
+    JumpKind("mail_transport", N_("Mail transport"), "/admin/mail/transports/{}"),
+    JumpKind("mailbox", N_("Mailbox"), "/admin/mail/mailboxes/{}"),
+    JumpKind("custom_field", N_("Custom field"), "/admin/fields/{}"),
+    JumpKind("custom_fieldset", N_("Fieldset"), "/admin/fields/sets/{}"),
+    JumpKind("automation_timer", N_("Timer"), "/admin/jobs/timers/{}"),
+    JumpKind("automation_event", N_("Event"), "/automations/events/{}"),
 )
 PLACES = {each.uri: each.path for each in KINDS}
 # What any worker looks for by name, besides tickets.

@@ -6,13 +6,15 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.desk import records
@@ -146,55 +148,6 @@ LIST = declare(
 )
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All workers."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new worker."""
-    return _new(visit, _open_new(visit).take_up())
-
-
-@page("POST", f"{BASE}/new", "proven admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a worker, and invite them if that was asked for."""
-    fields = _open_new(visit)
-    made = fields.create(lambda form: _more(visit, form))
-    if made is None:
-        return _new(visit, fields)
-    told = _("{name} is added.", name=made["_label"])
-    chosen = fields.values.several.get("groups", [])
-    if chosen:
-        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(made["id"]): "member"}} for id in chosen}})
-    else:
-        told += " " + _("They belong to no group yet, so they can answer no ticket.")
-    return _invited(visit, made["id"], fields.values.get("invite"), told)
-
-
-@page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> PageResponse:
-    """One worker to be changed."""
-    return _form(visit, _open(visit).take_up())
-
-
-@page("POST", f"{BASE}/{{id}}", "proven admin")
-def save(visit: Visit) -> PageResponse:
-    """Change a worker."""
-    fields = _open(visit)
-    changed = fields.update()
-    if changed is None:
-        return _form(visit, fields)
-    told = _("{name} is saved.", name=changed["_label"])
-    is_another = fields.values.text("email") != fields.before.get("email")
-    if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
-        told += " " + _("They sign in with the new address once they have confirmed it.")
-    fields.tell_saved(told)
-    return see(BASE)
-
-
 @page("POST", f"{BASE}/{{id}}/invite", "proven admin", creates=True)
 def invite(visit: Visit) -> PageResponse:
     """Send a worker mail with a link to choose a password, or show the link."""
@@ -292,20 +245,22 @@ def _path(id: int) -> str:
     return f"{BASE}/{id}"
 
 
-def _open_new(visit: Visit) -> OpenForm:
+def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
+    if fields.id:
+        return fields.fill(email=lookup.record(visit, "address", fields.stored["email_id"])["email"])
     own = lookup.record(visit, URI, visit.actor.worker_id)
     way = "mail" if _mail_leaves(visit) else "link"
     listed = [(id, name, "") for id, name in lookup.choices(visit, "group", "sort:name")]
-    found = [replace(each, ticks=listed) if isinstance(each, Control) and each.name == "groups" else each
-             for each in NEW.controls]  # fmt: skip
-    fields = replace(NEW, controls=tuple(found)).open(visit)
+    fields.change(replace(fields.control("groups"), ticks=listed))
     fields.before.several["groups"] = [id for id, _name in lookup.choices(visit, "group", "default:yes")]
     return fields.fill(timezone=own["timezone"], language=own["language"], invite=way)
 
 
-def _more(visit: Visit, form: Form) -> dict[str, Any]:
-    """A nickname for who has none, so that everybody can be mentioned. Raises Invalid for a way of inviting them that
-    there is not."""
+def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """A nickname for a new worker without one, so that everybody can be mentioned. Raises Invalid for an unknown way of
+    inviting them."""
+    if fields.id:
+        return {}
     if form.get("invite") not in dict(INVITE):
         raise Invalid(_("choose one of the list"), field="invite")
     if not {*form.several.get("groups", [])} <= {id for id, _name in lookup.choices(visit, "group")}:
@@ -314,11 +269,6 @@ def _more(visit: Visit, form: Form) -> dict[str, Any]:
         return {}
     names = form.text("first_name"), form.text("last_name")
     return {"at_mention_name": records.reading(visit.ctx, lambda tx: nicknames.free(tx, *names))}
-
-
-def _open(visit: Visit) -> OpenForm:
-    fields = FORM.open(visit, visit.id)
-    return fields.fill(email=lookup.record(visit, "address", fields.stored["email_id"])["email"])
 
 
 def _invited(visit: Visit, id: int, way: str, told: str, ends_tokens: bool = False) -> PageResponse:
@@ -380,3 +330,29 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
         title=_("Hand over the tickets of {name}", name=worker["_label"]) if worker["is_disabled"]
         else _("Deactivate {name}", name=worker["_label"]),
     )  # fmt: skip
+
+
+def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    """Invite a new worker, if that was asked for."""
+    told = _("{name} is added.", name=made["_label"])
+    chosen = fields.values.several.get("groups", [])
+    if chosen:
+        groups.change_members(visit.ctx, {"groups": {id: {"workers": {str(made["id"]): "member"}} for id in chosen}})
+    else:
+        told += " " + _("They belong to no group yet, so they can answer no ticket.")
+    return _invited(visit, made["id"], fields.values.get("invite"), told)
+
+
+def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    told = _("{name} is saved.", name=saved["_label"])
+    is_another = fields.values.text("email") != fields.before.get("email")
+    if is_another and login_address.waiting(visit.ctx, visit.id) is not None:
+        told += " " + _("They sign in with the new address once they have confirmed it.")
+    fields.tell_saved(told)
+    return see(BASE)
+
+
+declare_pages(RecordPages(
+    BASE, FORM, _form, LIST, "proven admin", takes_up=True, new_form=NEW, show_new=_new, fill=_fill, more=_more,
+    after_create=_created, after_save=_saved, deleted="",
+))  # fmt: skip

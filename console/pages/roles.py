@@ -4,10 +4,12 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
-from console.http.page_response import PageResponse, see
+from console.http.page_response import PageResponse
 from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import lookup, worklist
@@ -106,52 +108,6 @@ def show_list(visit: Visit) -> PageResponse:
     )  # fmt: skip
 
 
-@page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new role."""
-    return _form(visit, FORM.open(visit).fill(privs_mode="itemized"))
-
-
-@page("POST", f"{BASE}/new", "proven admin", form_bytes=TEXT_BYTES, creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a role."""
-    fields = FORM.open(visit)
-    made = fields.create()
-    if made is None:
-        return _form(visit, fields)
-    visit.tell(_("The role {label} is made.", label=made["_label"]))
-    return see(BASE)
-
-
-@page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> PageResponse:
-    """One role to be changed."""
-    return _form(visit, FORM.open(visit, visit.id))
-
-
-@page("POST", f"{BASE}/{{id}}", "proven admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> PageResponse:
-    """Change a role."""
-    fields = FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_("The role {name} is saved.", name=saved["_label"]))
-    return see(BASE)
-
-
-@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove a role; nobody has its privileges any more."""
-    role = lookup.record(visit, URI, visit.id)
-    try:
-        records.delete(visit.ctx, URI, visit.id)
-    except HelpdeskError as error:
-        return _form(visit, FORM.open(visit, visit.id).refuse(error))
-    visit.tell(_("The role {name} is deleted.", name=role["name"]))
-    return see(BASE)
-
-
 def _granted(visit: Visit) -> list[TypePrivileges]:
     """The record types that ask for a privilege, by name. Privileges that nothing asks for are left out."""
     registry = visit.service.registry
@@ -184,6 +140,17 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - offered), members=members,
         total=total,
     )  # fmt: skip
+
+
+def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
+    return fields if fields.id else fields.fill(privs_mode="itemized")
+
+
+declare_pages(RecordPages(
+    BASE, FORM, _form, access="proven admin", form_bytes=TEXT_BYTES, fill=_fill,
+    created=N_("The role {name} is created."), saved=N_("The role {name} is saved."),
+    deleted=N_("The role {name} is deleted."),
+))  # fmt: skip
 
 
 def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:

@@ -2,14 +2,14 @@
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html.rendering import render
-from console.http.page_response import PageResponse, see
-from console.http.routes import page
+from console.http.page_response import PageResponse
 from console.http.visit import Visit
-from console.lists import lookup, worklist
 from console.lists.worklist import Worklist, declare
 from console.pages.people import TABS
-from server.translation import N_, _
+from server.translation import N_
 
 URI, BASE = "service_target", "/admin/targets"
 LIST = declare(Worklist(
@@ -34,53 +34,12 @@ FORM = RecordForm(URI, (
 ))  # fmt: skip
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All of them."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new one."""
-    return _form(visit, FORM.open(visit))
-
-
-@page("POST", f"{BASE}/new", "admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make one; it holds for open tickets, too."""
-    fields = FORM.open(visit)
-    made = fields.create()
-    if made is None:
-        return _form(visit, fields)
-    visit.tell(_("{name} is created. Open tickets get it within a minute.", name=made["_label"]))
-    return see(BASE)
-
-
-@page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
-    """One to be changed."""
-    return _form(visit, FORM.open(visit, visit.id))
-
-
-@page("POST", f"{BASE}/{{id}}", "admin")
-def change(visit: Visit) -> PageResponse:
-    """Change one."""
-    fields = FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_("{name} is saved. Open tickets get it within a minute.", name=saved["_label"]))
-    return see(BASE)
-
-
-@page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove one; open tickets lose it."""
-    each = lookup.remove(visit, URI)
-    visit.tell(_("{name} is deleted.", name=each["name"]))
-    return see(BASE)
-
-
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     return render(visit, "service_target.html", fields.status, form=fields.values, fields=fields, each=fields.stored)
+
+
+declare_pages(RecordPages(
+    BASE, FORM, _form, LIST,
+    created=N_("{name} is created. Open tickets get it within a minute."),
+    saved=N_("{name} is saved. Open tickets get it within a minute."),
+))  # fmt: skip

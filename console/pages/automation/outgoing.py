@@ -7,12 +7,14 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import ui
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import lookup
 from console.lists.worklist import Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from server.desk import records
@@ -67,43 +69,6 @@ FORM = RecordForm(URI, (
 ))  # fmt: skip
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All of them."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "proven admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new one."""
-    return _form(visit, FORM.open(visit))
-
-
-@page("POST", f"{BASE}/new", "proven admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make one, and show its secret this once."""
-    fields = FORM.open(visit)
-    made = fields.create()
-    return _form(visit, fields) if made is None else _secret(visit, made)
-
-
-@page("GET", f"{BASE}/{{id}}", "proven admin")
-def show(visit: Visit) -> PageResponse:
-    """One: its settings, and what it sent."""
-    return _form(visit, FORM.open(visit, visit.id))
-
-
-@page("POST", f"{BASE}/{{id}}", "proven admin")
-def change(visit: Visit) -> PageResponse:
-    """Change one."""
-    fields = FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _form(visit, fields)
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{BASE}/{visit.id}")
-
-
 @page("POST", f"{BASE}/{{id}}/test", "proven admin")
 def test(visit: Visit) -> PageResponse:
     """Send a test, and show how it went."""
@@ -114,14 +79,6 @@ def test(visit: Visit) -> PageResponse:
 def rotate(visit: Visit) -> PageResponse:
     """Give it a new secret; the one before signs as well for a day."""
     return _secret(visit, records.update(visit.ctx, URI, visit.id, {"secret": ""}))
-
-
-@page("POST", f"{BASE}/{{id}}/delete", "proven admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove one, with what waits for it."""
-    each = lookup.remove(visit, URI)
-    visit.tell(_("{name} is deleted.", name=each["name"]))
-    return see(BASE)
 
 
 @page("GET", f"{BASE}/sent/{{id}}", "proven admin")
@@ -160,3 +117,14 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
 
 def _secret(visit: Visit, made: dict[str, Any]) -> PageResponse:
     return render(visit, "outgoing_secret.html", each=made)
+
+
+def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
+    return see(f"{BASE}/{visit.id}")
+
+
+declare_pages(RecordPages(
+    BASE, FORM, _form, LIST, "proven admin", after_create=lambda visit, fields, made: _secret(visit, made),
+    after_save=_saved,
+))  # fmt: skip

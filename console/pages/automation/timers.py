@@ -7,12 +7,11 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare
 from console.html.form import Form
 from console.html.rendering import render
-from console.http.page_response import PageResponse, see
-from console.http.routes import page
+from console.http.page_response import PageResponse
 from console.http.visit import Visit
-from console.lists import lookup
 from server.automation import timers
 from server.desk import records
 from server.errors import Invalid, Required
@@ -61,58 +60,20 @@ FORM = RecordForm(URI, (
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
-@page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new timer."""
-    return _form(visit, _open_new(visit))
+def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
+    return _filled(visit, fields) if fields.id else _begun(visit, fields)
 
 
-@page("POST", f"{BASE}/new", "admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Make a timer."""
-    fields = _open_new(visit)
-    made = fields.create(_first)
-    if made is None:
-        return _form(visit, fields)
-    visit.tell(_("{name} is created.", name=made["_label"]))
-    return see(BASE)
-
-
-@page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
-    """One timer to be changed."""
-    return _form(visit, _open(visit))
-
-
-@page("POST", f"{BASE}/{{id}}", "admin")
-def change(visit: Visit) -> PageResponse:
-    """Change a timer."""
-    fields = _open(visit)
-    saved = fields.update(_schedule)
-    if saved is None:
-        return _form(visit, fields)
-    visit.tell(_("{name} is saved.", name=saved["_label"]))
-    return see(BASE)
-
-
-@page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove a timer; its automation stays."""
-    each = lookup.remove(visit, URI)
-    visit.tell(_("{name} is deleted.", name=each["name"]))
-    return see(BASE)
-
-
-def _open_new(visit: Visit) -> OpenForm:
+def _begun(visit: Visit, fields: OpenForm) -> OpenForm:
+    """A new timer runs every day, until somebody says otherwise."""
     found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
     options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])]
     zone = visit.actor.timezone or "UTC"
-    fields = NEW.open(visit).fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
+    fields.fill(repeat="daily", day="mon", time="08:00", recurring_timezone=zone)
     return fields.change(replace(AUTOMATION, options=options))
 
 
-def _open(visit: Visit) -> OpenForm:
-    fields = FORM.open(visit, visit.id)
+def _filled(visit: Visit, fields: OpenForm) -> OpenForm:
     each = fields.stored
     once = each["next_run_at"] if not each["is_recurring"] else 0
     return fields.fill(
@@ -123,8 +84,10 @@ def _open(visit: Visit) -> OpenForm:
     )  # fmt: skip
 
 
-def _first(form: Form) -> dict[str, Any]:
-    """What a new timer has: the automation that was chosen, and when it runs. Raises Required, Invalid."""
+def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """When a timer runs, and of a new one the automation that was chosen. Raises Required, Invalid."""
+    if fields.id:
+        return _schedule(form)
     if not form.get("automation"):
         raise Required(_("automation: choose the one that runs"), field="automation")
     return _schedule(form) | {"automations_kata": KATA.format(form.get("automation"))}
@@ -166,3 +129,6 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         visit, "timer.html", fields.status, form=fields.values, fields=fields, each=fields.stored, has_some=has_some,
         trigger=TRIGGER,
     )  # fmt: skip
+
+
+declare(RecordPages(BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more))

@@ -9,6 +9,8 @@ from urllib.parse import quote, unquote
 from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages
+from console.forms.record_pages import declare as declare_pages
 from console.html import confirmation, ui
 from console.html.environment import fragment
 from console.html.form import Form
@@ -18,7 +20,7 @@ from console.http import live
 from console.http.page_response import INVALID, PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
-from console.lists import lookup, worklist
+from console.lists import lookup
 from console.lists.worklist import BulkAction, Worklist, declare
 from console.lists.worklist_columns import ListColumn
 from console.pages.automation import hook_samples
@@ -194,41 +196,6 @@ LIST = declare(
 )
 
 
-@page("GET", BASE, "admin")
-def show_list(visit: Visit) -> PageResponse:
-    """All webhooks, with the last call of each."""
-    return worklist.page(visit, LIST)
-
-
-@page("GET", f"{BASE}/new", "admin")
-def show_new(visit: Visit) -> PageResponse:
-    """The form for a new webhook."""
-    return _new(visit, NEW.open(visit))
-
-
-@page("POST", f"{BASE}/new", "admin", creates=True)
-def create(visit: Visit) -> PageResponse:
-    """Create a webhook that an automation answers to."""
-    fields = NEW.open(visit)
-    made = fields.create(_binding)
-    if made is None:
-        return _new(visit, fields)
-    visit.tell(_("{name} is ready.", name=made["_label"]))
-    return see(f"{BASE}/{made['id']}")
-
-
-def _binding(form: Form) -> dict[str, Any]:
-    """Which automation answers at first, none for one that is not chosen yet."""
-    name = form.text("automation")
-    return {"automations_kata": f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""}
-
-
-@page("GET", f"{BASE}/{{id}}", "admin")
-def show(visit: Visit) -> PageResponse:
-    """One webhook: its address, who answers, the last deliveries, a request to try. `sample` fills in a request."""
-    return _webhook(visit, _open(visit).take_up())
-
-
 @page("GET", f"{BASE}/{{id}}/latest", "admin")
 def show_latest(visit: Visit) -> PageResponse:
     """For the page that listens: the last delivery."""
@@ -236,22 +203,11 @@ def show_latest(visit: Visit) -> PageResponse:
     return live.latest(visit, deliveries.CHANNEL, lambda ctx: deliveries.newest(ctx, visit.id))
 
 
-@page("POST", f"{BASE}/{{id}}", "admin", form_bytes=TEXT_BYTES)
-def save(visit: Visit) -> PageResponse:
-    """Change name and binding."""
-    fields = _open(visit)
-    saved = fields.update()
-    if saved is None:
-        return _webhook(visit, fields)
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{BASE}/{visit.id}")
-
-
 @page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
 def try_it(visit: Visit) -> PageResponse:
     """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
     which automation would."""
-    fields = _open(visit).send()
+    fields = PAGES.open(visit, visit.id).send()
     each, form = fields.stored, fields.values
     try:
         received = _received(visit, form)
@@ -305,14 +261,6 @@ def switch(visit: Visit) -> PageResponse:
     return see(f"{BASE}/{visit.id}")
 
 
-@page("POST", f"{BASE}/{{id}}/delete", "admin")
-def delete(visit: Visit) -> PageResponse:
-    """Remove a webhook with its deliveries."""
-    each = lookup.remove(visit, URI)
-    visit.tell(_("{name} is removed; its address answers 404.", name=each["name"]))
-    return see(BASE)
-
-
 @page("GET", f"{BASE}/deliveries/{{id}}", "admin")
 def show_delivery(visit: Visit) -> PageResponse:
     """One delivery: request, answer, the steps between."""
@@ -363,14 +311,14 @@ def _new(visit: Visit, fields: OpenForm) -> PageResponse:
     )  # fmt: skip
 
 
-def _open(visit: Visit) -> OpenForm:
-    """The settings of a webhook, with a request to be tried."""
+def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
+    """A request to be tried beside the settings of a webhook. `sample` of the address names one that is there."""
+    if not fields.id:
+        return fields
     asked = visit.query.text("sample", "")
     sample = hook_samples.SAMPLES.get(asked) or hook_samples.SAMPLES[FIRST_SAMPLE]
     made = sample.make(visit.now)
-    return FORM.open(visit, visit.id).fill(
-        try_method="POST", try_headers=made.headers, try_body=made.body, sample=asked or FIRST_SAMPLE
-    )
+    return fields.fill(try_method="POST", try_headers=made.headers, try_body=made.body, sample=asked or FIRST_SAMPLE)
 
 
 def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None = None) -> PageResponse:
@@ -399,6 +347,30 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
         kept_failures=deliveries.KEPT_FAILURES,
         samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
     )  # fmt: skip
+
+
+def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
+    """Which automation answers at first, none for one that is not chosen yet."""
+    if fields.id:
+        return {}
+    name = form.text("automation")
+    return {"automations_kata": f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""}
+
+
+def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    visit.tell(_("{name} is ready.", name=made["_label"]))
+    return see(f"{BASE}/{made['id']}")
+
+
+def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
+    return see(f"{BASE}/{visit.id}")
+
+
+PAGES = declare_pages(RecordPages(
+    BASE, FORM, _webhook, LIST, form_bytes=TEXT_BYTES, takes_up=True, new_form=NEW, show_new=_new, fill=_fill,
+    more=_binding, after_create=_created, after_save=_saved, deleted=N_("{name} is deleted; its address answers 404."),
+))  # fmt: skip
 
 
 def _shown(each: WebhookSimulation) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 Passwords are written and never shown again. Source: Mail; ours."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import bytes_text
@@ -253,48 +253,10 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
 # -- transports --------------------------------------------------------------------------------------------------------
 
 
-@page("GET", f"{TRANSPORTS}/new", "proven admin")
-def show_new_transport(visit: Visit) -> PageResponse:
-    """The form for a new transport."""
-    return _transport(visit, _new_transport(visit))
-
-
-@page("POST", f"{TRANSPORTS}/new", "proven admin", creates=True)
-def create_transport(visit: Visit) -> PageResponse:
-    """Make a transport."""
-    fields, was = _new_transport(visit), mail_setup.defaults(visit.ctx)[1]
-    made = fields.create(partial(_params, visit))
-    if made is None:
-        return _transport(visit, fields)
-    if mail_setup.defaults(visit.ctx)[1] == made["id"]:
-        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=made["_label"])
-        visit.tell(told, f"{BASE}/default", transport=str(was))
-    else:
-        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=made["_label"]))
-    return see(f"{TRANSPORTS}/{made['id']}")
-
-
-@page("GET", f"{TRANSPORTS}/{{id}}", "proven admin")
-def show_transport(visit: Visit) -> PageResponse:
-    """One transport to be changed and tried."""
-    return _transport(visit, _open_transport(visit))
-
-
-@page("POST", f"{TRANSPORTS}/{{id}}", "proven admin")
-def save_transport(visit: Visit) -> PageResponse:
-    """Change a transport. A password that is left blank stays, unless server or user name change."""
-    fields = _open_transport(visit)
-    saved = fields.update(partial(_params, visit))
-    if saved is None:
-        return _transport(visit, fields)
-    visit.tell(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{TRANSPORTS}/{visit.id}")
-
-
 @page("POST", f"{TRANSPORTS}/{{id}}/test", "admin", creates=True)
 def test_transport(visit: Visit) -> PageResponse:
     """Send a mail through a transport, now, and tell what the server said."""
-    fields, recipient = _open_transport(visit), visit.form.text("recipient", "").strip()
+    fields, recipient = TRANSPORT_PAGES.open(visit, visit.id), visit.form.text("recipient", "").strip()
     fields.fill(recipient=recipient)
     try:
         sender = mail_setup.send_test(visit.ctx, visit.id, recipient)
@@ -312,21 +274,25 @@ def test_transport(visit: Visit) -> PageResponse:
     return see(f"{TRANSPORTS}/{visit.id}")
 
 
-@page("POST", f"{TRANSPORTS}/{{id}}/delete", "proven admin")
-def delete_transport(visit: Visit) -> PageResponse:
-    """Remove a transport; mail of its addresses leaves by the default one, or waits."""
-    each = lookup.remove(visit, TRANSPORT)
-    visit.tell(_("{name} is removed.", name=each["name"]))
-    return see(BASE)
+def _transport_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    if mail_setup.defaults(visit.ctx)[1] == made["id"]:
+        told = _("{name} is saved, and is the default: all mail leaves through it. Try it now.", name=made["_label"])
+        visit.tell(told, f"{BASE}/default", transport="0")
+    else:
+        visit.tell(_("{name} is saved. Try it now: send a mail through it.", name=made["_label"]))
+    return see(f"{TRANSPORTS}/{made['id']}")
 
 
-def _new_transport(visit: Visit) -> OpenForm:
-    return TRANSPORT_FORM.open(visit).fill(extension_id=SMTP, encryption="starttls", verify="1")
+def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    """The page of a transport or mailbox, where it can be tried."""
+    visit.tell(_("{name} is saved.", name=saved["_label"]))
+    return see(f"{TRANSPORTS if fields.type.uri == TRANSPORT else MAILBOXES}/{saved['id']}")
 
 
-def _open_transport(visit: Visit) -> OpenForm:
-    """The form of a stored transport, without its password."""
-    fields = TRANSPORT_FORM.open(visit, visit.id)
+def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
+    """The settings of a transport, without its password."""
+    if not fields.id:
+        return fields.fill(extension_id=SMTP, encryption="starttls", verify="1")
     params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
     verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
     given = {name: str(params.get(name) or "") for name in PARAMS}
@@ -336,7 +302,7 @@ def _open_transport(visit: Visit) -> OpenForm:
     return fields.fill(recipient=profile.of(visit.ctx)["email"])
 
 
-def _params(visit: Visit, form: Form) -> dict[str, Any]:
+def _params(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
     """The settings of the kind of transport. Raises Invalid at the field of the form that is wrong."""
     if form.get("extension_id") == NULL:
         return {"params": {}}
@@ -360,41 +326,13 @@ def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -
     )  # fmt: skip
 
 
+TRANSPORT_PAGES = declare(RecordPages(
+    TRANSPORTS, TRANSPORT_FORM, _transport, access="proven admin", fill=_fill_transport, more=_params,
+    after_create=_transport_created, after_save=_saved, back=BASE,
+))  # fmt: skip
+
+
 # -- mailboxes ---------------------------------------------------------------------------------------------------------
-
-
-@page("GET", f"{MAILBOXES}/new", "proven admin")
-def show_new_mailbox(visit: Visit) -> PageResponse:
-    """The form for a new mailbox."""
-    return _mailbox(visit, MAILBOX_FORM.open(visit).fill(**NEW_BOX))
-
-
-@page("POST", f"{MAILBOXES}/new", "proven admin", creates=True)
-def create_mailbox(visit: Visit) -> PageResponse:
-    """Make a mailbox; it is looked at right away."""
-    fields = MAILBOX_FORM.open(visit).fill(**NEW_BOX)
-    made = fields.create()
-    if made is None:
-        return _mailbox(visit, fields)
-    visit.tell(_("{name} is saved.", name=made["_label"]))
-    return see(f"{MAILBOXES}/{made['id']}")
-
-
-@page("GET", f"{MAILBOXES}/{{id}}", "proven admin")
-def show_mailbox(visit: Visit) -> PageResponse:
-    """One mailbox to be changed, and how the last look went."""
-    return _mailbox(visit, MAILBOX_FORM.open(visit, visit.id))
-
-
-@page("POST", f"{MAILBOXES}/{{id}}", "proven admin")
-def save_mailbox(visit: Visit) -> PageResponse:
-    """Change a mailbox. A password that is left blank stays, unless server or user name change."""
-    fields = MAILBOX_FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _mailbox(visit, fields)
-    visit.tell(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{MAILBOXES}/{visit.id}")
 
 
 @page("POST", f"{MAILBOXES}/{{id}}/check", "proven admin")
@@ -411,14 +349,6 @@ def check_mailbox(visit: Visit) -> PageResponse:
     return see(BASE)
 
 
-@page("POST", f"{MAILBOXES}/{{id}}/delete", "proven admin")
-def delete_mailbox(visit: Visit) -> PageResponse:
-    """Remove a mailbox; its mails stay on the server and here."""
-    each = lookup.remove(visit, MAILBOX)
-    visit.tell(_("{name} is not looked at any more.", name=each["name"]))
-    return see(BASE)
-
-
 def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> PageResponse:
     each = fields.stored
     if each.get("password"):
@@ -429,3 +359,11 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
         each={name: each[name] for name in shown} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
     )  # fmt: skip
+
+
+declare(RecordPages(
+    MAILBOXES, MAILBOX_FORM, _mailbox, access="proven admin",
+    fill=lambda visit, fields: fields if fields.id else fields.fill(**NEW_BOX),
+    after_create=_saved, after_save=_saved, back=BASE,
+    deleted=N_("{name} is deleted. Its mail stays on the server and here."),
+))  # fmt: skip

@@ -6,7 +6,7 @@ from server.web.call import Answer, EndpointCall
 from server.web.openapi import shapes
 from server.web.routes import Parameter, endpoint
 
-Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].")
+Q = Parameter("q", "string", "A data query, such as type:worklist.subtotals of:ticket by:[status].", required=True)
 QUERY = Parameter("query", "string", "Accepted in place of q.")
 # Generators make a word of a key's name, and of this one they cannot.
 ABOUT: shapes.Schema = shapes.OBJECT | {"title": "About", "description": "The query's `type` and `format`, and more."}

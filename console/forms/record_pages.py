@@ -1,0 +1,126 @@
+"""The pages of the records of one type, from one declaration: the list, the forms of a new record and of one that
+exists, and what creates, saves and deletes one. A page says what is particular to it by hooks."""
+
+from collections.abc import Callable
+from typing import Any
+
+from console.forms.record_form import OpenForm, RecordForm
+from console.html.form import Form
+from console.http.page_response import PageResponse, see
+from console.http.routes import SMALL_FORM_BYTES, Access, page
+from console.http.visit import Visit
+from console.lists import lookup, worklist
+from console.lists.worklist import Worklist
+from server.dataclass import dataclass
+from server.desk import records
+from server.errors import HelpdeskError
+from server.translation import N_, Words, _
+
+Done = Callable[[Visit, OpenForm, dict[str, Any]], PageResponse]
+
+
+@dataclass(frozen=True)
+class RecordPages:
+    """base: the path of the list; a record is at `<base>/<id>`. form: of a record, and new_form of a new one where that
+    is another. show, show_new: render a form; the first one does for both where there is no second.
+
+    records: the list, None where another page has it. access: who may open the forms, list_access: the list.
+    form_bytes: as `page`. takes_up: whether a form offers what was typed and not saved.
+
+    fill: adds values that no field has to a form that was opened. more: what is stored besides the fields, of a form
+    that was sent. hold: a page that is shown before anything is stored, None to go on. after_create, after_save: what
+    follows; else the texts `created` and `saved` are told, and the list is shown. deleted: the text of a record that is
+    gone, "" for pages that delete none. back: the path of the list where another page has it."""
+
+    base: str
+    form: RecordForm
+    show: Callable[[Visit, OpenForm], PageResponse]
+    records: Worklist | None = None
+    access: Access = "admin"
+    list_access: Access = "admin"
+    form_bytes: int = SMALL_FORM_BYTES
+    takes_up: bool = False
+    new_form: RecordForm | None = None
+    show_new: Callable[[Visit, OpenForm], PageResponse] | None = None
+    fill: Callable[[Visit, OpenForm], OpenForm] = lambda visit, fields: fields
+    more: Callable[[Visit, OpenForm, Form], dict[str, Any]] = lambda visit, fields, form: {}
+    hold: Callable[[Visit, OpenForm], PageResponse | None] = lambda visit, fields: None
+    after_create: Done | None = None
+    after_save: Done | None = None
+    created: Words = N_("{name} is created.")
+    saved: Words = N_("{name} is saved.")
+    deleted: Words = N_("{name} is deleted.")
+    back: str = ""
+
+    @property
+    def uri(self) -> str:
+        return self.form.uri
+
+    # -- what each page does -------------------------------------------------------------------------------------------
+
+    def open(self, visit: Visit, id: int = 0) -> OpenForm:
+        """The form of a new record, or of one. Raises NotFound, Forbidden."""
+        form = self.form if id or self.new_form is None else self.new_form
+        return self.fill(visit, form.open(visit, id))
+
+    def shown(self, visit: Visit, fields: OpenForm) -> PageResponse:
+        """The page with a form."""
+        return (self.show if fields.id or self.show_new is None else self.show_new)(visit, fields)
+
+    def show_list(self, visit: Visit) -> PageResponse:
+        assert self.records is not None
+        return worklist.page(visit, self.records)
+
+    def show_one(self, visit: Visit, id: int = 0) -> PageResponse:
+        fields = self.open(visit, id)
+        return self.shown(visit, fields.take_up() if self.takes_up else fields)
+
+    def create(self, visit: Visit) -> PageResponse:
+        fields = self.open(visit)
+        held = self.hold(visit, fields)
+        if held is not None:
+            return held
+        made = fields.create(lambda form: self.more(visit, fields, form))
+        if made is None:
+            return self.shown(visit, fields)
+        if self.after_create is not None:
+            return self.after_create(visit, fields, made)
+        visit.tell(_(self.created, name=made["_label"]))
+        return see(self.back or self.base)
+
+    def save(self, visit: Visit) -> PageResponse:
+        fields = self.open(visit, visit.id)
+        held = self.hold(visit, fields)
+        if held is not None:
+            return held
+        saved = fields.update(lambda form: self.more(visit, fields, form))
+        if saved is None:
+            return self.shown(visit, fields)
+        if self.after_save is not None:
+            return self.after_save(visit, fields, saved)
+        fields.tell_saved(_(self.saved, name=saved["_label"]))
+        return see(self.back or self.base)
+
+    def delete(self, visit: Visit) -> PageResponse:
+        """Delete a record; what refuses that is told on its form."""
+        name = records.retrieve(visit.ctx, self.uri, visit.id, lookup.LABEL)[lookup.LABEL]
+        try:
+            records.delete(visit.ctx, self.uri, visit.id)
+        except HelpdeskError as error:
+            return self.shown(visit, self.open(visit, visit.id).refuse(error))
+        visit.tell(_(self.deleted, name=name))
+        return see(self.back or self.base)
+
+
+def declare(pages: RecordPages) -> RecordPages:
+    """Declare the pages."""
+    new, one = f"{pages.base}/new", f"{pages.base}/{{id}}"
+    if pages.records is not None:
+        page("GET", pages.base, pages.list_access)(pages.show_list)
+    page("GET", new, pages.access)(pages.show_one)
+    page("POST", new, pages.access, form_bytes=pages.form_bytes, creates=True)(pages.create)
+    page("GET", one, pages.access)(lambda visit: pages.show_one(visit, visit.id))
+    page("POST", one, pages.access, form_bytes=pages.form_bytes)(pages.save)
+    if pages.deleted:
+        page("POST", f"{one}/delete", pages.access)(pages.delete)
+    return pages
