@@ -7,6 +7,7 @@ from typing import Any
 from console.forms import owners
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
+from console.forms.record_pages import RecordPages, declare
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import quoted
@@ -218,41 +219,6 @@ def remove(visit: Visit) -> PageResponse:
 # -- fieldsets ---------------------------------------------------------------------------------------------------------
 
 
-@page("GET", f"{SETS}/new", "admin")
-def show_new_set(visit: Visit) -> PageResponse:
-    """The form for a new fieldset."""
-    return _set_form(visit, SET_FORM.open(visit).fill(owner=owners.EVERYBODY), visit.query.text("type", ""))
-
-
-@page("POST", f"{SETS}/new", "admin", creates=True)
-def create_set(visit: Visit) -> PageResponse:
-    """Make a fieldset."""
-    record_type, fields = _type(visit, visit.query.text("type", "")), SET_FORM.open(visit)
-    made = fields.create(lambda form: {"context": record_type.context})
-    if made is None:
-        return _set_form(visit, fields, record_type.uri)
-    visit.tell(_("The fieldset {label} is made. Give it fields.", label=made["_label"]))
-    return see(f"{_list_path(record_type)}#set-{made['id']}")
-
-
-@page("GET", f"{SETS}/{{id}}", "admin")
-def show_set(visit: Visit) -> PageResponse:
-    """One fieldset to be changed."""
-    fields = SET_FORM.open(visit, visit.id)
-    return _set_form(visit, fields, fields.stored["context"])
-
-
-@page("POST", f"{SETS}/{{id}}", "admin")
-def save_set(visit: Visit) -> PageResponse:
-    """Change a fieldset."""
-    fields = SET_FORM.open(visit, visit.id)
-    saved = fields.update()
-    if saved is None:
-        return _set_form(visit, fields, fields.stored["context"])
-    fields.tell_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
-    return see(f"{_list_path(_type(visit, fields.stored['context']))}#set-{visit.id}")
-
-
 @page("GET", f"{SETS}/{{id}}/delete", "admin")
 def show_delete_set(visit: Visit) -> PageResponse:
     """What is lost with a fieldset."""
@@ -398,9 +364,32 @@ def _form(
     )  # fmt: skip
 
 
-def _set_form(visit: Visit, fields: OpenForm, type: str) -> PageResponse:
-    record_type = _type(visit, type)
+def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
+    record_type = _type_of_set(visit, fields)
     return render(
         visit, "fieldset.html", fields.status, form=fields.values, fields=fields, fieldset=fields.stored,
         record_type=record_type, back=_list_path(record_type),
     )  # fmt: skip
+
+
+def _type_of_set(visit: Visit, fields: OpenForm) -> RecordType:
+    """The type that a fieldset is for; of a new one, the address names it."""
+    return _type(visit, fields.stored.get("context") or visit.query.text("type", ""))
+
+
+def _set_created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
+    visit.tell(_("The fieldset {label} is created. Give it fields.", label=made["_label"]))
+    return see(f"{_list_path(_type_of_set(visit, fields))}#set-{made['id']}")
+
+
+def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
+    fields.tell_saved(_("The fieldset {name} is saved.", name=saved["_label"]))
+    return see(f"{_list_path(_type_of_set(visit, fields))}#set-{visit.id}")
+
+
+declare(RecordPages(
+    SETS, SET_FORM, _set_form,
+    fill=lambda visit, fields: fields if fields.id else fields.fill(owner=owners.EVERYBODY),
+    more=lambda visit, fields, form: {} if fields.id else {"context": _type_of_set(visit, fields).context},
+    after_create=_set_created, after_save=_set_saved, deleted="",
+))  # fmt: skip
