@@ -143,6 +143,7 @@ def parts_of(mail: Message) -> dict[str, str]:
 def test_a_day_at_the_desk_by_keyboard_alone(chromium: Browser, milos: DeskOfMilo, tmp_path: Path) -> None:
     """The whole of it, step by step. No key is pressed but by Hands, nothing is clicked, no address is typed."""
     with chromium.page(milos.url) as page:
+        page.on("filechooser", lambda chooser: None)  # from the start: to ask for it at the key would be too late
         a_day(page, milos, tmp_path)
 
 
@@ -204,6 +205,7 @@ def _answer(page: Page, hands: Hands, milos: DeskOfMilo, number: int, file: Path
     keys = hands.counted
     hands.reach(page.locator("#files"), back=True)
     with page.expect_file_chooser() as chooser:
+        expect(page.locator("#files")).to_be_focused()
         hands.press("Space")
     chooser.value.set_files(file)
     expect(page.get_by_role("checkbox", name="drawing.txt")).to_be_checked()
