@@ -1,7 +1,8 @@
 """The pages of the records of one type, from one declaration: the list, the forms of a new record and of one that
 exists, and what creates, saves and deletes one. A page says what is particular to it by hooks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 from console.forms.record_form import OpenForm, RecordForm
@@ -21,16 +22,17 @@ Done = Callable[[Visit, OpenForm, dict[str, Any]], PageResponse]
 
 @dataclass(frozen=True)
 class RecordPages:
-    """base: the path of the list; a record is at `<base>/<id>`. form: of a record, and new_form of a new one where that
-    is another. show, show_new: render a form; the first one does for both where there is no second.
+    """base: the path of the list; a record is at `<base>/<id>`. form: of a record; new_form: of a new one, if that is
+    another. show: renders a form; show_new: that of a new record, if that is another.
 
     records: the list, None where another page has it. access: who may open the forms, list_access: the list.
-    form_bytes: as `page`. takes_up: whether a form offers what was typed and not saved.
+    form_bytes: as `page`. takes_up: whether a form offers what was typed and not saved. first: {field: value} of the
+    form of a new record.
 
-    fill: adds values that no field has to a form that was opened. more: what is stored besides the fields, of a form
-    that was sent. hold: a page that is shown before anything is stored, None to go on. after_create, after_save: what
-    follows; else the texts `created` and `saved` are told, and the list is shown. deleted: the text of a record that is
-    gone, "" for pages that delete none. back: the path of the list where another page has it."""
+    fill: adds values that no field has to a form that was opened. more: what is stored besides the fields. hold: a page
+    that is shown before anything is stored, None to go on. after_create, after_save: what follows; without them the
+    texts `created` and `saved` are shown on the list, or on the record if it stays_open. deleted: the text after a
+    deletion, "" for pages that delete nothing. back: the path of the list where another page has it."""
 
     base: str
     form: RecordForm
@@ -40,6 +42,7 @@ class RecordPages:
     list_access: Access = "admin"
     form_bytes: int = SMALL_FORM_BYTES
     takes_up: bool = False
+    first: Mapping[str, str] = field(default_factory=dict)
     new_form: RecordForm | None = None
     show_new: Callable[[Visit, OpenForm], PageResponse] | None = None
     fill: Callable[[Visit, OpenForm], OpenForm] = lambda visit, fields: fields
@@ -50,18 +53,16 @@ class RecordPages:
     created: Words = N_("{name} is created.")
     saved: Words = N_("{name} is saved.")
     deleted: Words = N_("{name} is deleted.")
+    stays_open: bool = False
     back: str = ""
-
-    @property
-    def uri(self) -> str:
-        return self.form.uri
 
     # -- what each page does -------------------------------------------------------------------------------------------
 
     def open(self, visit: Visit, id: int = 0) -> OpenForm:
         """The form of a new record, or of one. Raises NotFound, Forbidden."""
         form = self.form if id or self.new_form is None else self.new_form
-        return self.fill(visit, form.open(visit, id))
+        fields = form.open(visit, id)
+        return self.fill(visit, fields if id else fields.fill(**self.first))
 
     def shown(self, visit: Visit, fields: OpenForm) -> PageResponse:
         """The page with a form."""
@@ -76,43 +77,42 @@ class RecordPages:
         return self.shown(visit, fields.take_up() if self.takes_up else fields)
 
     def create(self, visit: Visit) -> PageResponse:
-        fields = self.open(visit)
-        held = self.hold(visit, fields)
-        if held is not None:
-            return held
-        made = fields.create(lambda form: self.more(visit, fields, form))
-        if made is None:
-            return self.shown(visit, fields)
-        if self.after_create is not None:
-            return self.after_create(visit, fields, made)
-        visit.tell(_(self.created, name=made["_label"]))
-        return see(self.back or self.base)
+        return self._store(visit, self.open(visit))
 
     def save(self, visit: Visit) -> PageResponse:
-        fields = self.open(visit, visit.id)
+        return self._store(visit, self.open(visit, visit.id))
+
+    def _store(self, visit: Visit, fields: OpenForm) -> PageResponse:
+        """Create or change the record of a form that was sent, or show what is wrong with it."""
         held = self.hold(visit, fields)
         if held is not None:
             return held
-        saved = fields.update(lambda form: self.more(visit, fields, form))
-        if saved is None:
+        store = fields.update if fields.id else fields.create
+        done = store(lambda form: self.more(visit, fields, form))
+        if done is None:
             return self.shown(visit, fields)
-        if self.after_save is not None:
-            return self.after_save(visit, fields, saved)
-        fields.tell_saved(_(self.saved, name=saved["_label"]))
-        return see(self.back or self.base)
+        after = self.after_save if fields.id else self.after_create
+        if after is not None:
+            return after(visit, fields, done)
+        if fields.id:
+            fields.tell_saved(_(self.saved, name=done[lookup.LABEL]))
+        else:
+            visit.tell(_(self.created, name=done[lookup.LABEL]))
+        return see(f"{self.base}/{done['id']}" if self.stays_open else self.back or self.base)
 
     def delete(self, visit: Visit) -> PageResponse:
         """Delete a record; what refuses that is told on its form."""
-        name = records.retrieve(visit.ctx, self.uri, visit.id, lookup.LABEL)[lookup.LABEL]
+        uri = self.form.uri
+        name = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
         try:
-            records.delete(visit.ctx, self.uri, visit.id)
+            records.delete(visit.ctx, uri, visit.id)
         except HelpdeskError as error:
             return self.shown(visit, self.open(visit, visit.id).refuse(error))
         visit.tell(_(self.deleted, name=name))
         return see(self.back or self.base)
 
 
-def declare(pages: RecordPages) -> RecordPages:
+def declare_pages(pages: RecordPages) -> RecordPages:
     """Declare the pages."""
     new, one = f"{pages.base}/new", f"{pages.base}/{{id}}"
     if pages.records is not None:

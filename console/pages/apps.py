@@ -8,8 +8,7 @@ from typing import Any
 from console.forms import overlaps, scope_check
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -277,10 +276,6 @@ def _tried(defined: dict[str, Scope], form: Form) -> str:
     return _("allowed by {scopes}", scopes=", ".join(fitting))
 
 
-def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
-    return fields if fields.id else fields.fill(scopes=scopes.DEFAULT, is_pkce_required="1")
-
-
 def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
     """The secret of a new app, which is shown this once."""
     visit.has_created = True
@@ -288,6 +283,7 @@ def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageRespon
 
 
 declare_pages(RecordPages(
-    BASE, FORM, _form, LIST, "proven admin", form_bytes=TEXT_BYTES, takes_up=True, fill=_fill, hold=_held_back,
+    BASE, FORM, _form, LIST, "proven admin", form_bytes=TEXT_BYTES, takes_up=True, hold=_held_back,
+    first={"scopes": scopes.DEFAULT, "is_pkce_required": "1"},
     after_create=_created, deleted=N_("{name} is deleted; its tokens work no more."),
 ))  # fmt: skip

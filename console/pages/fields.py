@@ -7,7 +7,7 @@ from typing import Any
 from console.forms import owners
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages, declare
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import quoted
@@ -387,9 +387,9 @@ def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageRes
     return see(f"{_list_path(_type_of_set(visit, fields))}#set-{visit.id}")
 
 
-declare(RecordPages(
+declare_pages(RecordPages(
     SETS, SET_FORM, _set_form,
-    fill=lambda visit, fields: fields if fields.id else fields.fill(owner=owners.EVERYBODY),
+    first={"owner": owners.EVERYBODY},
     more=lambda visit, fields, form: {} if fields.id else {"context": _type_of_set(visit, fields).context},
     after_create=_set_created, after_save=_set_saved, deleted="",
 ))  # fmt: skip

@@ -7,8 +7,7 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render

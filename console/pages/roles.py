@@ -4,8 +4,7 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -142,12 +141,8 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )  # fmt: skip
 
 
-def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
-    return fields if fields.id else fields.fill(privs_mode="itemized")
-
-
 declare_pages(RecordPages(
-    BASE, FORM, _form, access="proven admin", form_bytes=TEXT_BYTES, fill=_fill,
+    BASE, FORM, _form, access="proven admin", form_bytes=TEXT_BYTES, first={"privs_mode": "itemized"},
     created=N_("The role {name} is created."), saved=N_("The role {name} is saved."),
     deleted=N_("The role {name} is deleted."),
 ))  # fmt: skip

@@ -2,8 +2,7 @@
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html.rendering import render
 from console.http.page_response import PageResponse
 from console.http.visit import Visit

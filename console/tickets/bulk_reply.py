@@ -12,6 +12,7 @@ from console.http.visit import Visit
 from console.lists import lookup
 from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
 from console.tickets import inbox, reply_form
+from console.tickets.reply_draft import leaves_at
 from server import refusals, tickets
 from server.errors import HelpdeskError, Invalid
 from server.people import accepted_forms
@@ -49,7 +50,7 @@ def send(visit: Visit) -> PageResponse:
     before: dict[str, dict[str, str]] = {}
     for each in found:
         try:
-            own = {"message_id": str(_answered(visit, each)), "send_at": _due(visit)}
+            own = {"message_id": str(_answered(visit, each)), "send_at": str(leaves_at(visit) or "")}
             told = tickets.reply(visit.ctx, values | own)
         except HelpdeskError as error:
             refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
@@ -88,11 +89,6 @@ def _answered(visit: Visit, ticket: dict[str, Any]) -> int:
 
 def _back(visit: Visit) -> str:
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
-
-
-def _due(visit: Visit) -> str:
-    seconds = visit.service.settings.undo_send_seconds
-    return str(visit.now + seconds) if seconds else ""
 
 
 def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:

@@ -16,7 +16,7 @@ from console.http.visit import Visit, own_path
 from console.lists.selection import REFUSED_NAMED, UNDO, back_to_list, selected_records
 from console.tickets import inbox, reply_form
 from console.tickets.acts import back_to
-from console.tickets.reply_draft import changed_by_sending, tell_sent
+from console.tickets.reply_draft import changed_by_sending, leaves_at, tell_sent
 from console.tickets.show import TICKET, of_mask
 from server.automation import inputs, macros
 from server.automation.macros import Macro, MacroOutcome, MacroRuns
@@ -56,7 +56,7 @@ def run(visit: Visit) -> PageResponse:
         if macro.inputs and "asked" not in visit.form:
             return see(f"{paths.ticket(found.keys['mask'])}/macros?macro={macro.id}")
         given = _given(visit, form, macro)
-        outcome = macros.run(visit.ctx, found.id, str(macro.id), given, send_at=_due(visit))
+        outcome = macros.run(visit.ctx, found.id, str(macro.id), given, send_at=leaves_at(visit))
     except HelpdeskError as error:
         form.refuse(error, names={name.removeprefix(INPUT): name for name in form.values})
         return _page(visit, found, form, macros.usable(visit.ctx, found.id), macro)
@@ -68,12 +68,6 @@ def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
     for each in macro.inputs:
         form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
     return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
-
-
-def _due(visit: Visit) -> int:
-    """When what a macro sends leaves: as with any answer, it can be taken back first."""
-    seconds = visit.service.settings.undo_send_seconds
-    return visit.now + seconds if seconds else 0
 
 
 def _page(visit: Visit, found: Sheet, form: Form, listed: list[Macro], macro: Macro | None) -> PageResponse:

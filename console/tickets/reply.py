@@ -23,7 +23,7 @@ from server.tickets import answer_drafts, preview, snippets, unseen
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import _
 
-FORM_BYTES = 48 * 1024 * 1024  # with files, before their own limit is asked
+FORM_BYTES = 48 * 1024 * 1024  # with files, each of which has its own limit
 MAX_ADDRESSES = 12  # offered at once
 TEXT_BYTES = 4 * 1024 * 1024
 DISCARD = "discard"
@@ -49,8 +49,7 @@ def _send(visit: Visit) -> PageResponse:
         return reply_draft.discard(visit, written, came_from.kept(visit, here)) or _again(visit, written)
     if do in KEPT:
         return reply_draft.keep(visit, written, ticket["id"], here, do) or _again(visit, written)
-    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
-    values = reply_draft.delayed(visit, values, do)
+    values = reply_draft.values_of(visit, written, do)
     if written.form.is_wrong:
         return _again(visit, written)
     try:
@@ -71,7 +70,7 @@ def _send(visit: Visit) -> PageResponse:
 
 
 def _again(visit: Visit, written: ReplyForm) -> PageResponse:
-    """The page of the ticket with the form as it was sent, and what is wrong with it."""
+    """Show the ticket with the submitted form and its errors."""
     return shown(visit, of_mask(visit), written)
 
 
@@ -142,7 +141,7 @@ def paste(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/files", form_bytes=FORM_BYTES)
 def upload(visit: Visit) -> PageResponse:
-    """Keep a file that is to go along: {id, name, size, path}. Raises Invalid, TooLarge."""
+    """Store a file to attach: {id, name, size, path}. Raises Invalid, TooLarge."""
     given = visit.form.upload("file")
     if given is None:
         raise Invalid(_("Choose a file."), field="file")
@@ -175,8 +174,7 @@ def _create(visit: Visit) -> PageResponse:
         return reply_draft.discard(visit, written, "/inbox") or _compose(visit, written)
     if do in KEPT:
         return reply_draft.keep(visit, written, 0, COMPOSE, do) or _compose(visit, written)
-    values = written.values() | ({"dont_send": "1", "send_at": ""} if do == "save" else {})
-    values = reply_draft.delayed(visit, values, do)
+    values = reply_draft.values_of(visit, written, do)
     if written.form.is_wrong:
         return _compose(visit, written)
     try:

@@ -32,13 +32,18 @@ class ReplyChoices:
 NO_CHOICES = ReplyChoices()
 
 
-def read(visit: Visit, kind: str, message_id: int, owner: str, bucket: str, way: WayOut) -> ReplyChoices:
-    """The choices of a form. owner, bucket: that stand in it. way: as far as it is known; else that of the bucket."""
-    listed = tuple(buckets(visit)) if kind == "compose" else ()
-    if kind == "compose":
-        way = way_from(visit, bucket or next((value for value, _place in listed), ""), listed)
+def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
+    """The buckets of a new ticket, and the way out of one; "" for the first."""
+    listed = tuple(buckets(visit))
     return ReplyChoices(
-        way, tuple(_snippets(visit, kind)), tuple(_templates(visit)), listed,
+        way_from(visit, bucket or next((value for value, _place in listed), ""), listed), buckets=listed
+    )
+
+
+def read(visit: Visit, kind: str, message_id: int, owner: str, known: ReplyChoices) -> ReplyChoices:
+    """All choices of a form. owner: that stands in it. known: the way out and the buckets."""
+    return ReplyChoices(
+        known.way, tuple(_snippets(visit, kind)), tuple(_templates(visit)), known.buckets,
         lookup.choosable(visit, "worker", "isDisabled:no", owner), _original(visit, kind, message_id),
     )  # fmt: skip
 
@@ -57,7 +62,7 @@ def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None
 
 
 def buckets(visit: Visit) -> list[Option]:
-    """Where the worker may put a ticket: `Group / Bucket`, by the id of the bucket; those of their own groups first."""
+    """The buckets that the worker may put a ticket into, as `Group / Bucket`, those of their own groups first."""
     asked = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
     actor = visit.actor
     readable = None if actor.is_admin else actor.reads_groups

@@ -70,7 +70,7 @@ def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
 
 
 def forget(visit: Visit, draft: AnswerDraft | None) -> None:
-    """Delete the draft of what is on its way now. What another tab has kept there meanwhile was not sent: it stays."""
+    """Delete the draft of a reply that was sent, unless another tab has changed it since."""
     with suppress(Conflict, Invalid):
         _drop(visit, draft)
 
@@ -90,13 +90,19 @@ def _drop(visit: Visit, draft: AnswerDraft | None) -> None:
 # -- taking back -------------------------------------------------------------------------------------------------------
 
 
-def delayed(visit: Visit, values: dict[str, Any], do: str) -> dict[str, Any]:
-    """The parameters of a reply with the time in which it can be taken back, unless it is to leave later anyway, or not
-    at all."""
-    seconds = visit.service.settings.undo_send_seconds
-    if do == "save" or values["send_at"].strip() or not seconds:
-        return values
-    return values | {"send_at": str(visit.now + seconds)}
+def leaves_at(visit: Visit) -> int:
+    """When a reply that is sent now leaves, since it can be taken back before; 0 for at once."""
+    seconds: int = visit.service.settings.undo_send_seconds
+    return visit.now + seconds if seconds else 0
+
+
+def values_of(visit: Visit, written: ReplyForm, do: str) -> dict[str, Any]:
+    """The parameters of a reply or a new ticket. do: the button: `save` sends nothing, any other sends at the time in
+    the form, or as leaves_at() says."""
+    values = written.values()
+    if do == "save":
+        return values | {"dont_send": "1", "send_at": ""}
+    return values if values["send_at"].strip() else values | {"send_at": str(leaves_at(visit) or "")}
 
 
 def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
@@ -127,7 +133,7 @@ def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: d
 
 
 def take_back(visit: Visit, here: str) -> AnswerDraft:
-    """Make mail a draft again, so that its form can be sent once more. Raises Conflict once it has left."""
+    """Turn mail back into a draft that can be sent again. Raises Conflict once it has left."""
     draft = answer_drafts.take_back(visit.ctx, visit.form.id("draft", required=True))
     accepted_forms.forget(visit.ctx, here)
     visit.tell(_("Sending cancelled. Your draft is back."))

@@ -1,5 +1,6 @@
-"""The form in which a reply, a forward, a note or a new ticket is written: its fields as they are at first, and as they
-were sent. What there is to choose from is read where the form is shown (reply_choices.py)."""
+"""The form of a reply, a forward, a note or a new ticket: its initial values, and the values that were sent.
+
+The options of its fields are read only where the form is shown (reply_choices.py)."""
 
 from dataclasses import field, replace
 from typing import Any
@@ -10,7 +11,7 @@ from console.html.sheet import File, Sheet
 from console.http.visit import Visit
 from console.lists import lookup
 from console.tickets.conversation import Entry
-from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, buckets, way_from, way_of_ticket
+from console.tickets.reply_choices import NO_CHOICES, ReplyChoices, of_bucket, way_of_ticket
 from server import times
 from server.dataclass import dataclass
 from server.desk import files, records
@@ -147,10 +148,10 @@ def of_compose(visit: Visit) -> ReplyForm:
     values = {
         "status": reply_start.WAITING, "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
     }  # fmt: skip
-    way = way_from(visit, next((value for value, _place in buckets(visit)), ""))
-    if way.signature.strip():
+    choices = of_bucket(visit, "")
+    if choices.way.signature.strip():
         values["content"] = f"\n\n{SIGNATURE}"
-    return ReplyForm("compose", Form(_all(values)), 0)
+    return ReplyForm("compose", Form(_all(values)), 0, choices=choices)
 
 
 def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
@@ -160,7 +161,7 @@ def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
 
 
 def note_key(ticket_id: int) -> str:
-    """The key of what somebody has for a note on a ticket, in people/form_drafts.py."""
+    """The key of the draft of a note on a ticket, in people/form_drafts.py."""
     return f"note:{ticket_id}"
 
 

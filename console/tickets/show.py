@@ -18,6 +18,7 @@ from console.lists import lookup
 from console.lists.links import linkable
 from console.tickets import came_from, conversation, due, reply_choices, reply_form, reply_samples
 from console.tickets.conversation import Conversation
+from console.tickets.reply_choices import ReplyChoices
 from console.tickets.reply_form import ReplyForm
 from server.automation import macros
 from server.desk import records
@@ -114,11 +115,15 @@ def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None
     """The form with what there is to choose from. ticket: that it is on, None for a new one."""
     if written.kind == "note":
         return written
-    way, get = written.choices.way, written.form.get
-    if ticket is not None and way is reply_choices.NO_WAY:
-        way = reply_choices.way_of_ticket(visit, ticket)
-    choices = reply_choices.read(visit, written.kind, written.message_id, get("owner"), get("bucket"), way)
-    return replace(written, choices=choices)
+    known = written.choices
+    if known is reply_choices.NO_CHOICES:  # a form that was sent
+        known = (
+            reply_choices.of_bucket(visit, written.form.get("bucket"))
+            if ticket is None
+            else ReplyChoices(reply_choices.way_of_ticket(visit, ticket))
+        )
+    owner = written.form.get("owner")
+    return replace(written, choices=reply_choices.read(visit, written.kind, written.message_id, owner, known))
 
 
 def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What a package puts to records that every desk has: entries of events and toolbars, nodes of behaviors, settings.
+"""Adds to records that every desk has: entries of events and toolbars, nodes of behaviors, settings.
 
-The first import adds; an update changes what the one before added and leaves the rest of the record alone."""
+An update changes what the last import added, and leaves the rest of the record alone."""
 
 from typing import Any
 
@@ -163,7 +163,7 @@ class Additions:
         }  # fmt: skip
 
     def _node_place(self, nodes: list[Any], baseline: Baseline) -> int:
-        """Where the node of the import before is; behind all when somebody changed or removed it."""
+        """The index of the node that the last import added; the end of the list if somebody changed or removed it."""
         return next((place for place, each in enumerate(nodes) if baseline.is_as_stored(NODE, each)), len(nodes))
 
     def _tell_node(self, behavior: Record, told: list[Tree]) -> None:

@@ -4,7 +4,7 @@ Of values only digests are kept: they tell whether one is another than it was, a
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -34,13 +34,18 @@ PACKAGE_ANSWERS = Table("package_answers", [Column("package", "TEXT"), Column("a
 
 @dataclass
 class Baseline:
-    """An entry of a package as its last import left it. context, id: the record that it became; "" and 0 for what is no
-    record. sent: {name: digest} of what the package said. stored: {name: digest} of what was stored then."""
+    """An entry of a package after its last import. context, id: its record; "" and 0 for an entry without one. sent:
+    {name: digest} of the values in the package. stored: {name: digest} of the values in the database."""
 
     context: str = ""
     id: int = 0
     sent: dict[str, str] = field(default_factory=dict)
     stored: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def record(self) -> tuple[str, int]:
+        """The context and id of its record."""
+        return self.context, self.id
 
     def is_as_sent(self, name: str, value: Any) -> bool:
         """Whether the package says what it said before."""
@@ -79,52 +84,39 @@ def digests(values: Mapping[str, Any]) -> dict[str, str]:
 def past(ctx: Context, package: str) -> Past:
     """What is known of the last import of a package, by its name; of records those that still exist.
 
-    An import that left no baselines, as of a former version of the program, gives its records alone."""
-
-    def read(tx: Transaction) -> Past:
-        found = {
-            each["entry"]: Baseline(
-                each["context"], each["record_id"], json.loads(each["sent"]), json.loads(each["stored"])
-            )
-            for each in (
-                dict(zip(PACKAGE_ENTRY.names, row, strict=True)) for row in tx.find(PACKAGE_ENTRY, package=package)
-            )
-        }
-        row = tx.first(PACKAGE_ANSWERS, package=package)
-        answers = json.loads(row[PACKAGE_ANSWERS.names.index("answers")]) if row is not None else {}
-        return Past(found, answers)
-
-    known = ctx.service.store.read(read)
+    An import by a former version of the program left no baselines; of it only the records are known."""
+    known = ctx.service.store.read(lambda tx: _read(tx, package))
     if not known.entries:
         imports = library.list_imports(ctx, package)
         known.entries = {uid: Baseline(context, id) for each in imports[:1] for context, uid, id, _ in each.made}
-    there = ctx.service.store.read(lambda tx: existing(tx, ctx.service.registry, known.entries))
-    known.entries = {name: each for name, each in known.entries.items() if not each.id or name in there}
+    there = ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, known.entries.values()))
+    known.entries = {name: each for name, each in known.entries.items() if not each.id or each.record in there}
     return known
 
 
-def existing(tx: Transaction, registry: Registry, entries: Mapping[str, Baseline]) -> set[str]:
-    """The names of those entries whose records exist."""
-    names: dict[str, dict[int, str]] = {}
-    for name, each in entries.items():
-        if each.id:
-            names.setdefault(each.context, {})[each.id] = name
-    found = set()
-    for context, by_id in names.items():
-        record_type = registry.find(context)
-        if record_type is not None:
-            found |= {by_id[row[0]] for row in tx.get_many(record_type.table, set(by_id))}
-    return found
+def existing(registry: Registry, tx: Transaction, entries: Iterable[Baseline]) -> set[tuple[str, int]]:
+    """The records of these entries that exist, as (context, id)."""
+    return library.existing(registry, tx, (each.record for each in entries if each.id))
 
 
-def remember(tx: Transaction, package: str, entries: Mapping[str, Baseline], answers: Tree) -> None:
-    """Keep what an import leaves, for the next update. A package without a name cannot be updated."""
+def _read(tx: Transaction, package: str) -> Past:
+    found = {}
+    for row in tx.find(PACKAGE_ENTRY, package=package):
+        each = dict(zip(PACKAGE_ENTRY.names, row, strict=True))
+        sent, stored = json.loads(each["sent"]), json.loads(each["stored"])
+        found[each["entry"]] = Baseline(each["context"], each["record_id"], sent, stored)
+    kept = tx.first(PACKAGE_ANSWERS, package=package)
+    return Past(found, json.loads(kept[PACKAGE_ANSWERS.position["answers"]]) if kept is not None else {})
+
+
+def remember(tx: Transaction, package: str, left: Past) -> None:
+    """Store what an import leaves, for the next update. A package without a name cannot be updated."""
     if not package:
         return
     tx.delete(PACKAGE_ENTRY, package=package)
-    for name, each in entries.items():
+    for name, each in left.entries.items():
         tx.insert(PACKAGE_ENTRY, {
             "package": package, "entry": name, "context": each.context, "record_id": each.id,
             "sent": json.dumps(each.sent), "stored": json.dumps(each.stored),
         })  # fmt: skip
-    tx.put(PACKAGE_ANSWERS, {"package": package, "answers": json.dumps(answers, ensure_ascii=False)})
+    tx.put(PACKAGE_ANSWERS, {"package": package, "answers": json.dumps(left.answers, ensure_ascii=False)})

@@ -178,7 +178,7 @@ class RecordUpdate:
                 yield change(uri, name, state, self._before[column], after[column])
 
     def _stored_digests(self, written: set[str], kept: set[str], after: Record) -> dict[str, str]:
-        """What is the package's is as it is stored now; what is the desk's stays what it was when it was imported."""
+        """The digests for the next update: new ones of what the package wrote, former ones of what the desk keeps."""
         columns = {self._column(name) for name in written}
         desk = {self._column(name) for name in kept}
         found = {}

@@ -1,6 +1,7 @@
 """The packages that were imported: what each made, when, and whether that is still there. Source: ours."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from server.context import Context
@@ -79,15 +80,15 @@ def one(ctx: Context, id: int) -> PastImport:
 
 def there(ctx: Context, past: PastImport) -> set[tuple[str, int]]:
     """Which of the records of an import still are, as (context, id)."""
-    made = [past.made]
-    return ctx.service.store.read(lambda tx: _there(ctx.service.registry, tx, made))
+    made = [(context, id) for context, _, id, _ in past.made]
+    return ctx.service.store.read(lambda tx: existing(ctx.service.registry, tx, made))
 
 
-def _there(registry: Registry, tx: Transaction, made: list[Made]) -> set[tuple[str, int]]:
+def existing(registry: Registry, tx: Transaction, records: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+    """Which of these records exist. records: (context, id)."""
     ids: dict[str, set[int]] = {}
-    for each in made:
-        for context, _, id, _ in each:
-            ids.setdefault(context, set()).add(id)
+    for context, id in records:
+        ids.setdefault(context, set()).add(id)
     found = set()
     for context, wanted in ids.items():
         record_type = registry.find(context)
@@ -102,7 +103,7 @@ def _pasts(registry: Registry, tx: Transaction, rows: list[Row]) -> list[PastImp
         values = dict(zip(PACKAGE_IMPORT.names, row, strict=True))
         made = [(context, uid, id, label) for context, uid, id, label in json.loads(values.pop("made"))]
         read.append((values, made))
-    found = _there(registry, tx, [made for _, made in read])
+    found = existing(registry, tx, ((context, id) for _, made in read for context, _, id, _ in made))
     return [
         PastImport(made=made, there=sum((context, id) in found for context, _, id, _ in made), **values)
         for values, made in read

@@ -15,7 +15,7 @@ from server.desk.writing import RecordWriter
 from server.errors import TooLarge, nearest
 from server.packages import baselines, grants, library, requirements
 from server.packages.additions import NODE_CONTEXT, Additions
-from server.packages.baselines import Baseline, digests
+from server.packages.baselines import Baseline, Past, digests
 from server.packages.changing import Changes, RecordUpdate
 from server.packages.document import Tree, at, bad
 from server.packages.preparing import ImportPlan, ids_of
@@ -111,7 +111,9 @@ class _Importer:
         if imported.records or imported.updated or not prepared.is_update:
             self._log()
             library.remember(prepared.ctx, self.tx, prepared.document, _joined(imported.records, imported.updated))
-        baselines.remember(self.tx, prepared.document.name, self.past | self.baselines, prepared.kept_answers)
+        left = Past(self.past | self.baselines, prepared.kept_answers)
+        if not prepared.is_update or left != prepared.past:
+            baselines.remember(self.tx, prepared.document.name, left)
 
     def _left(self) -> list[str]:
         """What the package held before and holds no longer; it stays as it is."""
@@ -225,7 +227,7 @@ class _Importer:
             self.additions.put_preferences(worker_id, self._said("worker_preferences", key, values, where))
 
     def _keep_baselines(self) -> None:
-        """What was created is known as it is once all is done, since an entry may change what another one created."""
+        """Take the digests of new records last: an entry may change a record that another entry created."""
         for part in self.prepared.plan.parts:
             baseline = self.baselines[part.name]
             if part not in self.prepared.matched:

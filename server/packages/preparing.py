@@ -12,7 +12,7 @@ from server import contexts
 from server.context import Context
 from server.desk import records
 from server.errors import Forbidden, NotFound
-from server.packages import baselines, grants, placeholders, prompts, requirements
+from server.packages import baselines, grants, library, placeholders, prompts, requirements
 from server.packages.baselines import CREATE, REFUSE, UPDATE, Past
 from server.packages.document import PackageDocument, Tree, at
 from server.packages.sections import CUSTOM_TYPE, PackageRecord, Plan, plan
@@ -111,8 +111,8 @@ class ImportPlan:
 
     def require_ids(self, tx: Transaction) -> None:
         """Take the ids for good. Raises StaleIds."""
-        known = {part.name: self.past.entries[part.name] for part in self.matched}
-        if len(baselines.existing(tx, self._registry, known)) < len(known):
+        known = {self.past.entries[part.name].record for part in self.matched}
+        if library.existing(self._registry, tx, known) != known:
             raise StaleIds
         types = self._new_types()
         if not self.keeps_ids and ids_of(types, tx.reserve) != {part: self.ids[part] for part in types}:

@@ -37,7 +37,7 @@ def _passes(expression: Any, descends: bool, value: Any) -> Any:
 
 
 def _bound(expression: Any, descends: bool, value: Any) -> Any:
-    """What all rows behind the position fulfil, in a form that an index answers; None where there is no such."""
+    """A condition on the first key alone, for which an index can be used; None if there is none."""
     if value is None or (descends and _may_be_null(expression)):
         return None
     return _compared(expression, "<=" if descends else ">=", value)

@@ -45,10 +45,10 @@ def test_the_first_update_makes_everything_and_the_second_nothing(desk, name):
     parcel = named(name, task(), task("two", "About {{{uid.one}}}"))
     first = update(desk, parcel)
     assert set(first.records[TASK]) == {"one", "two"} and not first.updated
-    before = counts(desk)
+    before, entries = counts(desk), desk.read(lambda tx: tx.find(PACKAGE_ENTRY, package=name))
     second = update(desk, parcel)
     assert (second.records, second.updated, second.unchanged) == ({}, {}, 2)
-    assert counts(desk) == before
+    assert counts(desk) == before and desk.read(lambda tx: tx.find(PACKAGE_ENTRY, package=name)) == entries
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import ui
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -119,12 +118,7 @@ def _secret(visit: Visit, made: dict[str, Any]) -> PageResponse:
     return render(visit, "outgoing_secret.html", each=made)
 
 
-def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{BASE}/{visit.id}")
-
-
 declare_pages(RecordPages(
-    BASE, FORM, _form, LIST, "proven admin", after_create=lambda visit, fields, made: _secret(visit, made),
-    after_save=_saved,
+    BASE, FORM, _form, LIST, "proven admin", stays_open=True,
+    after_create=lambda visit, fields, made: _secret(visit, made),
 ))  # fmt: skip

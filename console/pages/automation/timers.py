@@ -7,7 +7,7 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages, declare
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form
 from console.html.rendering import render
 from console.http.page_response import PageResponse
@@ -131,4 +131,4 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     )  # fmt: skip
 
 
-declare(RecordPages(BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more))
+declare_pages(RecordPages(BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more))

@@ -9,8 +9,7 @@ from urllib.parse import quote, unquote
 from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages
-from console.forms.record_pages import declare as declare_pages
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html import confirmation, ui
 from console.html.environment import fragment
 from console.html.form import Form
@@ -350,26 +349,17 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
 
 
 def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
-    """Which automation answers at first, none for one that is not chosen yet."""
+    """The binding of a new webhook: the automation that was chosen, if any."""
     if fields.id:
         return {}
     name = form.text("automation")
     return {"automations_kata": f"automation/answer:\n  uri: svc:automation:{name}\n" if name else ""}
 
 
-def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:
-    visit.tell(_("{name} is ready.", name=made["_label"]))
-    return see(f"{BASE}/{made['id']}")
-
-
-def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageResponse:
-    fields.tell_saved(_("{name} is saved.", name=saved["_label"]))
-    return see(f"{BASE}/{visit.id}")
-
-
 PAGES = declare_pages(RecordPages(
     BASE, FORM, _webhook, LIST, form_bytes=TEXT_BYTES, takes_up=True, new_form=NEW, show_new=_new, fill=_fill,
-    more=_binding, after_create=_created, after_save=_saved, deleted=N_("{name} is deleted; its address answers 404."),
+    more=_binding, stays_open=True, created=N_("{name} is ready."),
+    deleted=N_("{name} is deleted; its address answers 404."),
 ))  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
-from console.forms.record_pages import RecordPages, declare
+from console.forms.record_pages import RecordPages, declare_pages
 from console.html.form import Form, sentence
 from console.html.rendering import render
 from console.html.ui import bytes_text
@@ -78,6 +78,7 @@ MAILBOX_FORM = RecordForm(MAILBOX, (
             N_("For each answer of the server; blank for the limit of the service."), "line",
             attributes={"inputmode": "numeric", "maxlength": 4}, blank="0"),
 ))  # fmt: skip
+NEW_TRANSPORT = {"extension_id": SMTP, "encryption": "starttls", "verify": "1"}
 NEW_BOX = {"protocol": "imap-ssl", "port": "993", "folder": "INBOX", "is_enabled": "1", "is_mail_kept": "1"}
 PLACES = {"bucket": "/admin/people/buckets/{}", "group": "/admin/people/groups/{}"}  # pages of what takes mail
 LABELS = {
@@ -292,7 +293,7 @@ def _saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageRespons
 def _fill_transport(visit: Visit, fields: OpenForm) -> OpenForm:
     """The settings of a transport, without its password."""
     if not fields.id:
-        return fields.fill(extension_id=SMTP, encryption="starttls", verify="1")
+        return fields
     params = fields.stored["params"] if isinstance(fields.stored["params"], dict) else {}
     verify = "0" if str(params.get("verify", "1")).lower() in ("0", "false", "no", "off") else "1"
     given = {name: str(params.get(name) or "") for name in PARAMS}
@@ -326,8 +327,9 @@ def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -
     )  # fmt: skip
 
 
-TRANSPORT_PAGES = declare(RecordPages(
-    TRANSPORTS, TRANSPORT_FORM, _transport, access="proven admin", fill=_fill_transport, more=_params,
+TRANSPORT_PAGES = declare_pages(RecordPages(
+    TRANSPORTS, TRANSPORT_FORM, _transport, access="proven admin", first=NEW_TRANSPORT,
+    fill=_fill_transport, more=_params,
     after_create=_transport_created, after_save=_saved, back=BASE,
 ))  # fmt: skip
 
@@ -361,9 +363,8 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
     )  # fmt: skip
 
 
-declare(RecordPages(
+declare_pages(RecordPages(
     MAILBOXES, MAILBOX_FORM, _mailbox, access="proven admin",
-    fill=lambda visit, fields: fields if fields.id else fields.fill(**NEW_BOX),
-    after_create=_saved, after_save=_saved, back=BASE,
+    first=NEW_BOX, after_create=_saved, after_save=_saved, back=BASE,
     deleted=N_("{name} is deleted. Its mail stays on the server and here."),
 ))  # fmt: skip

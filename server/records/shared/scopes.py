@@ -43,8 +43,8 @@ class EndpointPattern:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a token with this scope may call. label: for the consent page. is_own: whether it reaches no records but
-    those of the worker themself."""
+    """What a token with this scope may call. label: for the consent page. is_own: whether it reaches only the
+    worker's own records."""
 
     id: str
     label: str

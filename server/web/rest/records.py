@@ -155,7 +155,7 @@ def search(call: EndpointCall) -> Answer:
 
 
 def _next_page(call: EndpointCall, cursor: str) -> str:
-    """The path of the next page. What was sent in a body is to be sent again."""
+    """The path of the next page. For a POST, the body must be sent again."""
     kept = {name: value for name, value in call.params.tree.items() if name not in ("page", "cursor")}
     return f"{call.path}?{urlencode([*(encoded(kept) if call.method == 'GET' else []), ('cursor', cursor)])}"
 
