@@ -30,7 +30,7 @@ reference: $(VENV)/.for-run  ## write the tables of the help pages and the compl
 	$(BIN)/python build/reference.py
 	$(BIN)/python build/completions.py
 
-messages: $(VENV)/.for-run  ## collect what people are shown, for translators (resources/languages/)
+messages: $(VENV)/.for-dev  ## collect what people are shown, for translators (resources/languages/)
 	$(BIN)/python build/messages.py
 
 screenshots: $(VENV)/.for-dev .work/samples .work/browser  ## take the pictures of README.md anew

@@ -42,9 +42,14 @@ setup(
     packages=packages,
     package_dir=package_dir,
     package_data=package_data,
-    exclude_package_data={"server.shipped": ["screenshots/*"]},  # pictures of README.md
+    exclude_package_data={
+        "server.shipped": ["screenshots/*"],  # pictures of README.md
+        "console": ["templates/__pycache__/*"],
+    },
     install_requires=[
         "tornado>=6.6,<7",
+        "Jinja2>=3.1.6,<4",
+        "MarkupSafe>=3,<4",  # of Jinja2
         "peewee>=4.5,<5",
         "apsw>=3.54,<4",
         "mistune>=3.4,<4",
@@ -76,6 +81,7 @@ setup(
             "jsonschema-rs>=0.60,<1",
             "openapi-spec-validator>=0.9,<0.10",
             "schemathesis>=4.32,<5",
+            "Babel>=2.17,<3",  # collects the messages of templates, scripts and Python for the files of languages
             "openapi-python-client>=0.29.1,<0.30",
             "mypy>=2.4,<3",
             "ruff>=0.17,<0.18",

@@ -1,251 +1,148 @@
-"""Collects what people are shown, and brings the files of languages up to date: `make messages`.
+"""Brings the files of languages up to date: `make messages`.
 
-Finds messages in the templates (all that they say), in calls of the functions of server/translation.py, in what is
-given to parameters and fields annotated `Words`, and in scripts (`t("…")`). Writes resources/languages/helpdesk.pot and
-merges it into each language beside it: what is new stands there untranslated, what changed is marked as fuzzy, what is
-no more goes. `--check` changes nothing and fails when a file is not up to date."""
+Babel collects the messages of Python, of templates and of scripts. The names of settings, record types and their
+fields are declared rather than written in calls, so they are collected here. Writes resources/languages/helpdesk.pot
+and merges it into each language beside it: a new message is untranslated there, a changed one is fuzzy, an unused one
+goes. `--check` changes nothing and fails when a file is not up to date."""
 
 import argparse
-import ast
+import contextlib
+import io
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import polib
+from babel.messages import Catalog, pofile
+from babel.messages.extract import extract
+from jinja2.ext import extract_from_ast
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from console.forms import controls  # noqa: E402
-from console.html import script_words, sheet, template_words  # noqa: E402
+from console.html import sheet  # noqa: E402
+from console.html.environment import TEMPLATES, environment  # noqa: E402
 from server import settings, translation  # noqa: E402
 from server.access import rules  # noqa: E402
 from server.records import describe, registry  # noqa: E402
 from server.records.shared import custom, points  # noqa: E402
 
 LANGUAGES = ROOT / "resources" / translation.FOLDER
-TEMPLATES = ROOT / "console" / "templates"
-HEADER = {
-    "Project-Id-Version": "Helpdesk",
-    "MIME-Version": "1.0",
-    "Content-Type": "text/plain; charset=utf-8",
-    "Content-Transfer-Encoding": "8bit",
-}
+# What Babel takes from calls of these functions: all of their arguments, or those at these places; (1, "c") is a
+# context.
+CONTEXT = ((1, "c"), 2)
+PYTHON = {
+    "_": None, "N_": None, "lazy_gettext": None, "pgettext": CONTEXT, "N_pgettext": CONTEXT, "ngettext": (1, 2),
+    "N_ngettext": (1, 2),
+}  # fmt: skip
+SCRIPTS = {"t": None, "p": CONTEXT}
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+Message = tuple[str, str | tuple[str, ...], str | None]  # where it is, the message or its forms, its context
 
 
-@dataclass
-class Found:
-    """messages: {(message, plural or ""): where}, in the order of files. unmarked: texts put together where a message
-    is expected, which nobody can translate."""
-
-    messages: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    unmarked: list[str] = field(default_factory=list)
-
-    def add(self, where: str, message: str, plural: str = "") -> None:
-        """Note a message; one that a file says twice stands there once."""
-        places = self.messages.setdefault((message, plural), [])
-        if where not in places:
-            places.append(where)
-
-
-def collect() -> Found:
+def collect() -> Catalog:
     """All messages of the project."""
-    found = Found()
-    takers = _takers()
-    for path in _modules():
-        _of_python(found, path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8")), takers)
+    catalog = Catalog(
+        project="Helpdesk", version="", header_comment="", msgid_bugs_address="", last_translator="", language_team="",
+        fuzzy=False,
+    )  # fmt: skip
+    places: dict[tuple[str | tuple[str, ...], str | None], dict[str, None]] = {}
+    for where, message, context in (*_of_python(), *_of_templates(), *_of_scripts(), *_of_declarations()):
+        places.setdefault((message, context), {})[where] = None
+    for (message, context), found in places.items():
+        catalog.add(message, locations=[(where, None) for where in sorted(found)], context=context)
+    return catalog
+
+
+def _of_python() -> Iterator[Message]:
+    """The command line is left out: it speaks English."""
+    files = (path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
+    for path in sorted(files):
+        if not path.is_relative_to(ROOT / "server" / "cli") and b"translation" in path.read_bytes():
+            yield from _extracted("python", path, PYTHON)
+
+
+def _of_scripts() -> Iterator[Message]:
+    for path in sorted((ROOT / "console" / "static").glob("*.js")):
+        yield from _extracted("javascript", path, SCRIPTS)
+
+
+def _extracted(language: str, path: Path, keywords: dict[str, object]) -> Iterator[Message]:
+    # Babel warns of f-strings, also of those that are values of a message; ruff (INT001) knows these from messages.
+    with path.open("rb") as opened, contextlib.redirect_stderr(io.StringIO()):
+        for _line, message, _comments, context in extract(language, opened, keywords):
+            yield path.relative_to(ROOT).as_posix(), message, context
+
+
+def _of_templates() -> Iterator[Message]:
     for path in sorted(TEMPLATES.rglob("*.html")):
-        _of_template(found, path.relative_to(ROOT).as_posix(), path.read_text("utf-8"), takers)
-    _of_declarations(found)
-    for path in sorted(script_words.FOLDER.glob("*.js")):
-        _of_script(found, path.relative_to(ROOT).as_posix(), path.read_text("utf-8"))
-    return found
+        where, syntax = path.relative_to(ROOT).as_posix(), environment().parse(path.read_text("utf-8"))
+        functions = [*PYTHON, *(f"html_{name}" for name in ("gettext", "ngettext", "pgettext"))]
+        for _line, function, message in extract_from_ast(syntax, functions):
+            texts = list(message) if isinstance(message, tuple) else [message]
+            texts = texts[: 2 if function.endswith(("ngettext", "pgettext")) else 1]
+            if None in texts:  # a variable
+                continue
+            if function.endswith("pgettext"):
+                yield where, texts[1], texts[0]
+            else:
+                yield where, texts[0] if len(texts) == 1 else tuple(texts), None
 
 
-def _modules() -> list[Path]:
-    """Those that people read something of: the command line speaks English."""
-    found = (path for part in ("console", "server") for path in (ROOT / part).rglob("*.py"))
-    return sorted(path for path in found if not path.is_relative_to(ROOT / "server" / "cli"))
-
-
-# -- what is declared -------------------------------------------------------------------------------------------------
-
-
-def _of_declarations(found: Found) -> None:
-    """What settings, record types and their keys are called."""
+def _of_declarations() -> Iterator[Message]:
+    """The names of settings, record types and their fields."""
     for setting in settings.SETTINGS:
         for text in filter(None, (setting.help, setting.unit)):
-            found.add("server/settings.py", text)
+            yield "server/settings.py", text, None
     for text in (*custom.KINDS.values(), *rules.REASONS.values()):
-        found.add("server/records/shared/custom.py", text)
+        yield "server/records/shared/custom.py", text, None
     patterns = [each.pattern for each in points.POINTS.values()]
     for text in (*patterns, *points.ON_TICKET.values(), *points.OWN.values()):
-        found.add("server/records/shared/points.py", text)
-    types = registry.load()
+        yield "server/records/shared/points.py", text, None
+    types, where = registry.load(), "server/records/registry.py"
     for record_type in types:
-        where = f"record types, {record_type.uri}"
-        for name in record_type.label_names:
-            found.add(where, name)
+        texts = [*record_type.label_names]
         for declared in record_type.fields.values():
             control = controls.of_field(types, record_type, controls.Control(declared.name))
-            for text in filter(_LETTERS.search, (control.label, control.hint or "")):
-                found.add(where, text)
+            texts += [control.label, control.hint or ""]
         keys = [str(each["key"]) for each in describe.keys(record_type)]
         behind = {f"{each.prefix}_id" for each in record_type.nested}
         names = (*(each for each in keys if "__" not in each and each not in behind), *record_type.nested_by_prefix)
-        for name in map(sheet.named, names):
-            if _LETTERS.search(name):
-                found.add(where, name)
+        texts += map(sheet.named, names)
+        for text in filter(_LETTERS.search, texts):
+            yield where, str(text), None
 
 
-# -- who takes messages ------------------------------------------------------------------------------------------------
-
-Takers = dict[str, list[tuple[str, int]]]  # function or class: its parameters for words, with their places
-
-
-def _takers() -> Takers:
-    takers: Takers = {}
-    for path in _modules():
-        text = path.read_text("utf-8")
-        if "Words" in text:
-            for node in ast.walk(ast.parse(text)):
-                for name, place in _words_of(node):
-                    takers.setdefault(node.name, []).append((name, place))  # type: ignore[attr-defined]
-    return takers
-
-
-def _words_of(node: ast.AST) -> Iterator[tuple[str, int]]:
-    if isinstance(node, ast.FunctionDef):
-        given = [*node.args.posonlyargs, *node.args.args]
-        given = given[1:] if given and given[0].arg in ("self", "cls") else given
-        for place, each in enumerate(given):
-            if _is_words(each.annotation):
-                yield each.arg, place
-        yield from ((each.arg, -1) for each in node.args.kwonlyargs if _is_words(each.annotation))
-    elif isinstance(node, ast.ClassDef):
-        fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)]
-        for place, field_ in enumerate(fields):
-            if _is_words(field_.annotation):
-                yield field_.target.id, place  # type: ignore[union-attr]
-
-
-def _is_words(annotation: ast.AST | None) -> bool:
-    return annotation is not None and re.fullmatch(r"Words( \| None)?", ast.unparse(annotation)) is not None
-
-
-# -- what they are given -----------------------------------------------------------------------------------------------
-
-
-def _of_python(found: Found, where: str, tree: ast.AST, takers: Takers) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in ("_", "N_", "shown", "lazy_gettext"):
-                _given(found, where, node.args[:1])
-            elif name in ("pgettext", "N_pgettext"):
-                _in_context(found, where, node.args)
-            elif name in ("ngettext", "N_ngettext"):
-                _plural(found, where, node.args)
-            else:
-                _given(found, where, _for_words(node, takers.get(name, [])))
-
-
-def _for_words(call: ast.Call, parameters: list[tuple[str, int]]) -> Iterator[ast.AST]:
-    is_spread = any(isinstance(each, ast.Starred) for each in call.args)
-    for name, place in parameters:
-        if 0 <= place < len(call.args) and not is_spread:
-            yield call.args[place]
-        yield from (each.value for each in call.keywords if each.arg == name)
-
-
-def _given(found: Found, where: str, values: Iterator[ast.AST] | list[ast.expr]) -> None:
-    for value in values:
-        for text in template_words.choices(value):
-            found.add(where, text)
-        if _is_put_together(value):
-            found.unmarked.append(f"{where}:{getattr(value, 'lineno', 0)}: {ast.unparse(value)}")
-
-
-def _is_put_together(value: ast.AST) -> bool:
-    if isinstance(value, ast.IfExp):
-        return _is_put_together(value.body) or _is_put_together(value.orelse)
-    texts = [each.value for each in ast.walk(value) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-    is_built = isinstance(value, (ast.JoinedStr, ast.BinOp))
-    return is_built and any(_LETTERS.search(text) for text in texts)
-
-
-def _in_context(found: Found, where: str, arguments: list[ast.expr]) -> None:
-    texts = [str(each.value) for each in arguments[:2] if isinstance(each, ast.Constant)]
-    if len(texts) == 2:
-        found.add(where, translation.keyed(texts[1], texts[0]))
-
-
-def _plural(found: Found, where: str, arguments: list[ast.expr]) -> None:
-    texts = [each.value for each in arguments[:2] if isinstance(each, ast.Constant)]
-    if len(texts) == 2:
-        found.add(where, str(texts[0]), str(texts[1]))
-
-
-def _of_template(found: Found, where: str, source: str, takers: Takers) -> None:
-    for message in template_words.messages(source):
-        found.add(where, message)
-    for expression in template_words.expressions(source):
-        _of_python(found, where, ast.parse(f"({expression}\n)", mode="eval"), takers)
-
-
-def _of_script(found: Found, where: str, source: str) -> None:
-    for message in script_words.messages(source):
-        found.add(where, message)
-
-
-# -- the files ---------------------------------------------------------------------------------------------------------
-
-
-def template(found: Found) -> polib.POFile:
-    """The messages as a file to begin a language with."""
-    file = polib.POFile(wrapwidth=110)
-    file.metadata = dict(HEADER)
-    for (message, plural), places in found.messages.items():
-        context, _end, text = message.rpartition(translation.END)
-        entry = polib.POEntry(
-            msgid=text, msgctxt=context or None, occurrences=[(place, "") for place in sorted(places)]
-        )
-        if plural:
-            entry.msgid_plural, entry.msgstr_plural = plural, {0: "", 1: ""}
-        file.append(entry)
-    file.sort(key=lambda each: (each.occurrences[0][0], each.msgid, each.msgctxt or ""))
-    return file
-
-
-def merged(path: Path, messages: polib.POFile) -> str:
-    """The text of a language's file with these messages."""
-    file = polib.pofile(str(path), wrapwidth=110)
-    file.merge(messages)
-    for each in file.obsolete_entries():
-        file.remove(each)
-    file.sort(key=lambda each: (each.occurrences[0][0] if each.occurrences else "", each.msgid, each.msgctxt or ""))
-    return str(file)
+def updated(path: Path, messages: Catalog) -> str:
+    """The text of a language's file with these messages, or of the template."""
+    if path.suffix == ".pot":
+        catalog = messages
+        if path.is_file():
+            catalog.creation_date = pofile.read_po(io.BytesIO(path.read_bytes())).creation_date
+    else:
+        catalog = pofile.read_po(io.BytesIO(path.read_bytes()), locale=path.stem)
+        catalog.update(messages, update_header_comment=False)
+        catalog.creation_date = messages.creation_date
+    written = io.BytesIO()
+    pofile.write_po(written, catalog, width=110, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
+    return written.getvalue().decode("utf-8")
 
 
 def main() -> int:
-    """Write the files, or tell which are not up to date."""
+    """Write the files, or name those that are not up to date."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--check", action="store_true", help="change nothing, fail when a file is not up to date")
     is_check = arguments.parse_args().check
-    found = collect()
-    for each in found.unmarked:
-        print(f'put together, which nobody can translate; use _("… {{name}} …", name=…): {each}', file=sys.stderr)
-    texts = {LANGUAGES / translation.TEMPLATE: str(template(found))}
-    texts |= {path: merged(path, template(found)) for path in sorted(LANGUAGES.glob("*.po"))}
-    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != f"{text}\n"]
+    messages = collect()
+    paths = [LANGUAGES / translation.TEMPLATE, *sorted(LANGUAGES.glob("*.po"))]
+    texts = {path: updated(path, messages) for path in paths}
+    stale = [path for path, text in texts.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:
-        print(f"{path.relative_to(ROOT)}: {'is not up to date; run `make messages`' if is_check else 'written anew'}")
+        print(f"{path.relative_to(ROOT)}: {'is not up to date; run `make messages`' if is_check else 'written'}")
         if not is_check:
-            path.write_text(f"{texts[path]}\n", "utf-8")
-    return 1 if found.unmarked or (is_check and stale) else 0
+            path.write_text(texts[path], "utf-8")
+    return 1 if is_check and stale else 0
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from server.translation import lazy_gettext
+
 _LINE = re.compile(r" \(line [0-9]+\)\Z")
 
 
@@ -214,7 +216,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         by_case = {known_name.lower(): known_name for known_name in names}
         match = difflib.get_close_matches(name.lower(), list(by_case), n=1, cutoff=0.6)
         match = [by_case[match[0]]] if match else []
-    return f"; did you mean '{match[0]}'?" if match else ""
+    return lazy_gettext("; did you mean '{name}'?", name=match[0]) if match else ""
 
 
 _SUGGESTION = re.compile(r"; did you mean '([^']+)'\?\Z")

@@ -4,6 +4,7 @@ A message is its English text: it stands in the code, and a language that lacks 
 `de.po`, those of resources/languages/ and those that somebody puts into `languages/` of the data folder, which replace
 ours message by message. What is said by the API, on the command line and in the log stays English: programs read it."""
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,18 +37,29 @@ def _english(count: int) -> int:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The messages of a language: {English: translated}, {English singular: its forms}, and the form that a count
-    takes."""
+    """The messages of a language: {English: translated}, {English singular: its forms}, the form that a count takes,
+    and the messages of scripts, which pages hand to them: pairs of English and translated."""
 
     language: str
     messages: Mapping[str, str] = field(default_factory=dict)
     plurals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     form_of: "Callable[[int], int]" = _english
+    script_messages: tuple[tuple[str, str], ...] = ()
 
     def text(self, message: str, context: str = "") -> str:
         """A message in this language, in one of its meanings; English where it is missing."""
         found = self.messages.get(keyed(message, context)) if context else None
         return str(self.messages.get(message, message)) if found is None else found
+
+    @property
+    def tag(self) -> str:
+        """The language tag of HTML and HTTP, such as `pt-BR` (BCP 47)."""
+        return self.language.replace("_", "-")
+
+    @property
+    def direction(self) -> str:
+        """`rtl` for languages that are written from right to left, else `ltr`."""
+        return direction(self.language)
 
     @property
     def is_source(self) -> bool:
@@ -64,6 +76,10 @@ class Marked(str):
 
     context: str = ""
 
+    def __html__(self) -> str:
+        """The translation, which templates put in its place."""
+        return html.escape(shown(self))
+
 
 class LazyMessage(str):
     """A sentence in English that knows which message it was made of: it is translated where it is shown. Made by
@@ -71,6 +87,10 @@ class LazyMessage(str):
 
     message: str
     values: Mapping[str, object]
+
+    def __html__(self) -> str:
+        """The translation, which templates put in its place."""
+        return html.escape(shown(self))
 
 
 def lazy_gettext(message: str, /, **values: object) -> LazyMessage:
@@ -82,6 +102,31 @@ def lazy_gettext(message: str, /, **values: object) -> LazyMessage:
     made = LazyMessage(filled(message, values))
     made.message, made.values = message, values
     return made
+
+
+FIELD_PROBLEM = "{field}: {problem}"  # the same in every language
+
+
+def about_field(field: str, problem: str) -> LazyMessage:
+    """A problem with the field in front of it, as the API reports it.
+
+    >>> about_field("title", lazy_gettext("at most {count} characters", count=9))
+    'title: at most 9 characters'
+    """
+    return lazy_gettext(FIELD_PROBLEM, field=field, problem=problem)
+
+
+def problem_of(message: str, field: str) -> str:
+    """The problem of a field without its name, for a page that shows it beside the field.
+
+    >>> problem_of(about_field("title", "is too long"), "title"), problem_of("title: is taken", "title")
+    ('is too long', 'is taken')
+    """
+    if isinstance(message, LazyMessage) and message.message == FIELD_PROBLEM and message.values["field"] == field:
+        problem = message.values["problem"]
+        return problem if isinstance(problem, str) else str(problem)
+    prefix = f"{field}: "
+    return message[len(prefix) :] if message.startswith(prefix) else message  # which stays a LazyMessage
 
 
 def N_(message: str) -> Marked:
@@ -107,7 +152,9 @@ def _(message: str, /, **values: object) -> str:
     >>> _("{count} of {name}", count=2, name="{count}"), _("{left} as it is")
     ('2 of {count}', '{left} as it is')
     """
-    return filled(str(_spoken.get().messages.get(message, message)), values)
+    if type(message) is not str:
+        return filled(shown(message), values)
+    return filled(_spoken.get().messages.get(message, message), values)
 
 
 def pgettext(context: str, message: str, /, **values: object) -> str:
@@ -154,7 +201,7 @@ def listed(texts: Sequence[str]) -> str:
 def shown(text: str) -> str:
     """A text that may be a message, translated if it is."""
     if isinstance(text, LazyMessage):
-        return _(text.message, **{name: shown_mark(each) for name, each in text.values.items()})
+        return _(text.message, **text.values)
     return _spoken.get().text(text, context_of(text))
 
 
@@ -181,7 +228,7 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     """A text with its placeholders replaced; those without a value stay. Nothing else in it is evaluated."""
     if not values:
         return text
-    return _PLACEHOLDER.sub(lambda found: str(values[found[1]]) if found[1] in values else found[0], text)
+    return _PLACEHOLDER.sub(lambda found: str(shown_mark(values[found[1]])) if found[1] in values else found[0], text)
 
 
 def spoken() -> Catalog:
@@ -270,7 +317,8 @@ def _merged(language: str, files: tuple[tuple[Path, int, int], ...]) -> Catalog:
     for each in reversed(found):
         messages.update(each.messages)
         plurals.update(each.plurals)
-    return Catalog(language, messages, plurals, found[0].form_of)
+    scripts = dict.fromkeys(message for each in found for message, _ in each.script_messages)
+    return Catalog(language, messages, plurals, found[0].form_of, tuple((each, messages[each]) for each in scripts))
 
 
 def _read(path: Path, size: int) -> Catalog | None:
@@ -293,12 +341,14 @@ def read(text: str, language: str) -> Catalog:
     except OSError as error:  # how it tells of syntax
         raise ValueError(str(error)) from None
     usable = [each for each in entries if each.translated() and _fits(each)]
+    messages = {keyed(each.msgid, each.msgctxt or ""): each.msgstr for each in usable if not each.msgid_plural}
+    of_scripts = (each for each in usable if any(path.endswith(".js") for path, _line in each.occurrences))
+    scripts = (keyed(each.msgid, each.msgctxt or "") for each in of_scripts if not each.msgid_plural)
     return Catalog(
-        language,
-        {keyed(each.msgid, each.msgctxt or ""): each.msgstr for each in usable if not each.msgid_plural},
-        {each.msgid: _forms(each.msgstr_plural) for each in usable if each.msgid_plural},
+        language, messages, {each.msgid: _forms(each.msgstr_plural) for each in usable if each.msgid_plural},
         _plural_rule(entries.metadata.get("Plural-Forms", "")),
-    )
+        tuple((key, messages[key]) for key in scripts),
+    )  # fmt: skip
 
 
 def _forms(forms: Mapping[int, str]) -> tuple[str, ...]:
@@ -312,14 +362,14 @@ def _fits(entry: object) -> bool:
     return all(marks(each) <= wanted for each in given)
 
 
-_MARKS = re.compile(r"\{\w+\}|</?\d+>")
+_MARKS = re.compile(r"\{\w+\}|</?[a-z][^>]*>")
 
 
 def marks(text: str) -> set[str]:
-    """The placeholders and elements of a message.
+    """The placeholders and tags of a message.
 
-    >>> sorted(marks("{count} of <1>them</1>"))
-    ['</1>', '<1>', '{count}']
+    >>> sorted(marks("{count} of <b>them</b>"))
+    ['</b>', '<b>', '{count}']
     """
     return set(_MARKS.findall(text))
 

@@ -17,14 +17,15 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(row.split())
     for row in (
         "dataclass late_files late_pattern",
+        "translation",
         "errors",
         (
             "clock settings log context events memory resources discovery times wildcards digits host_names "
-            "cells file_names contexts translation"
+            "cells file_names contexts"
         ),
         "warming",
         "passwords markup",
-        "store mail kata template outbound refusals",
+        "store mail kata template outbound",
         "search",
         "fields",
         "records",

@@ -8,6 +8,8 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
+from markupsafe import Markup
+
 from console.forms import owners
 from console.html import sheet, ui
 from console.html.form import Form
@@ -217,38 +219,38 @@ def text_of(visit: Visit, control: Control, value: Any) -> str:
     return f"{value / 10**control.decimals:.{control.decimals}f}" if control.decimals else str(value)
 
 
-def html(visit: Visit, control: Control, form: Form) -> str:
+def html(visit: Visit, control: Control, form: Form) -> Markup:
     """The control with what the form has for it."""
     hints = (control.hint, KEPT if control.is_kept and control.kind != "password" else "")
     hint = " ".join(shown(each) for each in hints if each)
     return _SHOWN.get(control.kind, _line)(visit, control, form, hint)
 
 
-def _line(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+def _line(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     type = each.kind if each.kind in ("email", "url", "number", "date", "password", "tel") else "text"
     more = {"autocomplete": "new-password"} if type == "password" else {}
     return ui.field(form, each.name, each.label, type, hint, **{**more, **each.attributes})
 
 
-def _area(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+def _area(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     rows = 4 if each.kind in ("area", "lines") else 8
     plain = {} if each.kind == "area" else {"spellcheck": "false", "autocapitalize": "off"}
     attributes = {**plain, **each.attributes}
     return ui.area(form, each.name, each.label, attributes.pop("rows", rows), hint, **attributes)
 
 
-def _chooser(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+def _chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     found = lookup.choosable(visit, each.target, each.query, form.get(each.name))
     none = each.none or ("" if form.get(each.name) else N_("Choose one"))
     return ui.chooser(form, each.name, each.label, found, hint, none, **each.attributes)
 
 
-def _owner_chooser(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+def _owner_chooser(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     found = owners.choosable(visit, form.get(each.name))
     return ui.chooser(form, each.name, each.label, found, hint, each.none or "", **each.attributes)
 
 
-def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> str:
+def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> Markup:
     present = form.get(each.name)
     known = dict(each.options)
     first = [("", each.none)] if each.none and "" not in known else []
@@ -256,7 +258,7 @@ def _choice(visit: Visit, each: Control, form: Form, hint: Words) -> str:
     return ui.choice(form, each.name, each.label, [*first, *each.options, *other], hint, **each.attributes)
 
 
-_SHOWN: dict[str, Callable[[Visit, Control, Form, Words], str]] = {
+_SHOWN: dict[str, Callable[[Visit, Control, Form, Words], Markup]] = {
     **dict.fromkeys(SEVERAL_LINES, _area),
     "hidden": lambda visit, each, form, hint: ui.hidden(each.name, form.get(each.name)),
     "tick": lambda visit, each, form, hint: ui.tick(form, each.name, each.label, hint),

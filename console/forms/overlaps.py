@@ -3,7 +3,7 @@
 from console.html.form import Form
 from console.html.ui import Option
 from console.http.visit import Visit
-from server.translation import N_
+from server.translation import N_, _
 
 DAY_SECONDS = 86400
 OVERLAPS: list[Option] = [
@@ -21,5 +21,5 @@ def sent(visit: Visit) -> Form:
     """What was chosen; wrong when it is none of these."""
     form = Form.sent(visit.form, ("overlap",))
     if form.get("overlap") not in dict(OVERLAPS):
-        form.fail("overlap", "Choose one of these.")
+        form.fail("overlap", _("Choose one of these."))
     return form

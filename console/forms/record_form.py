@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.forms import controls
 from console.forms.controls import OWNER, Control
 from console.html import drafts, ui
-from console.html.environment import fragment
 from console.html.form import Form
 from console.http.visit import Visit
 from console.lists import lookup
@@ -240,26 +241,26 @@ class OpenForm:
         """For the summary of mistakes."""
         return {each.name: each.label for each in self.controls}
 
-    def html(self, *names: str) -> str:
+    def html(self, *names: str) -> Markup:
         """These controls, in this order; all that are not shown yet for none."""
         left = [each.name for each in self.controls if not each.is_drawn and each.name not in self._told]
         chosen = names or [name for name in left if name not in self.folded]
         self._told |= set(chosen)
-        found = "\n".join(self._control_html(self.control(name)) for name in chosen)
+        found = Markup("\n").join(self._control_html(self.control(name)) for name in chosen)
         return found if names else found + self._folded([name for name in left if name in self.folded])
 
-    def _control_html(self, control: Control) -> str:
+    def _control_html(self, control: Control) -> Markup:
         """A control, with a digest of the stored value if the form changes a record."""
         html = controls.html(self.visit, control, self.values)
         if not self.id or control.is_own or control.is_kept:
             return html
         return html + ui.hidden(f"{SHOWN}[]", f"{control.name}:{self._digest(control, self.before)}")
 
-    def _folded(self, names: Sequence[str]) -> str:
+    def _folded(self, names: Sequence[str]) -> Markup:
         if not names:
-            return ""
+            return Markup()
         is_open = any(name in self.values.errors for name in names)
-        return fragment("parts/folded.html", content=self.html(*names), is_open=is_open)
+        return ui.folded(self.html(*names), is_open)
 
     def control(self, name: str) -> Control:
         return next(each for each in self.controls if each.name == name)

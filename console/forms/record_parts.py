@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from console.html import ui
-from console.html.environment import fragment
 from console.html.sheet import Fact, File
 from console.http.visit import Visit
 from server.outbox.delivery import Delivery, State
@@ -24,11 +25,6 @@ DELIVERIES: dict[State, tuple[str, str]] = {
 }
 
 
-def fact(visit: Visit, fact: Fact) -> str:
-    """A value: a time, a link, a text."""
-    return fragment("parts/fact.html", fact=fact, when=lambda at: ui.when(visit, at))
-
-
 def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
     """The facts of each fieldset, those of none first.
 
@@ -41,23 +37,20 @@ def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
     return [each for each in found if each[1]]
 
 
-def files(found: Sequence[File]) -> str:
+def files(found: Sequence[File]) -> Markup:
     """Files with the way to their bytes; images show what they are. Nothing for none."""
-    return fragment("parts/files.html", found=found, size=ui.bytes_text, page=paths.record) if found else ""
+    return ui.files(found, paths.record) if found else Markup()
 
 
-def delivery(visit: Visit, found: Delivery | None) -> str:
+def delivery(visit: Visit, found: Delivery | None) -> Markup:
     """What has become of a mail that has not left; nothing of one that has."""
     if found is None:
-        return ""
+        return Markup()
     kind, text = DELIVERIES[found.state]
     is_soon = leaves_soon(visit, found)
     if is_soon:
         text = _("Sending in {seconds} s", seconds=max(found.due_at - visit.now, 0))
-    return fragment(
-        "parts/delivery.html", badge=ui.badge(kind, text), when=ui.when(visit, found.due_at), found=found,
-        is_soon=is_soon,
-    )  # fmt: skip
+    return ui.delivery(visit, found, kind, text, is_soon)
 
 
 def leaves_soon(visit: Visit, found: Delivery) -> bool:
@@ -72,4 +65,7 @@ def cut(text: str, most: int) -> str:
     ('Short.', 'Long\\n[8 more characters]')
     """
     left = len(text) - most
-    return f"{text[:most]}\n[{_('{count} more characters', count=f'{left:,}')}]" if left > 0 else text
+    if left <= 0:
+        return text
+    more = _("{count} more characters", count=f"{left:,}")
+    return f"{text[:most]}\n[{more}]"

@@ -4,7 +4,9 @@ what they show to those who do not see them."""
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
-from console.html.environment import fragment
+from markupsafe import Markup
+
+from console.html import ui
 from server.dataclass import dataclass
 from server.translation import N_, Words, shown
 
@@ -37,7 +39,7 @@ def top_of(most: int) -> int:
         power *= 10
 
 
-def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> str:
+def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> Markup:
     """Columns beside each other, as tall as their values. places: what stands on the axis. axis: what these are."""
     top = top_of(max((value for each in series for value in each.values), default=0))
     width = (SLOT - GAP) / max(len(series), 1)
@@ -47,20 +49,18 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis:
         for place, value in enumerate(each.values)
         if value
     ]
-    return fragment(
-        "parts/chart.html", title=shown(title), axis=shown(axis), places=places, series=series, bars=bars, top=top,
+    return ui.columns(
+        title=shown(title), axis=shown(axis), places=places, series=series, bars=bars, top=top,
         height=HEIGHT, width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
     )  # fmt: skip
 
 
-def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> str:
+def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> Markup:
     """One bar below the other, with its name and number: (name, value, where it leads, "" for nowhere). told: the
     number as it is shown."""
     most = max((value for _, value, _ in found), default=0) or 1
-    return fragment(
-        "parts/chart_rows.html", title=shown(title),
-        found=[(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found],
-    )  # fmt: skip
+    shares = [(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found]
+    return ui.rows(shown(title), shares)
 
 
 def days(last: date, count: int) -> list[str]:

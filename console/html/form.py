@@ -5,10 +5,9 @@ from dataclasses import field
 from typing import Any
 
 from console.http.page_response import INVALID
-from server import refusals
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, all_of
-from server.translation import Words
+from server.translation import Words, problem_of, shown
 from server.web import errors
 from server.web.params import Params
 
@@ -44,7 +43,7 @@ class Form:
 
     def fail(self, name: str, message: Words) -> "Form":
         """Something is wrong with a field, or with the whole form."""
-        self.errors.setdefault(name, refusals.translated(message))
+        self.errors.setdefault(name, shown(message))
         self.status = max(self.status, INVALID)
         return self
 
@@ -56,7 +55,7 @@ class Form:
             field = str(each.details.get("field") or "")
             name = (names or {}).get(field, field)
             is_known = name in fields
-            told = each.message.removeprefix(f"{field}: ") if is_known else each.message
+            told = problem_of(each.message, field) if is_known else each.message
             self.fail(name if is_known else "", sentence(told))
         if isinstance(error, TooMany):
             self.status, self.headers = errors.status_and_code(error)[0], errors.headers(error)
@@ -77,6 +76,6 @@ def sentence(message: str) -> str:
     >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
     ('Email: is taken', 'mail.example cannot be reached')
     """
-    message = refusals.translated(message)
+    message = shown(message)
     first = message.partition(" ")[0].rstrip(":;,.").replace("-", "")
     return message[:1].upper() + message[1:] if first.isalpha() else message  # names of hosts and settings stay

@@ -4,6 +4,8 @@ They decorate: what they stand for is said in words, or in the label of the butt
 
 from functools import cache
 
+from markupsafe import Markup
+
 
 def _circle(x: float, y: float, radius: float) -> str:
     half = f"a{radius:g} {radius:g} 0 1 0"
@@ -62,7 +64,7 @@ PATHS = {
     "user": _circle(8, 5, 2.75) + "M2.5 14c.35-2.9 2.4-4.5 5.5-4.5s5.15 1.6 5.5 4.5",
 }  # fmt: skip
 # The mark: a message that is answered.
-MARK = (
+MARK = Markup(
     '<svg class="mark" viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/>'
     '<path d="M9 7.5h14A3.5 3.5 0 0 1 26.5 11v7a3.5 3.5 0 0 1-3.5 3.5h-6.5L11 26.25V21.5H9A3.5 3.5 0 0 1 5.5 18v-7A3.5'
     ' 3.5 0 0 1 9 7.5Z"/><path d="m11.25 14.75 3.25 3.25 6.25-6.5"/></svg>'
@@ -70,10 +72,10 @@ MARK = (
 
 
 @cache
-def icon(name: str) -> str:
+def icon(name: str) -> Markup:
     """An icon as SVG.
 
     >>> icon("close")
-    '<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8"/></svg>'
+    Markup('<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 4l8 8M12 4l-8 8"/></svg>')
     """
-    return f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{PATHS[name]}"/></svg>'
+    return Markup(f'<svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path d="{PATHS[name]}"/></svg>')

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from console.html import ui
-from console.html.environment import fragment
+from console.html import ui as ui  # which templates know
+from console.html.environment import GLOBALS, fragment
 from console.html.form import Form, sentence
 from console.http import static_files
 from console.http.page_response import PageResponse
 from console.http.visit import Visit
 from server.errors import HelpdeskError
-from server.translation import N_
+from server.translation import N_, lazy_gettext
 from server.web import errors
 
 TITLES = {
@@ -19,13 +19,14 @@ TITLES = {
     429: N_("Too many requests"), 500: N_("Something went wrong"), 503: N_("Try again in a moment"),
     507: N_("No space left"),
 }  # fmt: skip
+GLOBALS["files"] = static_files
 OTHER_TITLE = N_("The request was refused")
 
 
 def render(visit: Visit, template: str, status: int = 200, **values: Any) -> PageResponse:
-    """A page. Templates know `visit`, the components of console/html/ui.py as `ui`, and static files as `files`."""
+    """A page. headers: those that its forms ask for."""
     headers = {name: value for form in _forms(values) for name, value in form.headers.items()}
-    return PageResponse(fragment(template, visit=visit, ui=ui, files=static_files, **values), status, headers)
+    return PageResponse(fragment(template, visit=visit, **values), status, headers)
 
 
 def _forms(values: dict[str, Any]) -> list[Form]:
@@ -44,7 +45,7 @@ def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
 
 def bug(visit: Visit) -> PageResponse:
     """The page for what should not have happened."""
-    return _problem(visit, 500, errors.BUG_MESSAGE + visit.request.id, "")
+    return _problem(visit, 500, lazy_gettext(errors.BUG_MESSAGE, id=visit.request.id), "")
 
 
 def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageResponse:

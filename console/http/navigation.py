@@ -6,7 +6,7 @@ from typing import Literal
 from server.access.actor import Actor
 from server.dataclass import dataclass
 from server.records.base import RecordType
-from server.translation import Words
+from server.translation import N_, Words
 
 Who = Literal["worker", "admin", "manager"]
 
@@ -32,139 +32,252 @@ class NavigationItem:
 RECORDS = "Records"  # the group of the lists of records
 MAX_CUSTOM = 8  # record types of administrators that stand in the rail; the others are on the page of all
 PLACES = (
-    NavigationItem("/inbox", "Inbox", "", key="i", words="tickets queue", icon="inbox", is_first=True),
-    NavigationItem("/compose", "New ticket", "", key="n", words="compose write email", icon="mail", is_first=True),
-    NavigationItem("/", "Start", "", key="h", words="home overview", icon="home", is_first=True),
-    NavigationItem("/search/org", "Organizations", "Records", key="o", words="companies accounts", icon="building"),
-    NavigationItem("/search/contact", "Contacts", "Records", key="u", words="customers requesters", icon="user"),
-    NavigationItem("/search/task", "Tasks", "Records", key="t", words="to do due", icon="task"),
+    NavigationItem("/inbox", N_("Inbox"), "", key="i", words=N_("tickets queue"), icon="inbox", is_first=True),
     NavigationItem(
-        "/search/snippet", "Snippets", "Records", words="canned replies canned responses text blocks", icon="clip"
+        "/compose", N_("New ticket"), "", key="n", words=N_("compose write email"), icon="mail", is_first=True
+    ),
+    NavigationItem("/", N_("Start"), "", key="h", words=N_("home overview"), icon="home", is_first=True),
+    NavigationItem(
+        "/search/org", N_("Organizations"), N_("Records"), key="o", words=N_("companies accounts"), icon="building"
     ),
     NavigationItem(
-        "/records", "All records", "Records", key="r", words="types snippets knowledge base assets", icon="records"
+        "/search/contact", N_("Contacts"), N_("Records"), key="u", words=N_("customers requesters"), icon="user"
     ),
-    NavigationItem("/automations", "Automations", "Automation", key="a", words="scripts", icon="bolt"),
+    NavigationItem("/search/task", N_("Tasks"), N_("Records"), key="t", words=N_("to do due"), icon="task"),
     NavigationItem(
-        "/automations/events", "Events", "Automation", "admin", words="bindings order triggers", icon="bolt"
+        "/search/snippet",
+        N_("Snippets"),
+        N_("Records"),
+        words=N_("canned replies canned responses text blocks"),
+        icon="clip",
     ),
-    NavigationItem("/automations/webhooks", "Webhooks", "Automation", "admin", "w", "calls deliveries", icon="hook"),
+    NavigationItem(
+        "/records",
+        N_("All records"),
+        N_("Records"),
+        key="r",
+        words=N_("types snippets knowledge base assets"),
+        icon="records",
+    ),
+    NavigationItem("/automations", N_("Automations"), N_("Automation"), key="a", words=N_("scripts"), icon="bolt"),
+    NavigationItem(
+        "/automations/events", N_("Events"), N_("Automation"), "admin", words=N_("bindings order triggers"), icon="bolt"
+    ),
+    NavigationItem(
+        "/automations/webhooks", N_("Webhooks"), N_("Automation"), "admin", "w", N_("calls deliveries"), icon="hook"
+    ),
     NavigationItem(
         "/automations/outgoing",
-        "Outgoing webhooks",
-        "Automation",
+        N_("Outgoing webhooks"),
+        N_("Automation"),
         "admin",
-        words="notify subscribe events send",
+        words=N_("notify subscribe events send"),
         icon="hook",
     ),
-    NavigationItem("/automations/log", "Automation log", "Automation", "admin", "l", "errors automations", icon="list"),
-    NavigationItem("/automations/new", "New automation", "Automation", "admin", is_part=True),
     NavigationItem(
-        "/automations/recipes", "Recipes", "Automation", "admin", words="cookbook examples templates", is_part=True
+        "/automations/log", N_("Automation log"), N_("Automation"), "admin", "l", N_("errors automations"), icon="list"
     ),
-    NavigationItem("/automations/webhooks/new", "New webhook", "Automation", "admin", is_part=True),
-    NavigationItem("/automations/outgoing/new", "New outgoing webhook", "Automation", "admin", is_part=True),
-    NavigationItem("/admin/tokens", "Tokens", "Administration", "admin", "k", "api access bearer", icon="key"),
-    NavigationItem("/admin/tokens/new", "New token", "Administration", "admin", is_part=True),
-    NavigationItem("/admin/apps", "OAuth apps", "Administration", "admin", words="clients scopes secret", icon="apps"),
-    NavigationItem("/admin/apps/new", "New OAuth app", "Administration", "admin", is_part=True),
-    NavigationItem("/admin/people", "People", "Administration", "admin", "p", "workers users", icon="people"),
-    NavigationItem("/admin/people/new", "New worker", "Administration", "admin", words="invite person", is_part=True),
-    NavigationItem("/admin/people/groups", "Groups", "Administration", "admin", words="buckets teams", is_part=True),
+    NavigationItem("/automations/new", N_("New automation"), N_("Automation"), "admin", is_part=True),
     NavigationItem(
-        "/admin/people/rosters", "Rosters", "Administration", "admin", words="members managers", is_part=True
+        "/automations/recipes",
+        N_("Recipes"),
+        N_("Automation"),
+        "admin",
+        words=N_("cookbook examples templates"),
+        is_part=True,
+    ),
+    NavigationItem("/automations/webhooks/new", N_("New webhook"), N_("Automation"), "admin", is_part=True),
+    NavigationItem("/automations/outgoing/new", N_("New outgoing webhook"), N_("Automation"), "admin", is_part=True),
+    NavigationItem(
+        "/admin/tokens", N_("Tokens"), N_("Administration"), "admin", "k", N_("api access bearer"), icon="key"
+    ),
+    NavigationItem("/admin/tokens/new", N_("New token"), N_("Administration"), "admin", is_part=True),
+    NavigationItem(
+        "/admin/apps", N_("OAuth apps"), N_("Administration"), "admin", words=N_("clients scopes secret"), icon="apps"
+    ),
+    NavigationItem("/admin/apps/new", N_("New OAuth app"), N_("Administration"), "admin", is_part=True),
+    NavigationItem(
+        "/admin/people", N_("People"), N_("Administration"), "admin", "p", N_("workers users"), icon="people"
     ),
     NavigationItem(
-        "/admin/targets", "Service targets", "Administration", "admin", words="sla response resolution", is_part=True
+        "/admin/people/new", N_("New worker"), N_("Administration"), "admin", words=N_("invite person"), is_part=True
     ),
     NavigationItem(
-        "/search/calendar", "Calendars", "Administration", "admin", words="opening hours holidays", is_part=True
+        "/admin/people/groups", N_("Groups"), N_("Administration"), "admin", words=N_("buckets teams"), is_part=True
     ),
     NavigationItem(
-        "/admin/people/roles", "Roles", "Administration", "admin", words="privileges permissions", is_part=True
+        "/admin/people/rosters",
+        N_("Rosters"),
+        N_("Administration"),
+        "admin",
+        words=N_("members managers"),
+        is_part=True,
     ),
-    NavigationItem("/admin/fields", "Custom fields", "Administration", "admin", words="fieldsets tags", icon="fields"),
-    NavigationItem("/admin/packages", "Packages", "Administration", "admin", words="import", icon="box"),
-    NavigationItem("/admin/packages/export", "Export a package", "Administration", "admin", is_part=True),
+    NavigationItem(
+        "/admin/targets",
+        N_("Service targets"),
+        N_("Administration"),
+        "admin",
+        words=N_("sla response resolution"),
+        is_part=True,
+    ),
+    NavigationItem(
+        "/search/calendar",
+        N_("Calendars"),
+        N_("Administration"),
+        "admin",
+        words=N_("opening hours holidays"),
+        is_part=True,
+    ),
+    NavigationItem(
+        "/admin/people/roles",
+        N_("Roles"),
+        N_("Administration"),
+        "admin",
+        words=N_("privileges permissions"),
+        is_part=True,
+    ),
+    NavigationItem(
+        "/admin/fields", N_("Custom fields"), N_("Administration"), "admin", words=N_("fieldsets tags"), icon="fields"
+    ),
+    NavigationItem("/admin/packages", N_("Packages"), N_("Administration"), "admin", words=N_("import"), icon="box"),
+    NavigationItem("/admin/packages/export", N_("Export a package"), N_("Administration"), "admin", is_part=True),
     NavigationItem(
         "/admin/mail",
-        "Mail",
-        "Administration",
+        N_("Mail"),
+        N_("Administration"),
         "admin",
         "m",
-        "smtp imap mailboxes transports",
+        N_("smtp imap mailboxes transports"),
         icon="mail",
         is_first=True,
     ),
-    NavigationItem("/admin/mail/dns", "Sender DNS", "Administration", "admin", words="spf dkim dmarc mx", is_part=True),
     NavigationItem(
-        "/admin/mail/signing", "Mail signing", "Administration", "admin", words="dkim keys domains", is_part=True
+        "/admin/mail/dns", N_("Sender DNS"), N_("Administration"), "admin", words=N_("spf dkim dmarc mx"), is_part=True
     ),
     NavigationItem(
-        "/search/email_signature", "Signatures", "Administration", "admin", words="email footer", is_part=True
+        "/admin/mail/signing",
+        N_("Mail signing"),
+        N_("Administration"),
+        "admin",
+        words=N_("dkim keys domains"),
+        is_part=True,
     ),
     NavigationItem(
-        "/search/html_template", "Mail templates", "Administration", "admin", words="html layout design", is_part=True
+        "/search/email_signature",
+        N_("Signatures"),
+        N_("Administration"),
+        "admin",
+        words=N_("email footer"),
+        is_part=True,
     ),
-    NavigationItem("/admin/mail/outbox", "Outbox", "Administration", "admin", words="mail queue", is_part=True),
-    NavigationItem("/admin/mail/failed", "Failed mail", "Administration", "admin", words="dead letters", is_part=True),
+    NavigationItem(
+        "/search/html_template",
+        N_("Mail templates"),
+        N_("Administration"),
+        "admin",
+        words=N_("html layout design"),
+        is_part=True,
+    ),
+    NavigationItem(
+        "/admin/mail/outbox", N_("Outbox"), N_("Administration"), "admin", words=N_("mail queue"), is_part=True
+    ),
+    NavigationItem(
+        "/admin/mail/failed", N_("Failed mail"), N_("Administration"), "admin", words=N_("dead letters"), is_part=True
+    ),
     NavigationItem(
         "/admin/mail/listener",
-        "Mail from a mail server",
-        "Administration",
+        N_("Mail from a mail server"),
+        N_("Administration"),
         "admin",
-        words="lmtp listener",
+        words=N_("lmtp listener"),
         is_part=True,
     ),
-    NavigationItem("/admin/jobs", "Scheduler", "Administration", "admin", "j", "jobs", icon="clock"),
-    NavigationItem("/admin/jobs/runs", "Job history", "Administration", "admin", words="runs scheduler", is_part=True),
+    NavigationItem("/admin/jobs", N_("Scheduler"), N_("Administration"), "admin", "j", N_("jobs"), icon="clock"),
+    NavigationItem(
+        "/admin/jobs/runs", N_("Job history"), N_("Administration"), "admin", words=N_("runs scheduler"), is_part=True
+    ),
     NavigationItem(
         "/admin/jobs/scans",
-        "Maintenance tasks",
-        "Administration",
+        N_("Maintenance tasks"),
+        N_("Administration"),
         "admin",
-        words="scans periodic scheduler",
+        words=N_("scans periodic scheduler"),
         is_part=True,
     ),
     NavigationItem(
-        "/admin/jobs/timers", "Timers", "Administration", "admin", words="automation recurring", is_part=True
+        "/admin/jobs/timers",
+        N_("Timers"),
+        N_("Administration"),
+        "admin",
+        words=N_("automation recurring"),
+        is_part=True,
     ),
-    NavigationItem("/admin/backups", "Backups", "Administration", "admin", words="restore", icon="archive"),
+    NavigationItem("/admin/backups", N_("Backups"), N_("Administration"), "admin", words=N_("restore"), icon="archive"),
     NavigationItem(
-        "/admin/system", "System", "Administration", "admin", "s", "health version", icon="pulse", is_first=True
+        "/admin/system",
+        N_("System"),
+        N_("Administration"),
+        "admin",
+        "s",
+        N_("health version"),
+        icon="pulse",
+        is_first=True,
     ),
-    NavigationItem("/admin/system/checkup", "Check-up", "Administration", "admin", words="problems", is_part=True),
     NavigationItem(
-        "/admin/system/settings", "Settings", "Administration", "admin", words="configuration options", is_part=True
+        "/admin/system/checkup", N_("Check-up"), N_("Administration"), "admin", words=N_("problems"), is_part=True
     ),
     NavigationItem(
-        "/admin/system/log", "Service log", "Administration", "admin", words="warnings process", is_part=True
+        "/admin/system/settings",
+        N_("Settings"),
+        N_("Administration"),
+        "admin",
+        words=N_("configuration options"),
+        is_part=True,
     ),
-    NavigationItem("/setup", "Set-up", "Administration", "admin", words="wizard address demo", is_part=True),
-    NavigationItem("/admin/system/audit", "Audit log", "Administration", "admin", words="who did what", is_part=True),
-    NavigationItem("/admin/people/rosters", "Rosters", "Groups", "manager", words="members", icon="group"),
-    NavigationItem("/api", "API", "Help and API", key="e", words="explorer endpoints openapi", icon="api"),
-    NavigationItem("/api/errors", "API errors", "Help and API", is_part=True),
-    NavigationItem("/help", "Help", "Help and API", words="documentation manual", icon="help", is_first=True),
-    NavigationItem("/notifications", "Notifications", "You", words="bell unread mentions", is_part=True),
-    NavigationItem("/reminders", "Reminders", "You", words="remind me snooze follow up", is_part=True),
-    NavigationItem("/account", "Account", "You", key="c", words="profile password time zone", is_part=True),
-    NavigationItem("/account#appearance", "Appearance and keys", "You", words="dark theme density", is_part=True),
-    NavigationItem("/account#absence", "Absence", "You", words="vacation holiday stand-in out of office", is_part=True),
+    NavigationItem(
+        "/admin/system/log",
+        N_("Service log"),
+        N_("Administration"),
+        "admin",
+        words=N_("warnings process"),
+        is_part=True,
+    ),
+    NavigationItem(
+        "/setup", N_("Set-up"), N_("Administration"), "admin", words=N_("wizard address demo"), is_part=True
+    ),
+    NavigationItem(
+        "/admin/system/audit", N_("Audit log"), N_("Administration"), "admin", words=N_("who did what"), is_part=True
+    ),
+    NavigationItem("/admin/people/rosters", N_("Rosters"), N_("Groups"), "manager", words=N_("members"), icon="group"),
+    NavigationItem("/api", N_("API"), N_("Help and API"), key="e", words=N_("explorer endpoints openapi"), icon="api"),
+    NavigationItem("/api/errors", N_("API errors"), N_("Help and API"), is_part=True),
+    NavigationItem(
+        "/help", N_("Help"), N_("Help and API"), words=N_("documentation manual"), icon="help", is_first=True
+    ),
+    NavigationItem("/notifications", N_("Notifications"), N_("You"), words=N_("bell unread mentions"), is_part=True),
+    NavigationItem("/reminders", N_("Reminders"), N_("You"), words=N_("remind me snooze follow up"), is_part=True),
+    NavigationItem("/account", N_("Account"), N_("You"), key="c", words=N_("profile password time zone"), is_part=True),
+    NavigationItem(
+        "/account#appearance", N_("Appearance and keys"), N_("You"), words=N_("dark theme density"), is_part=True
+    ),
+    NavigationItem(
+        "/account#absence", N_("Absence"), N_("You"), words=N_("vacation holiday stand-in out of office"), is_part=True
+    ),
     NavigationItem(
         "/account#notifications",
-        "Notifications by mail",
-        "You",
-        words="mail browser notification choose",
+        N_("Notifications by mail"),
+        N_("You"),
+        words=N_("mail browser notification choose"),
         is_part=True,
     ),
-    NavigationItem("/account#sessions", "Active sessions", "You", words="sessions devices", is_part=True),
-    NavigationItem("/account/apps", "Authorized apps", "You", words="consent authorized", is_part=True),
+    NavigationItem("/account#sessions", N_("Active sessions"), N_("You"), words=N_("sessions devices"), is_part=True),
+    NavigationItem("/account/apps", N_("Authorized apps"), N_("You"), words=N_("consent authorized"), is_part=True),
     NavigationItem(
         "/account/second-factor",
-        "Second factor",
-        "You",
-        words="totp authenticator 2fa two-factor",
+        N_("Second factor"),
+        N_("You"),
+        words=N_("totp authenticator 2fa two-factor"),
         is_part=True,
     ),
 )

@@ -9,6 +9,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from markupsafe import Markup
+
 from server import late_files
 from server.web.call import Answer
 
@@ -52,12 +54,12 @@ def address(name: str) -> str:
 
 
 @cache
-def script(name: str) -> str:
+def script(name: str) -> Markup:
     """The tags that load a module, and at once the modules that it imports: a browser finds these only when it has
     read the ones before."""
     common = {COMMON_SCRIPT, *_imports(COMMON_SCRIPT)} if name != COMMON_SCRIPT else set()
     links = (f'<link rel="modulepreload" href="{address(each)}">' for each in _imports(name) if each not in common)
-    return f'{"".join(links)}\n<script type="module" src="{address(name)}"></script>'
+    return Markup(f'{"".join(links)}\n<script type="module" src="{address(name)}"></script>')
 
 
 @cache

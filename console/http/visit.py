@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from console.http import cookies
-from server import refusals, times
+from server import times
 from server.access import second_factor, sessions
 from server.access.actor import Actor
 from server.access.known_devices import KNOWN_SECONDS
@@ -25,7 +25,7 @@ from server.people import form_drafts
 from server.people.preferences import Preferences
 from server.people.sign_in import NewSession, Peer
 from server.store.transaction import Transaction
-from server.translation import Words, _
+from server.translation import Words, _, shown
 from server.upkeep import verdict
 from server.upkeep.verdict import Verdict
 from server.web.call import id_of
@@ -262,7 +262,7 @@ class Visit:
 
     def tell(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
         """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
-        message = refusals.translated(text)[:MAX_TOLD_CHARS]
+        message = shown(text)[:MAX_TOLD_CHARS]
         self.message = message, undo, fields
         kept = ""
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:

@@ -24,7 +24,7 @@ from console.lists.worklist_columns import ListColumn
 from console.search.chips import Chip
 from console.search.help import QueryHelp
 from console.search.mistakes import QueryMistake
-from server import refusals, times
+from server import times
 from server.context import Context
 from server.dataclass import dataclass
 from server.desk import records
@@ -265,6 +265,11 @@ class TableView(ABC):
             return self.link(sort=f"-{column.sort}"), "ascending"
         return self.link(sort=column.sort), "descending" if now == f"-{column.sort}" else ""
 
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the columns, in the worker's language."""
+        return [shown(each.label) for each in self.columns]
+
     def cell(self, column: ListColumn, row: Row) -> str:
         """A value as HTML."""
         return column.cell(self.visit, row, self.more)
@@ -464,7 +469,7 @@ def run(visit: Visit, do: Callable[[Visit, str], object], keys: Sequence[str]) -
             do(visit, key)
             done.append(key)
         except HelpdeskError as error:
-            refused.append(f"{key}: {refusals.translated(error.message)}")
+            refused.append(f"{key}: {shown(error.message)}")
     return Outcome(tuple(done), tuple(refused), {})
 
 
@@ -496,7 +501,7 @@ def _each(
                 update(visit.ctx, worklist.uri, id, fields)
             done[id] = {name: str(stored.get(name) or ("" if name == "spam_training" else 0)) for name in restores}
         except HelpdeskError as error:
-            refused.append(f"{id}: {refusals.translated(error.message)}")
+            refused.append(f"{id}: {shown(error.message)}")
     return Outcome(tuple(done), tuple(refused), done)
 
 

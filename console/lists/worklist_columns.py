@@ -123,11 +123,11 @@ def _value(visit: Visit, value: Any, kind: str) -> str:
     if kind == "flag":
         return ui.tick_mark(bool(value))
     if kind == "url":
-        return ui.plain(str(value)[:MAX_CELL_CHARS])
+        return str(value)[:MAX_CELL_CHARS]
     if isinstance(value, (list, dict)):
-        return ui.plain(ui.as_json(value)[:MAX_CELL_CHARS])
+        return ui.as_json(value)[:MAX_CELL_CHARS]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return ui.plain(ui.number(visit, value)) if kind != "id" else ui.plain(str(value))
+        return ui.number(visit, value) if kind != "id" else str(value)
     text = str(value)
     return ui.name(text if len(text) <= MAX_CELL_CHARS else f"{text[:MAX_CELL_CHARS]}…")
 

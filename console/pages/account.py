@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 import segno
+from markupsafe import Markup
 
 from console.html.form import Form
 from console.html.rendering import render
@@ -51,7 +52,7 @@ def save_profile(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, {name: form.text(name) for name in profile.FIELDS if name in visit.form})
     except HelpdeskError as error:
         return _account(visit, profile_form=form.refuse(error))
-    visit.tell("Your profile is saved.", visit.path, **{name: str(before[name]) for name in profile.FIELDS})
+    visit.tell(_("Your profile is saved."), visit.path, **{name: str(before[name]) for name in profile.FIELDS})
     return see("/account")
 
 
@@ -66,7 +67,7 @@ def save_absence(visit: Visit) -> PageResponse:
         profile.change(visit.ctx, sent)
     except HelpdeskError as error:
         return _account(visit, absence_form=form.refuse(error))
-    visit.tell("Your absence is saved.", visit.path, **{name: before.get(name) for name in absence.FIELDS})
+    visit.tell(_("Your absence is saved."), visit.path, **{name: before.get(name) for name in absence.FIELDS})
     return see("/account#absence")
 
 
@@ -77,7 +78,7 @@ def end_absence(visit: Visit) -> PageResponse:
     if before.get("away_from") or before.get("away_until"):
         profile.change(visit.ctx, {"away_from": "", "away_until": ""})
     back = {name: before.get(name) for name in absence.FIELDS}
-    visit.tell("Welcome back.", "/account/absence", **back)
+    visit.tell(_("Welcome back."), "/account/absence", **back)
     return see("/account#absence")
 
 
@@ -95,7 +96,7 @@ def save_appearance(visit: Visit) -> PageResponse:
     chosen = Preferences(form.get("theme"), form.get("density"), form.get("has_keys") == "1")
     preferences.choose(visit.ctx, chosen)
     was = {"theme": before.theme, "density": before.density, "has_keys": "1" if before.has_keys else ""}
-    visit.tell("The appearance is changed.", "/account/appearance", **was)
+    visit.tell(_("The appearance is changed."), "/account/appearance", **was)
     return see("/account#appearance")
 
 
@@ -108,7 +109,7 @@ def save_notifications(visit: Visit) -> PageResponse:
         form.fail("mailed", _("Choose some of {kinds}.", kinds=", ".join(notification_mail.KINDS)))
         return _account(visit, notifications_form=form)
     notification_mail.choose(visit.ctx, frozenset(form.several["mailed"]))
-    visit.tell("Your notifications are saved.", visit.path, **{"mailed[]": sorted(before)})
+    visit.tell(_("Your notifications are saved."), visit.path, **{"mailed[]": sorted(before)})
     return see("/account#notifications")
 
 
@@ -124,7 +125,7 @@ def save_password(visit: Visit) -> PageResponse:
     except (Invalid, TooMany) as error:
         return _account(visit, password_form=form.refuse(error, ("password", "password_again")))
     visit.set_session(id)
-    visit.tell("Your password is changed. You are signed out everywhere else.")
+    visit.tell(_("Your password is changed. You are signed out everywhere else."))
     return see("/account")
 
 
@@ -137,7 +138,7 @@ def end_session(visit: Visit) -> PageResponse:
     if session_id == visit.who.id:
         visit.drop_session()
         return see("/login?out=1")
-    visit.tell("That device is signed out.")
+    visit.tell(_("That device is signed out."))
     return see("/account#sessions")
 
 
@@ -153,7 +154,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def forget_device(visit: Visit) -> PageResponse:
     """Know a device no more; who is signed in there stays so. Raises NotFound for one of somebody else."""
     sign_in.forget_device(visit.ctx, visit.id)
-    visit.tell("That device is forgotten.")
+    visit.tell(_("That device is forgotten."))
     return see("/account#devices")
 
 
@@ -190,7 +191,7 @@ def renew_codes(visit: Visit) -> PageResponse:
 def turn_off(visit: Visit) -> PageResponse:
     """Sign in by password alone from now on."""
     sign_in.turn_off_code(visit.ctx)
-    visit.tell("You sign in by password alone now.")
+    visit.tell(_("You sign in by password alone now."))
     return see("/account#second-factor")
 
 
@@ -241,10 +242,10 @@ def _notifications(visit: Visit) -> Form:
 def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
     is_on = security.has_second_factor(visit.ctx)
     address = totp.address(secret, ISSUER, login_address.of(visit.ctx))
-    qr = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
+    svg = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
     return render(
-        visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=qr, secret=secret, key=key,
+        visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=Markup(svg), secret=secret, key=key,
         back=_back(visit),
     )  # fmt: skip
 

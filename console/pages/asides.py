@@ -66,7 +66,7 @@ def drop_draft(visit: Visit) -> PageResponse:
     """Forget what was typed; console/html/drafts.py does it for every form that leads on to another page."""
     if not visit.form.text(drafts.FIELD, ""):
         raise Invalid(_("the form names no draft"), field=drafts.FIELD)
-    visit.tell("The draft is dropped.")
+    visit.tell(_("The draft is dropped."))
     return see(visit.next)
 
 
@@ -114,9 +114,13 @@ def components(visit: Visit) -> PageResponse:
     })  # fmt: skip
     wrong = Form.of({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
     for name in ("name", "time", "text", "list", "many", "yes", "script", "worker"):
-        wrong.fail(name, "This is not right, and here is what to do about it.")
+        wrong.fail(name, _("This is not right, and here is what to do about it."))
     differing = diffs.compared("start:\n  log: one\n  return:", "start:\n  log: two\n  log: three\n  return:")
-    return render(visit, "components.html", good=good, wrong=wrong, differing=differing)
+    return render(
+        visit, "components.html", good=good, wrong=wrong, differing=differing,
+        long_list=[(str(number), f"Worker {number}") for number in range(30)],
+        scopes=[("a", "tickets:read", "Read tickets"), ("b", "tickets:write", "Write tickets")],
+    )  # fmt: skip
 
 
 def _is_pair(each: object) -> bool:

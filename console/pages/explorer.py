@@ -15,7 +15,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from console.html.form import Form
 from console.html.rendering import render
-from console.html.ui import Sample, as_json, bytes_text
+from console.html.ui import Option, Sample, as_json, bytes_text
 from console.http.page_response import PageResponse, attachment
 from console.http.routes import page
 from console.http.visit import Visit
@@ -62,6 +62,11 @@ class RequestInput:
     is_required: bool
     note: str
     options: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> list[Option]:
+        """The options of a field that may be left out."""
+        return [("", N_("not sent")), *((option, option) for option in self.options)]
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ def _tried(visit: Visit, each: Operation) -> PageResponse:
     form = Form.sent(visit.form, [AS, WITH, *(one.key for one in each.inputs)])
     for one in each.inputs:
         if one.is_required and not form.text(one.key):
-            form.fail(one.key, "This is required.")
+            form.fail(one.key, _("This is required."))
     if form.is_wrong:
         return _shown(visit, each, form, None)
     try:
@@ -183,12 +188,13 @@ def _tried(visit: Visit, each: Operation) -> PageResponse:
 
 def _shown(visit: Visit, each: Operation, form: Form, reply: ApiResponse | None) -> PageResponse:
     is_filled = any(form.get(one.key) for one in each.inputs) and not form.is_wrong
+    rest = [one for one in each.inputs if not one.is_required]
     return render(
         visit, "operation.html", form.status, each=each, form=form, reply=reply, methods=METHODS, flags=FLAGS,
         hint=PAIRS_HINT, labels={one.key: one.name for one in each.inputs}, is_filled=is_filled,
         sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
         may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
-        rest=[one for one in each.inputs if not one.is_required], as_field=AS, with_field=WITH,
+        rest=rest, has_rest=any(form.get(one.key) for one in rest), as_field=AS, with_field=WITH,
         apps=lookup.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
     )  # fmt: skip
 

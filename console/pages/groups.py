@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
@@ -130,8 +132,8 @@ LIST = declare(
 
 def _flags(row: Mapping[str, Any]) -> str:
     """Who reads the tickets of a group, and whether it takes what nothing else claims."""
-    told = ui.badge("warn", _("members only")) if row["is_private"] else ui.plain(_("everybody"))
-    return f"{told} {ui.badge('info', _('default'))}" if row["is_default"] else told
+    told = ui.badge("warn", _("members only")) if row["is_private"] else _("everybody")
+    return Markup("{} {}").format(told, ui.badge("info", _("default"))) if row["is_default"] else told
 
 
 @page("GET", "/admin/people/acknowledgements/{id}", "admin")
@@ -237,7 +239,7 @@ def save_rosters(visit: Visit) -> PageResponse:
             **_back(changed, before),
         )
     else:
-        visit.tell("Nothing was changed.")
+        visit.tell(_("Nothing was changed."))
     names = ("q", "group", "page", COLUMNS)
     kept = "&".join(f"{name}={quoted(visit.query.text(name, ''))}" for name in names if name in visit.query)
     return see(f"{ROSTERS}?{kept}" if kept else ROSTERS)
@@ -301,7 +303,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
     }
     return render(
         visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
-        groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, none=REMOVE,
+        groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, removed=REMOVE,
         away=lookup.away, columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
         choices=lookup.choosable(visit, URI, f"{mine} sort:name", chosen_group),
     )  # fmt: skip

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from console.forms import owners
 from console.html.rendering import render
+from console.html.samples import Sample
 from console.http import navigation
 from console.http.page_response import PageResponse, json_response
 from console.http.routes import page
@@ -87,7 +88,8 @@ def choose(visit: Visit) -> PageResponse:
     results, total = _choosable(visit, q)
     name = visit.arguments["name"]
     uris = owners.TYPES if name == owners.NAME else (name,)
-    return render(visit, "choose.html", q=q, what=name.replace("_", " "), uris=uris, results=results, total=total)
+    samples = [Sample("GET", f"/rest/records/{uri}/search.json", [("q", q)] if q else []) for uri in uris]
+    return render(visit, "choose.html", q=q, what=name.replace("_", " "), samples=samples, results=results, total=total)
 
 
 @page("GET", "/-/choose/{name}")
@@ -120,7 +122,7 @@ def _macros(visit: Visit, q: str) -> list[JumpTarget]:
     if there is None or id is None or not records.may(visit.ctx, "ticket", "update", id):
         return []
     words, base = q.lower().split(), f"/tickets/{there[1]}/macros"
-    names = {each: f"{_('Macro')} macro {each.label} {each.name}" for each in macros.usable(visit.ctx, id)}
+    names = {each: " ".join((_("Macro"), "macro", each.label, each.name)) for each in macros.usable(visit.ctx, id)}
     fitting = [each for each, name in names.items() if _fits(words, name)][:MAX_OF_KIND]
     return [JumpTarget(each.label, _("Macro"), f"{base}?macro={each.id}") for each in fitting]
 

@@ -10,7 +10,7 @@ from console.html import diffs, drafts, ui
 from console.html.diffs import DiffLine
 from console.html.form import Form, sentence
 from console.html.rendering import render
-from console.html.ui import Option
+from console.html.ui import Option, Sample
 from console.http.page_response import INVALID, PageResponse, attachment, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -31,7 +31,7 @@ from server.packages.library import PastImport
 from server.packages.prompts import unanswered
 from server.packages.results import secret_of
 from server.records.shared.custom_types import CustomType
-from server.translation import N_, _, shown
+from server.translation import N_, Words, _, shown
 from server.web import envelope
 from server.web.json_text import loads
 
@@ -72,6 +72,11 @@ class Prompt:
     options: list[Option]
     default: str
     is_secret: bool
+
+    @property
+    def ticks(self) -> list[tuple[str, Words, Words]]:
+        """The options with room for what they mean, as several of them are chosen."""
+        return [(value, label, "") for value, label in self.options]
 
 
 @dataclass(frozen=True)
@@ -216,11 +221,11 @@ PAST = declare(Worklist(
     own=(
         ListColumn("name", N_("Package"), lambda visit, row, more: (
             ui.link(f"{BASE}/imported/{row['id']}", row["_label"])), "name", value=lambda row, more: row["_label"]),
-        ListColumn("revision", N_("Revision"), lambda visit, row, more: ui.plain(row["revision"])),
+        ListColumn("revision", N_("Revision"), lambda visit, row, more: row["revision"]),
         ListColumn("at", N_("When"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("by", N_("By"), lambda visit, row, more: ui.name(row["by"]), "by"),
         ListColumn("there", N_("Still exist"), lambda visit, row, more: (
-            ui.plain(_("{count} of {all}", count=row["there"], all=row["made"]))), "there"),
+            _("{count} of {all}", count=row["there"], all=row["made"])), "there"),
     ),
     changes="admin", empty=N_("No package was imported yet."), source=RowSource(_past_rows),
 ))  # fmt: skip
@@ -303,7 +308,7 @@ def _open(
         visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
         package_text=text, document=document, past=past[:MAX_PAST], newer=newer, unmet=unmet, sections=sections,
         needs=requirements.needs(document),
-        labels={each.name: each.label for each in prompts},
+        labels={each.name: each.label for each in prompts}, sample=_sample(prompts),
         made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
         granted=granted, asks_yes=bool(granted) or "grants" in shown.errors,
         updated=_updated(visit, imported) if imported else [], unchanged=imported.unchanged if imported else 0,
@@ -311,6 +316,12 @@ def _open(
         can_update=bool(known.entries), modes=MODE_OPTIONS, policies=POLICY_OPTIONS,
         is_update=shown.get("mode") == UPDATE,
     )  # fmt: skip
+
+
+def _sample(prompts: list[Prompt]) -> Sample:
+    """The request that shows what the package would create."""
+    answers = [(f"prompts[{each.key}]", "answer") for each in prompts]
+    return Sample("POST", "/rest/packages/import.json", [("package_json", "{…}"), *answers, ("dry_run", "1")])
 
 
 def _known(visit: Visit, document: PackageDocument) -> Past:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
@@ -84,11 +86,11 @@ def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods])
     """What a worker may, and what is missing."""
     if row["is_disabled"]:
         return ui.badge("err", _("deactivated"))
-    told = ui.badge("info", _("administrator")) if row["is_superuser"] else ui.plain(_("worker"))
+    told = ui.badge("info", _("administrator")) if row["is_superuser"] else _("worker")
     if row["is_away"]:
-        told = f"{told} {ui.badge('muted', lookup.away(visit, row))}"
+        told = Markup("{} {}").format(told, ui.badge("muted", lookup.away(visit, row)))
     has_password = more.get(row["id"], SignInMethods()).has_password
-    return told if has_password else f"{told} {ui.badge('warn', _('no password yet'))}"
+    return told if has_password else Markup("{} {}").format(told, ui.badge("warn", _("no password yet")))
 
 
 LIST = declare(
@@ -101,7 +103,7 @@ LIST = declare(
             ListColumn(
                 "email",
                 N_("Email"),
-                lambda visit, row, more: ui.plain(row["address_email"] or ""),
+                lambda visit, row, more: row["address_email"] or "",
                 kind="word",
                 value=lambda row, more: row["address_email"],
             ),
@@ -162,7 +164,7 @@ def invite(visit: Visit) -> PageResponse:
 def mail_confirmation(visit: Visit) -> PageResponse:
     """Mail the link once more that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
-    visit.tell("Another mail is on its way; the link in the one before no longer works.")
+    visit.tell(_("Another mail is on its way; the link in the one before no longer works."))
     return see(_path(visit.id))
 
 
@@ -171,7 +173,7 @@ def keep_address(visit: Visit) -> PageResponse:
     """Let a worker go on with the address that counts."""
     try:
         login_address.take_back(visit.ctx, visit.id)
-        visit.tell("They go on signing in with the same address.")
+        visit.tell(_("They go on signing in with the same address."))
     except HelpdeskError as error:
         visit.tell(error.message)
     return see(_path(visit.id))
@@ -189,7 +191,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 def turn_off_second_factor(visit: Visit) -> PageResponse:
     """For a worker who lost their phone and recovery codes."""
     accounts.turn_off_second_factor(visit.ctx, visit.id)
-    visit.tell("The second factor is off. The worker signs in by password alone.")
+    visit.tell(_("The second factor is off. The worker signs in by password alone."))
     return see(_path(visit.id))
 
 

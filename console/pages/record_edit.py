@@ -18,7 +18,7 @@ from server.desk import records
 from server.errors import HelpdeskError
 from server.records.base import RecordType
 from server.records.shared import paths
-from server.translation import _
+from server.translation import _, ngettext
 
 FORM_BYTES = 4 * 1024 * 1024  # of texts; larger ones come by the API
 NAMED_LOSSES = 4  # said after saving; the page lists all
@@ -104,9 +104,10 @@ def _with_losses(text: str, record: Mapping[str, Any]) -> str:
     lost = str(record.get("left_out") or "").split("\n")
     if not lost[0]:
         return text
-    more = _("and {count} more", count=len(lost) - NAMED_LOSSES) if len(lost) > NAMED_LOSSES else ""
+    left = len(lost) - NAMED_LOSSES
+    more = ngettext("and {count} more", "and {count} more", left) if left > 0 else ""
     parts = "; ".join(filter(None, (*lost[:NAMED_LOSSES], more)))
-    return f"{text} {_('Left out of mail: {parts}', parts=parts)}"
+    return " ".join((text, _("Left out of mail: {parts}", parts=parts)))
 
 
 def _list(record_type: RecordType) -> str:

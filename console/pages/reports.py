@@ -2,6 +2,8 @@
 
 from datetime import date, datetime, timedelta
 
+from markupsafe import Markup
+
 from console.html import charts
 from console.html.charts import Series
 from console.html.ui import duration
@@ -55,7 +57,7 @@ def queries(visit: Visit) -> list[str]:
     return [_query(since, *asked) for _, series in PICTURES for _, *asked in series]
 
 
-def pictures(visit: Visit) -> list[str]:
+def pictures(visit: Visit) -> list[Markup]:
     """The pictures, as what they show may be read by who asks. One that takes too long is left out, and not tried again
     soon."""
     places, found = _places(visit), []
@@ -96,13 +98,13 @@ def _per_day(visit: Visit, places: list[str], of: str, field: str, more: str) ->
     return [int(counts.get(each) or 0) for each in places]
 
 
-def _ages(visit: Visit) -> str:
+def _ages(visit: Visit) -> Markup:
     asked = [(name, f'status:open created:"{_span(visit, first, last)}"') for name, first, last in AGES]
     found = [(name, lookup.count(visit, "ticket", q), lookup.found_at("ticket", q)) for name, q in asked]
     return charts.rows(N_("Open tickets by age"), found)
 
 
-def _times(visit: Visit) -> list[str]:
+def _times(visit: Visit) -> list[Markup]:
     """How long first responses and resolutions took, of tickets created in these days; nothing where there are none."""
     found: list[tuple[str, int, str]] = []
     for name, of, sort in TIMES:

@@ -76,7 +76,7 @@ LIST = declare(
             ListColumn(
                 "grants",
                 N_("Grants"),
-                lambda visit, row, more: ui.plain(shown(GRANTS.get(row["privs_mode"]) or row["privs_mode"])),
+                lambda visit, row, more: shown(GRANTS.get(row["privs_mode"]) or row["privs_mode"]),
                 "privsMode",
                 value=lambda row, more: row["privs_mode"],
             ),
@@ -159,7 +159,7 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
         return []
     operation, name = form.text("operation"), worker["_label"]
     if operation not in VERBS:
-        form.fail("operation", "Choose one of the list.")
+        form.fail("operation", _("Choose one of the list."))
         return []
     does = _("{verb} {records}", verb=shown(VERBS[operation]), records=in_sentence(record_type.label_names[1]))
     who = accounts.rights_of(visit.ctx, worker["id"])

@@ -94,13 +94,13 @@ def _you(visit: Visit, form: Form) -> PageResponse:
 
 def _check(form: Form, password: str, again: str) -> None:
     if not form.text("first_name"):
-        form.fail("first_name", "Enter your first name.")
+        form.fail("first_name", _("Enter your first name."))
     if not form.text("email"):
-        form.fail("email", "Enter your mail address.")
+        form.fail("email", _("Enter your mail address."))
     if len(password) < MIN_CHARS:
         form.fail("password", _("The password needs at least {MIN_CHARS} characters.", MIN_CHARS=MIN_CHARS))
     elif password != again:
-        form.fail("password_again", "The two passwords differ.")
+        form.fail("password_again", _("The two passwords differ."))
 
 
 def _over(visit: Visit) -> PageResponse | None:
@@ -261,7 +261,7 @@ def show_start(visit: Visit) -> PageResponse:
 def fill(visit: Visit) -> PageResponse:
     """Make the tickets of the demo."""
     demo.fill(visit.ctx)
-    visit.tell("Demo data added. Remove it when you have seen enough.", f"{BASE}/demo/remove")
+    visit.tell(_("Demo data added. Remove it when you have seen enough."), f"{BASE}/demo/remove")
     return _next(visit, "start")
 
 

@@ -3,6 +3,7 @@
 from console.html.environment import fragment
 from console.html.form import sentence
 from console.html.rendering import render
+from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -59,10 +60,13 @@ def show(visit: Visit) -> PageResponse:
         ending = token_lists.ending(ctx, visit.now + WEEK_SECONDS, WEEK_SECONDS)
         if ending:
             tells.append(("/admin/tokens", _("Tokens that expire within a week: {count}", count=ending)))
+    searches = [(f"/rest/records/{uri}/search.json", q) for *_, uri, q in waiting]
+    reported = [("/rest/data/query.json", q) for q in reports.queries(visit)]
+    samples = [Sample("GET", path, [("q", q)]) for path, q in (*searches, *reported)]
     items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
     return render(
         visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
-        tells=tells, items=items, pictures=reports.pictures(visit), queries=reports.queries(visit), days=reports.DAYS,
+        tells=tells, items=items, pictures=reports.pictures(visit), samples=samples, days=reports.DAYS,
         is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
         has_demo=ctx.actor.is_admin and demo.is_filled(ctx), all_done=all(each.is_done for each, *_ in items),
     )  # fmt: skip
@@ -80,7 +84,7 @@ def send_ticket(visit: Visit) -> PageResponse:
 def put_away(visit: Visit) -> PageResponse:
     """Show the list of what to try no more."""
     to_do.put_away(visit.ctx)
-    visit.tell("List dismissed.", "/start/back")
+    visit.tell(_("List dismissed."), "/start/back")
     return see("/")
 
 

@@ -8,6 +8,8 @@ import re
 from functools import cache, cached_property
 from html import unescape
 
+from markupsafe import Markup
+
 from server import resources
 from server.dataclass import dataclass
 from server.markup import markdown_to_html, text_of_html
@@ -44,14 +46,14 @@ class ArticleSection:
     text: str
 
     @cached_property
-    def html(self) -> str:
+    def html(self) -> Markup:
         """What a browser is shown; each piece is made by markup, and never changed afterwards. What a command prints
         stands in a frame of its own, so that nobody types it."""
         made, place = [], 0
         for match in _SHOWS.finditer(self.text):
             made += [_html(self.text[place : match.start()]), f'<div class="shows">{_html(match[0])}</div>']
             place = match.end()
-        return "".join((*made, _html(self.text[place:])))
+        return Markup("".join((*made, _html(self.text[place:]))))
 
 
 @dataclass(frozen=True)

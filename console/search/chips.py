@@ -160,7 +160,8 @@ def _words(text: str, known: Known, labels: Mapping[tuple[str, str], str]) -> st
     if found is None:
         return text
     if value[:1] in ("!", "(") or value.startswith("all("):
-        return _(IS_NOT if bang or value[0] == "!" else IS, name=title(found), value=value.lstrip("!"))
+        said = IS_NOT if bang or value[0] == "!" else IS
+        return _(said, name=title(found), value=value.lstrip("!"))
     return _said(found, bool(bang), value, labels)
 
 
@@ -188,7 +189,8 @@ def _said(found: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str
     if limits and not is_negated:
         return _("{name}: {first} to {last}", name=name, first=limits[0], last=limits[1])
     listed = [quoted or plain for quoted, plain in _LISTED.findall(value)] if value[:1] == "[" else [value.strip('"')]
-    shown_value = f" {_('or')} ".join(labels.get((target, each), each) for each in listed)
+    separator = " ".join(("", _("or"), ""))
+    shown_value = separator.join(labels.get((target, each), each) for each in listed)
     return _(IS_NOT if is_negated else IS, name=name, value=shown_value)
 
 

@@ -39,7 +39,8 @@ function upload(form, submitter, total) {
     if (next) return location.assign(next);
     if (!request.status) return end(t("The server does not answer. Nothing you typed is lost; try again."));
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    if (!page.getElementById("main")) return end(t("{name} could not be attached: it may be too large.", { name: t("The file") }));
+    const file = t("The file");
+    if (!page.getElementById("main")) return end(t("{name} could not be attached: it may be too large.", { name: file }));
     end("");
     import("./swap.js").then(({ shows }) => shows(page)); // after console.js, whose order counts
   });

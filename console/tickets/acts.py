@@ -64,7 +64,7 @@ def restore_property(visit: Visit) -> PageResponse:
     columns = {"spam_training", *(column for listed in SEEN.values() for column in listed)}
     fields = {name: visit.form.text(name, "") for name in visit.form.names() if name in columns}
     undo.restore(visit.ctx, found.id, fields)
-    visit.tell("Undone.")
+    visit.tell(_("Undone."))
     return back_to(visit, found)
 
 
@@ -205,7 +205,7 @@ def write_note(visit: Visit) -> PageResponse:
     found = of_mask(visit)
     comments.on_record(visit.ctx, TICKET, found.id, visit.form.text("note", ""), "note")
     form_drafts.drop(visit.ctx, reply_form.note_key(found.id))
-    visit.tell("Note added.")
+    visit.tell(_("Note added."))
     return back_to(visit, found)
 
 

@@ -13,11 +13,11 @@ from console.lists import lookup
 from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED, back_to_list, selected_records
 from console.tickets import inbox, reply_form
 from console.tickets.reply_draft import leaves_at
-from server import refusals, tickets
+from server import tickets
 from server.errors import HelpdeskError, Invalid
 from server.people import accepted_forms
 from server.tickets import answer_drafts, answered, undo
-from server.translation import _, ngettext
+from server.translation import _, ngettext, shown
 
 BASE = f"{inbox.PATH}/reply"
 NAMES = ("content", "status", "reopen_at")
@@ -53,7 +53,7 @@ def send(visit: Visit) -> PageResponse:
             own = {"message_id": str(_answered(visit, each)), "send_at": str(leaves_at(visit) or "")}
             told = tickets.reply(visit.ctx, values | own)
         except HelpdeskError as error:
-            refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
+            refused.append(f"{each['mask']}: {shown(error.message)}")
             continue
         sent += 1
         before[str(each["id"])] = {name: str(each[name] or 0) for name in inbox.STATE}

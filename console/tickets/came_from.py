@@ -4,7 +4,6 @@ Source: ours."""
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from console.html import ui
 from console.html.environment import fragment
 from console.http.page_response import PageResponse
 from console.http.routes import page
@@ -88,7 +87,7 @@ def rows(visit: Visit) -> PageResponse:
         _row(visit, q, each, place, at, ends)
         for place, (each, ends) in enumerate(zip(found["results"], around, strict=True), first)
     ]
-    html = fragment("parts/beside.html", visit=visit, ui=ui, rows=listed, total=found["total"], back=_back(visit, q))
+    html = fragment("parts/beside.html", visit=visit, rows=listed, total=found["total"], back=_back(visit, q))
     return PageResponse(html)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.http.visit import Visit
 from server.translation import N_, _
@@ -20,8 +22,12 @@ def shown(visit: Visit, due_at: int) -> str:
         return ""
     when, left = ui.when(visit, due_at), due_at - visit.now
     if left <= 0:
-        return f"{ui.badge('err', N_('late'))} {when}"
-    return f"{ui.badge('warn', N_('due'))} {when}" if left <= SOON_SECONDS else f"{ui.muted(N_('due'))} {when}"
+        return Markup("{} {}").format(ui.badge("err", N_("late")), when)
+    return (
+        Markup("{} {}").format(ui.badge("warn", N_("due")), when)
+        if left <= SOON_SECONDS
+        else Markup("{} {}").format(ui.muted(N_("due")), when)
+    )
 
 
 def goals(visit: Visit, keys: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """The parts of a ticket's page that are asked for by themselves: the HTML of a message in its frame, its source, who
 else is there. Source: ours; Security, mail HTML."""
 
-from html import escape
+from markupsafe import Markup
 
 from console.html.environment import fragment
 from console.http.page_response import PageResponse, attachment, json_response
@@ -29,7 +29,7 @@ def body(visit: Visit) -> PageResponse:
     instead. Raises NotFound, Forbidden."""
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
-        html = f'<div style="white-space: pre-wrap">{escape(content)}</div>'
+        html = Markup('<div style="white-space: pre-wrap">{}</div>').format(content)
         return framed(document_of(html))
     with_images = visit.query.flag("images")
     found = bodies.of(visit.ctx, visit.id, with_images)
@@ -42,7 +42,7 @@ def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
 
     html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
     return fragment(
-        "message_body.html", html=html, more=more, wrong=wrong,
+        "message_body.html", html=Markup(html), more=more, wrong=wrong,
         from_words=" ".join(sorted(quoted.FROM_WORDS)), sent_words=" ".join(sorted(quoted.SENT_WORDS)),
     )  # fmt: skip
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup, escape
+
 from console.html import ui
 from console.html.ui import Option
 from console.http.visit import Visit
@@ -61,6 +63,11 @@ class TicketView:
     @property
     def path(self) -> str:
         return f"{PATH}?{urlencode({'v': self.name})}"
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is a search that somebody saved."""
+        return self.name.startswith("saved.")
 
 
 def views(visit: Visit) -> list[TicketView]:
@@ -140,12 +147,12 @@ def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
 
 def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
     who = [each.get("name") or each["email"] for each in list((row.get("requesters") or {}).values())[:2]]
-    names = ", ".join(map(ui.name, who))
-    about = " · ".join(filter(None, (ui.plain(row["mask"]), names, ui.name(row.get("org__label") or ""))))
+    names = Markup(", ").join(map(ui.name, who))
+    about = Markup(" · ").join(filter(None, (row["mask"], names, ui.name(row.get("org__label") or ""))))
     there = here(visit, row["id"])
     link = ui.link(more.get(row["id"], paths.ticket(row["mask"])), str(row["subject"]))
-    return (
-        f'{link} <span class="here" data-here="{row["id"]}">{ui.plain(there)}</span> <span class="muted">{about}</span>'
+    return Markup(  # format() of Markup takes 4 % of the page
+        f'{link} <span class="here" data-here="{row["id"]}">{escape(there)}</span> <span class="muted">{about}</span>'
     )
 
 
@@ -159,7 +166,7 @@ def here(visit: Visit, ticket_id: int) -> str:
 
 def _status(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     badge, later = ui.badge(*STATUS_BADGES[row["status"]]), row.get("reopen_date")
-    return f"{badge} {ui.when(visit, later) if later else due.shown(visit, row.get('due_at') or 0)}"
+    return Markup("{} {}").format(badge, ui.when(visit, later) if later else due.shown(visit, row.get("due_at") or 0))
 
 
 def _place(visit: Visit, row: Mapping[str, Any], more: Any) -> str:

@@ -8,14 +8,13 @@ from console.http.page_response import PageResponse, json_response, see
 from console.http.visit import Visit
 from console.tickets import came_from
 from console.tickets.reply_form import ReplyForm
-from server import refusals
 from server.desk import records
 from server.errors import Conflict, Invalid
 from server.outbox.delivery import Delivery
 from server.people import accepted_forms
 from server.tickets import answer_drafts, requester, snippets, undo
 from server.tickets.answer_drafts import AnswerDraft
-from server.translation import N_, _, ngettext
+from server.translation import N_, _, ngettext, shown
 
 # Of the ticket, put back when mail is taken back, unless somebody has changed them since: those of a row together.
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
@@ -39,7 +38,7 @@ def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
     try:
         kept = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
-        return json_response({"conflict": refusals.translated(error.message)})
+        return json_response({"conflict": shown(error.message)})
     return json_response({"draft": kept.id, "revision": kept.revision})
 
 
@@ -65,7 +64,7 @@ def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
     except (Conflict, Invalid) as error:
         written.form.fail("", error.message)
         return None
-    visit.tell("Draft discarded.")
+    visit.tell(_("Draft discarded."))
     return see(here)
 
 

@@ -13,10 +13,10 @@ from console.lists import lookup
 from console.lists.selection import REFUSED_NAMED, back_to_list, selected_records
 from console.tickets import inbox
 from console.tickets.acts import tell_merged
-from server import refusals, tickets
+from server import tickets
 from server.desk import comments
 from server.errors import HelpdeskError
-from server.translation import _, ngettext
+from server.translation import _, ngettext, shown
 
 NOTE, MERGE = f"{inbox.PATH}/note", f"{inbox.PATH}/merge"
 TEXT_BYTES = 1024 * 1024
@@ -41,7 +41,7 @@ def write_notes(visit: Visit) -> PageResponse:
             comments.on_record(visit.ctx, inbox.URI, each["id"], form.text("note"), "note")
             done += 1
         except HelpdeskError as error:
-            refused.append(f"{each['mask']}: {refusals.translated(error.message)}")
+            refused.append(f"{each['mask']}: {shown(error.message)}")
     told = [ngettext("{count} note is added.", "{count} notes are added.", done)] if done else []
     told += [_("Refused: {reasons}", reasons="; ".join(refused[:REFUSED_NAMED]))] if refused else []
     visit.tell(" ".join(told))
@@ -51,7 +51,7 @@ def write_notes(visit: Visit) -> PageResponse:
 @page("GET", MERGE)
 def show_merge(visit: Visit) -> PageResponse:
     """What becomes one, asked before it does. Raises Invalid."""
-    return _form(visit, "bulk_merge.html", MERGE, _named(visit), Form.of({}))
+    return _merge_form(visit, _named(visit), Form.of({}))
 
 
 @page("POST", MERGE, creates=True)
@@ -61,8 +61,13 @@ def merge(visit: Visit) -> PageResponse:
     try:
         kept = tickets.merge(visit.ctx, [each["id"] for each in found])
     except HelpdeskError as error:
-        return _form(visit, "bulk_merge.html", MERGE, found, Form.of({}).fail("", refusals.translated(error.message)))
+        return _merge_form(visit, found, Form.of({}).fail("", shown(error.message)))
     return see(tell_merged(visit, kept))
+
+
+def _merge_form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
+    fields = [("ticket_ids[]", str(each["id"])) for each in found]
+    return _form(visit, "bulk_merge.html", MERGE, found, form, sample_fields=fields)
 
 
 def _named(visit: Visit) -> list[dict[str, Any]]:
@@ -73,6 +78,8 @@ def _back(visit: Visit) -> str:
     return back_to_list(visit, inbox.PATH, f"/search/{inbox.URI}")
 
 
-def _form(visit: Visit, template: str, path: str, found: list[dict[str, Any]], form: Form) -> PageResponse:
+def _form(visit: Visit, template: str, path: str, found: list[dict[str, Any]], form: Form, **more: Any) -> PageResponse:
     status = INVALID if form.is_wrong else 200
-    return render(visit, template, status, form=form, found=found, path=path, back=_back(visit), label=lookup.LABEL)
+    return render(
+        visit, template, status, form=form, found=found, path=path, back=_back(visit), label=lookup.LABEL, **more
+    )

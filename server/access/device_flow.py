@@ -13,6 +13,7 @@ from server.context import Service
 from server.dataclass import dataclass
 from server.errors import Forbidden, Invalid
 from server.store.transaction import Transaction
+from server.translation import N_
 
 EXPIRED = "this code is unknown or has expired; start again in the program and enter the new code"
 
@@ -51,7 +52,7 @@ def decide(
 
     def write(tx: Transaction) -> None:
         if actor.worker(tx, worker_id) is None:
-            raise Forbidden("this worker can no longer sign in")
+            raise Forbidden(N_("this worker can no longer sign in"))
         code = device_codes.by_user_code(tx, user_code, now)
         request = _request(tx, service, user_code, now)
         if code is None or request is None:

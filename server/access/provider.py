@@ -38,6 +38,7 @@ from server.records.shared.scopes import Scope
 from server.store.schema import META
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
+from server.translation import N_
 
 ASKED = (
     "client_id", "code_challenge", "code_challenge_method", "prompt", "redirect_uri", "response_mode", "response_type",
@@ -170,7 +171,7 @@ def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, 
     """Raises Invalid for a form that is not the one shown, or is too old."""
     at = whole_in(given.partition(".")[0], max(now - SEAL_SECONDS, 0), now)
     if at is None or not hmac.compare_digest(given.encode(), seal(service, asked, worker_id, at).encode()):
-        raise Invalid("this page has expired; open it again", field="seal")
+        raise Invalid(N_("this page has expired; open it again"), field="seal")
 
 
 def allow(
@@ -185,7 +186,7 @@ def allow(
 
     def write(tx: Transaction) -> str:
         if actor.worker(tx, worker_id) is None:
-            raise Forbidden("this worker can no longer sign in")
+            raise Forbidden(N_("this worker can no longer sign in"))
         endpoints = Endpoints(tx, service, now)
         try:
             endpoints.create_authorization_response(

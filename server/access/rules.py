@@ -34,6 +34,7 @@ from server.search.conditions import (
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 NOTHING = ("",)  # the context of a pair that points nowhere
 MAX_DEPTH = 3  # files on comments on files: deeper than this nobody but administrators looks
@@ -212,7 +213,7 @@ class Rules:
         """Raises Forbidden unless the actor may do this to this record: read, create, update or delete."""
         if operation == "read":
             if not self.may_read(tx, record_type, record["id"]):
-                raise Forbidden(f"you may not read {record_type.uri} {record['id']}")
+                raise Forbidden(lazy_gettext("you may not read {type} {id}", type=record_type.uri, id=record["id"]))
             return
         if operation != "create":
             self.require_own(tx, record_type, record["id"])
@@ -239,16 +240,30 @@ class Rules:
         if self.actor.is_admin:
             return
         if rule == "admins":
-            raise AdminOnly(f"only administrators may {operation} {name}")
+            raise AdminOnly(lazy_gettext("only administrators may {act} {what}", act=operation, what=name))
         if rule == "privilege":
             privilege = f"contexts.{record_type.context}.{operation}"
             if not self.actor.may(privilege):
-                raise Forbidden(f"you may not {operation} {name}; ask for a role with the privilege {privilege}")
+                raise Forbidden(
+                    lazy_gettext(
+                        "you may not {act} {what}; ask for a role with the privilege {privilege}",
+                        act=operation,
+                        what=name,
+                        privilege=privilege,
+                    )
+                )
             return
         assert tx is not None
         if not self._holds(rule, record_type, record, tx):
             reason = PARENTS[rule].reason if rule in PARENTS else REASONS[rule]
-            raise Forbidden(f"you may not {operation} this {record_type.label_names[0].lower()}: {reason}")
+            raise Forbidden(
+                lazy_gettext(
+                    "you may not {act} this {type}: {reason}",
+                    act=operation,
+                    type=record_type.label_names[0].lower(),
+                    reason=reason,
+                )
+            )
 
     def _holds(self, rule: str, record_type: RecordType, record: Record, tx: Transaction) -> bool:
         if rule in PARENTS:

@@ -21,6 +21,7 @@ from server.store import blobs
 from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 SCHEME, RESOURCE, DYNAMIC = "svc", "automation_resource", "resource"
 KINDS = ("attachment", RESOURCE, DYNAMIC)
@@ -137,7 +138,9 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
         row = tx.get(record_type.table, id)
     record = None if row is None else record_type.record(row)
     if record is None or 0 < record.get("expires_at", 0) <= ctx.now:
-        raise NotFound(f"there is no {record_type.uri} '{name[:100]}'", type=record_type.uri)
+        raise NotFound(
+            lazy_gettext("there is no {type} '{name}'", type=record_type.uri, name=name[:100]), type=record_type.uri
+        )
     if not Rules(ctx.service.registry, ctx.actor).may_read(tx, record_type, record["id"]):
         raise Forbidden(f"you may not read {record_type.uri} '{name[:100]}'")
     if record_type.uri == "attachment":

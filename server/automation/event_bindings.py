@@ -14,6 +14,7 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict, Invalid, KataSyntax, NotFound
 from server.kata.parser import Tree, plain
 from server.store.transaction import Transaction
+from server.translation import N_, lazy_gettext
 
 URI = "automation_event"
 DIGEST_BYTES = 8
@@ -93,7 +94,7 @@ def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -
         text = str(writing.record(URI, id)[FIELD])  # type: ignore[index]
         if version_of(text) != version:
             raise Conflict(
-                "somebody has changed what runs at this event meanwhile; look at it as it is now, and try again"
+                N_("somebody has changed what runs at this event meanwhile; look at it as it is now, and try again")
             )
         writing.update_sent(writing.registry.type(URI), id, {FIELD: change(text)})
 
@@ -103,7 +104,7 @@ def _change(ctx: Context, id: int, version: str, change: Callable[[str], str]) -
 def _present(text: str, name: str) -> str:
     """Raises Conflict for an entry that is not there."""
     if name not in entries(text):
-        raise Conflict(f"there is no entry '{name[:80]}' any more")
+        raise Conflict(lazy_gettext("there is no entry '{name}' any more", name=name[:80]))
     return name
 
 

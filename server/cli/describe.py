@@ -28,7 +28,7 @@ from server.web.openapi import site as openapi
 from server.web.routes import ENDPOINTS
 
 CODE = (".py", ".pyc")
-NOT_SHIPPED = (".", "screenshots")  # beginnings of names; the pictures are those of README.md
+NOT_SHIPPED = (".", "__pycache__", "screenshots")  # beginnings of names; the pictures are those of README.md
 
 
 def declare(commands: Any) -> None:

@@ -13,6 +13,7 @@ from server.fields import Structure
 from server.fields.base import as_text
 from server.records.shared import entries, points
 from server.store.transaction import Transaction
+from server.translation import about_field, lazy_gettext
 
 ACTOR = "actor"  # filled by the service; what is sent for it is dropped
 
@@ -72,7 +73,7 @@ def _texts(sent: Any, field: str) -> dict[str, str]:
         raise Invalid(f'{field}: takes a JSON object, such as {{"message": "Done"}}', field=field)
     for name, value in sent.items():
         if isinstance(value, list | Mapping):
-            raise Invalid(f"{field}: '{name[:80]}' takes a text", field=field)
+            raise Invalid(about_field(field, lazy_gettext("'{value}' takes a text", value=name[:80])), field=field)
     return {name: as_text(value) for name, value in sent.items() if name != ACTOR}
 
 

@@ -17,6 +17,7 @@ from server.records.base import RecordType
 from server.search.ast import BooleanGroup, Items, Node, SearchValue, Sort, Term
 from server.search.filters import Filter
 from server.search.parser import MAX_QUERY_CHARS, MAX_TERMS, parse
+from server.translation import about_field, lazy_gettext
 
 SORT_POSITION = MAX_QUERY_CHARS + 1  # no position of `q` is as high, so that errors can be told apart
 FIRST_POSITION = SORT_POSITION + 1
@@ -74,7 +75,16 @@ def _term(record_type: RecordType, criterion: Criterion, position: int) -> Term:
     operator = " ".join(criterion.operator.lower().split()) or "="
     if operator not in OPERATORS:
         raise BadQuery(
-            f"oper: '{operator[:50]}' is not one of {', '.join(OPERATORS)}{nearest(operator, OPERATORS)}", field="oper"
+            about_field(
+                "oper",
+                lazy_gettext(
+                    "'{value}' is not one of {known}{nearest}",
+                    value=operator[:50],
+                    known=", ".join(OPERATORS),
+                    nearest=nearest(operator, OPERATORS),
+                ),
+            ),
+            field="oper",
         )
     plain = NEGATED.get(operator, operator)
     name = filter_name(record_type, criterion.name)

@@ -21,6 +21,7 @@ from server.search.parser import parse
 from server.search.select import search
 from server.settings import BY_NAME
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 MAX_FOUND = 100_000
 
@@ -100,5 +101,7 @@ class RecordReader:
     def _existing(self, record_type: RecordType, id: int) -> Record:
         row = self.tx.get(record_type.table, id)
         if row is None:
-            raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+            raise NotFound(
+                lazy_gettext("there is no {type} {id}", type=record_type.uri, id=id), type=record_type.uri, id=id
+            )
         return record_type.record(row)

@@ -26,6 +26,7 @@ from server.search.parser import parse
 from server.search.remarks import remarks
 from server.search.select import search as compile_search
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 Result = TypeVar("Result")
 Condition = Callable[[Transaction, int], None]  # of a record's id before it is changed, 0 for a new one; raises if not
@@ -76,10 +77,12 @@ def shown(
     """As retrieve, inside a snapshot or a write. opens: whether the caller came for this record."""
     row = tx.get(record_type.table, id)
     if row is None:
-        raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+        raise NotFound(
+            lazy_gettext("there is no {type} {id}", type=record_type.uri, id=id), type=record_type.uri, id=id
+        )
     dictionaries = Dictionaries(ctx, tx)
     if not dictionaries.rules.may_read(tx, record_type, id):
-        raise Forbidden(f"you may not read {record_type.uri} {id}")
+        raise Forbidden(lazy_gettext("you may not read {type} {id}", type=record_type.uri, id=id))
     record = record_type.record(row)
     if opens:
         record_type.opened(record, dictionaries)

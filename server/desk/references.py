@@ -11,6 +11,7 @@ from server.digits import id_in
 from server.errors import Invalid, Required
 from server.records.base import Record, RecordType
 from server.records.registry import Registry
+from server.translation import about_field, lazy_gettext
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> li
     found = {(uri, record["id"]): record for uri in ids for record in shown.records(uri, ids[uri])}
     for each in references:
         if (each.type.uri, each.id) not in found:
-            raise Invalid(f"{field}: there is no {each.type.uri} {each.id}", field=field)
+            raise Invalid(
+                about_field(field, lazy_gettext("there is no {type} {id}", type=each.type.uri, id=each.id)), field=field
+            )
     return [found[each.type.uri, each.id] for each in references]
 
 

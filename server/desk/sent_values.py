@@ -7,6 +7,7 @@ from server.errors import Conflict, Invalid, Mistakes, Required, UnknownField
 from server.fields import Field, Intake
 from server.fields.base import as_text
 from server.records.base import Change, Record, RecordType
+from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.desk.writing import RecordWriter
@@ -101,10 +102,10 @@ def _check_required(record_type: RecordType, old: Record | None, sent: dict[str,
     for name, field in record_type.required:
         given = [each for each in (name, *field.alternatives) if each in sent]
         if old is None and not given:
-            mistakes.add(Required(f"{name} is required", field=name))
+            mistakes.add(Required(lazy_gettext("{field} is required", field=name), field=name))
         is_blank = all(_field(record_type, each).is_blank(sent[each]) for each in given)
         if given and is_blank and not getattr(field, "blank_ok", False):
-            mistakes.add(Required(f"{given[0]} must not be empty", field=given[0]))
+            mistakes.add(Required(lazy_gettext("{field} must not be empty", field=given[0]), field=given[0]))
             for each in given:
                 del sent[each]
 
@@ -119,10 +120,13 @@ def _check_unique(writing: "RecordWriter", change: Change) -> None:
         if value in ("", 0):
             if getattr(field, "blank_ok", False) or getattr(field, "zero_ok", False):
                 continue
-            raise Required(f"{name} must not be empty", field=name)
+            raise Required(lazy_gettext("{field} must not be empty", field=name), field=name)
         taken = writing.tx.first(change.type.table, **{name: value})
         if taken is not None and taken[0] != change.id:
-            raise Conflict(f"{name}: '{value}' belongs to {change.type.uri} {taken[0]} already", field=name)
+            problem = lazy_gettext(
+                "'{value}' belongs to {type} {id} already", value=value, type=change.type.uri, id=taken[0]
+            )
+            raise Conflict(about_field(name, problem), field=name)
 
 
 def require_finished(change: Change) -> None:
@@ -131,4 +135,4 @@ def require_finished(change: Change) -> None:
         value, field = change.value(name), change.type.fields[name]
         is_no_id = value == 0 and field.type == "id" and not getattr(field, "zero_ok", False) and not field.auto
         if value in ("", None) or is_no_id:
-            raise Required(f"{name} is required", field=name)
+            raise Required(lazy_gettext("{field} is required", field=name), field=name)

@@ -10,6 +10,7 @@ from server.dataclass import dataclass
 from server.errors import Invalid
 from server.search.filters import Filter
 from server.store.tables import Column, Kind
+from server.translation import N_, about_field
 
 FilterKind = type[Filter]
 
@@ -124,7 +125,7 @@ class Field:
     def coerce(self, raw: Any, intake: Intake) -> Any:
         """The value to store for what was sent. Raises Invalid."""
         if isinstance(raw, (list, dict)) and not self.takes_lists:
-            raise self.bad("takes one value, not a list")
+            raise self.bad(N_("takes one value, not a list"))
         return self.read(raw, intake)
 
     def read(self, raw: Any, intake: Intake) -> Any:
@@ -136,7 +137,7 @@ class Field:
         return raw is None or raw == "" or (self.takes_lists and raw in ([], {}))
 
     def bad(self, reason: str) -> Invalid:
-        return Invalid(f"{self.name}: {reason}", field=self.name)
+        return Invalid(about_field(self.name, reason), field=self.name)
 
     def schema(self) -> dict[str, Any]:
         """Its JSON schema, as sent."""

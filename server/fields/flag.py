@@ -4,6 +4,7 @@ from typing import Any
 
 from server.fields.base import Field, Intake, as_text
 from server.search.filters import FlagFilter
+from server.translation import lazy_gettext
 
 WORDS = {"1": 1, "true": 1, "yes": 1, "0": 0, "false": 0, "no": 0}
 
@@ -21,7 +22,7 @@ class Bit(Field):
     def read(self, raw: Any, intake: Intake) -> int:
         word = as_text(raw).strip().lower()
         if word not in WORDS:
-            raise self.bad(f"'{word[:50]}' is not 0 or 1")
+            raise self.bad(lazy_gettext("'{value}' is not 0 or 1", value=word[:50]))
         return WORDS[word]
 
     def limits(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from server.dataclass import dataclass
 from server.digits import id_in
 from server.fields.base import Field, Intake, as_text, beginning, camel_case, split_sign
 from server.search.filters import BelongsTo, ChooserFilter, ContextFilter, DeepFilter, Filter
+from server.translation import lazy_gettext
 
 
 class Id(Field):
@@ -82,17 +83,17 @@ class Id(Field):
         if text.startswith("svc:") and target:
             found = intake.lookup.reference(target, text)
             if found is None:
-                raise self.bad(f"'{text[:80]}' names no {target}")
+                raise self.bad(lazy_gettext("'{value}' names no {type}", value=text[:80], type=target))
             return found
         id = id_in(text)
         if id is None:
-            raise self.bad(f"'{text[:50]}' is not an id")
+            raise self.bad(lazy_gettext("'{value}' is not an id", value=text[:50]))
         if id == 0:
             if self.zero_ok:
                 return 0
             raise self.bad("must be the id of a record, not 0")
         if target and not intake.lookup.exists(target, id):
-            raise self.bad(f"there is no {target.rpartition('.')[2]} {id}")
+            raise self.bad(lazy_gettext("there is no {type} {id}", type=target.rpartition(".")[2], id=id))
         return id
 
     def is_blank(self, raw: Any) -> bool:
@@ -135,10 +136,10 @@ class ContextName(Field):
             return ""
         context = APP if name.lower() in ("app", APP) else intake.lookup.context(name.lower())
         if context is None:
-            raise self.bad(f"'{name[:80]}' is not a record type")
+            raise self.bad(lazy_gettext("'{value}' is not a record type", value=name[:80]))
         if self.allowed and context not in self.allowed:
             short = ", ".join(short_context(each) for each in self.allowed)
-            raise self.bad(f"'{name[:80]}' must be one of {short}")
+            raise self.bad(lazy_gettext("'{value}' must be one of {known}", value=name[:80], known=short))
         return context
 
     def limits(self) -> dict[str, Any]:

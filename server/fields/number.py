@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from server.fields.base import Field, Intake, as_text
 from server.search.filters import BytesFilter, DurationFilter, NumberFilter
+from server.translation import lazy_gettext
 
 MAX_UINT = 4294967295
 MAX_NUMBER = 2**63 - 1
@@ -33,12 +34,12 @@ class Number(Field):
     def read(self, raw: Any, intake: Intake) -> int:
         text = as_text(raw).strip()
         if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 20:
-            raise self.bad(f"'{text[:50]}' is not a whole number")
+            raise self.bad(lazy_gettext("'{value}' is not a whole number", value=text[:50]))
         value = int(text)
         if value < self.min:
-            raise self.bad(f"{value} is below {self.min}")
+            raise self.bad(lazy_gettext("{value} is below {least}", value=value, least=self.min))
         if value > self.max:
-            raise self.bad(f"{value} is above {self.max}")
+            raise self.bad(lazy_gettext("{value} is above {most}", value=value, most=self.max))
         return value
 
     def limits(self) -> dict[str, Any]:
@@ -94,9 +95,13 @@ class Float(Field):
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or "_" in text:
-            raise self.bad(f"'{text[:50]}' is not a number, such as 0.5")
+            raise self.bad(lazy_gettext("'{value}' is not a number, such as 0.5", value=text[:50]))
         if not self.min <= value <= self.max:
-            raise self.bad(f"{text} is not between {self.min:g} and {self.max:g}")
+            raise self.bad(
+                lazy_gettext(
+                    "{value} is not between {low} and {high}", value=text, low=f"{self.min:g}", high=f"{self.max:g}"
+                )
+            )
         return value
 
     def limits(self) -> dict[str, Any]:

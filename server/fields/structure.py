@@ -8,6 +8,7 @@ from typing import Any
 
 from server.digits import is_whole
 from server.fields.base import Field, Intake, as_text, split_sign
+from server.translation import N_, lazy_gettext
 
 MAX_DEPTH = 32
 MAX_IMAGE_BYTES = 1_000_000
@@ -105,9 +106,11 @@ class Image(Field):
         except (binascii.Error, ValueError):
             raise self.bad("is not base64") from None
         if len(content) > MAX_IMAGE_BYTES:
-            raise self.bad(f"at most {MAX_IMAGE_BYTES} bytes, this has {len(content)}")
+            raise self.bad(
+                lazy_gettext("at most {count} bytes, this has {number}", count=MAX_IMAGE_BYTES, number=len(content))
+            )
         if len(content) < 24 or not content.startswith(b"\x89PNG\r\n\x1a\n"):
-            raise self.bad("is not a PNG picture")
+            raise self.bad(N_("is not a PNG picture"))
         width, height = struct.unpack(">II", content[16:24])
         low, high = IMAGE_SIDES
         if not (low <= width <= high and low <= height <= high):
@@ -143,7 +146,7 @@ class References(Field):
         if not is_whole(number):
             raise self.bad(f"'{text[:80]}' does not end with an id")
         if adds and not intake.lookup.exists(context, int(number)):
-            raise self.bad(f"there is no {name} {number}")
+            raise self.bad(lazy_gettext("there is no {type} {id}", type=name, id=number))
         return adds, context, int(number)
 
     def schema(self) -> dict[str, Any]:

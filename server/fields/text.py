@@ -12,6 +12,7 @@ from server.fields.base import Field, Intake, as_text
 from server.mail import addresses
 from server.search.filters import Match, TextFilter
 from server.store.tables import Column
+from server.translation import N_, lazy_gettext
 
 DEFAULT_MAX = 255
 
@@ -65,17 +66,23 @@ class Text(Field):
     def read(self, raw: Any, intake: Intake) -> str:
         text = as_text(raw)
         if len(text) > self.max:
-            raise self.bad(f"at most {self.max} characters, this has {len(text)}")
+            raise self.bad(
+                lazy_gettext("at most {count} characters, this has {number}", count=self.max, number=len(text))
+            )
         if "\x00" in text:
-            raise self.bad("must not hold a NUL character")
+            raise self.bad(N_("must not hold a NUL character"))
         if self.one_line and len(f"{text}.".splitlines()) > 1:
-            raise self.bad("must be one line; remove the line breaks")
+            raise self.bad(N_("must be one line; remove the line breaks"))
         if text and len(text) < self.min:
-            raise self.bad(f"at least {self.min} characters")
+            raise self.bad(lazy_gettext("at least {count} characters", count=self.min))
         if self.allowed and text not in self.allowed and text != "":
-            raise self.bad(f"'{text[:50]}' is not one of {', '.join(filter(None, self.allowed))}")
+            raise self.bad(
+                lazy_gettext(
+                    "'{value}' is not one of {known}", value=text[:50], known=", ".join(filter(None, self.allowed))
+                )
+            )
         if self.pattern and not re.fullmatch(self.pattern, text):
-            raise self.bad(f"'{text[:50]}' must match {self.pattern}")
+            raise self.bad(lazy_gettext("'{value}' must match {pattern}", value=text[:50], pattern=self.pattern))
         return FORMS[self.form](self, text) if self.form and text else text
 
     def limits(self) -> dict[str, Any]:
@@ -128,22 +135,22 @@ class Url(Text):
     def read(self, raw: Any, intake: Intake) -> str:
         text = super().read(raw, intake)
         if text and not text.lower().startswith(("http://", "https://")):
-            raise self.bad("must start with http:// or https://")
+            raise self.bad(N_("must start with http:// or https://"))
         if text and (not urllib.parse.urlsplit(text).netloc or any(char <= " " for char in text)):
-            raise self.bad("is not a web address, such as https://example.com/")
+            raise self.bad(N_("is not a web address, such as https://example.com/"))
         return text
 
 
 def _email(field: Text, text: str) -> str:
     address = addresses.the_one(text)
     if address is None:
-        raise field.bad(f"'{text[:80]}' is not a mail address, such as ana@example.com")
+        raise field.bad(lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80]))
     return address
 
 
 def _language(field: Text, text: str) -> str:
     if not languages.is_known(text):
-        raise field.bad(f"'{text[:50]}' is not a language that is known, such as en_US or de")
+        raise field.bad(lazy_gettext("'{value}' is not a language that is known, such as en_US or de", value=text[:50]))
     return text
 
 
@@ -159,7 +166,7 @@ def _date(field: Text, text: str) -> str:
     try:
         return datetime.date.fromisoformat(text.strip()).isoformat()
     except ValueError:
-        raise field.bad(f"'{text[:50]}' is not a date, such as 1980-12-31") from None
+        raise field.bad(lazy_gettext("'{value}' is not a date, such as 1980-12-31", value=text[:50])) from None
 
 
 def _yaml(field: Text, text: str) -> str:
@@ -172,7 +179,7 @@ def _yaml(field: Text, text: str) -> str:
         place = f" at line {mark.line + 1}" if mark else ""
         raise field.bad(f"is not YAML{place}") from None
     except RecursionError:
-        raise field.bad("is nested too deeply") from None
+        raise field.bad(N_("is nested too deeply")) from None
     return text
 
 
@@ -180,7 +187,9 @@ def _kata(field: Text, text: str) -> str:
     try:
         kata.parse(text)
     except KataSyntax as error:
-        raise field.bad(f"is not KATA at line {error.details['line']}: {error.message}") from None
+        raise field.bad(
+            lazy_gettext("is not KATA at line {line}: {reason}", line=error.details["line"], reason=error.message)
+        ) from None
     return text
 
 

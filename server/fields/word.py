@@ -5,6 +5,7 @@ from typing import Any
 from server.digits import whole_in
 from server.fields.base import Intake, as_text
 from server.fields.text import Text
+from server.translation import lazy_gettext
 
 
 class Word(Text):
@@ -22,4 +23,4 @@ class Word(Text):
         for word in self.allowed:
             if text[:1].lower() == word[0]:
                 return word
-        raise self.bad(f"'{text[:50]}' is not one of {', '.join(self.allowed)}")
+        raise self.bad(lazy_gettext("'{value}' is not one of {known}", value=text[:50], known=", ".join(self.allowed)))

@@ -16,6 +16,7 @@ from server.imports.columns import CsvTarget
 from server.records.base import RecordType
 from server.records.shared.custom.definitions import SEVERAL
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 MAX_LABELS = 1000  # of a type, read once for all rows; of a larger one each name is searched
 MAX_FOUND = 20  # records that a search for one name looks at
@@ -52,7 +53,14 @@ class NameFinder:
         if found:
             ids = ", ".join(map(str, found[:5]))
             raise Invalid(f"several are called '{text[:80]}': {ids}; write the number")
-        raise Invalid(f"there is no {noun} '{text[:80]}'{nearest(text.casefold(), known or ())}")
+        raise Invalid(
+            lazy_gettext(
+                "there is no {type} '{name}'{nearest}",
+                type=noun,
+                name=text[:80],
+                nearest=nearest(text.casefold(), known or ()),
+            )
+        )
 
     def _addressed(self, record_type: RecordType, text: str) -> int:
         """The record with this mail address, or another text that is one record's alone; 0 for none."""

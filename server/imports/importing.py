@@ -25,6 +25,7 @@ from server.imports.uploads import CsvUpload
 from server.records.base import RecordType
 from server.records.shared import custom
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 Progress = Callable[[int, int], None]  # rows done, all rows
 PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
@@ -251,7 +252,7 @@ class _Rows:
         if not id:
             id = writing.create_sent(self.type, row.fields)
             if not writing.may_read(self.type.uri, id):
-                raise Forbidden(f"you may not read {self.type.uri} {id}")
+                raise Forbidden(lazy_gettext("you may not read {type} {id}", type=self.type.uri, id=id))
             return id, True
         if not self.type.operations["update"]:
             raise Invalid(f"{self.type.uri} {id} is there already, and cannot be changed", field=self.key)
@@ -263,7 +264,7 @@ class _Rows:
         if self.key == ID:
             id = id_in(key)
             if id is None or writing.record(self.type.uri, id) is None or not writing.may_read(self.type.uri, id):
-                raise NotFound(f"there is no {self.type.uri} '{key[:50]}'", field=ID)
+                raise NotFound(lazy_gettext("there is no {type} '{name}'", type=self.type.uri, name=key[:50]), field=ID)
             return id
         found = [id for id in self._with_key(writing, key) if writing.may_read(self.type.uri, id)]
         if len(found) > 1:

@@ -19,6 +19,7 @@ from server.errors import Invalid, TooLarge
 from server.host_names import ascii_host
 from server.mail import headers
 from server.mail.addresses import encoded, format_address, parse_list, valid
+from server.translation import lazy_gettext
 
 MAX_RECIPIENTS = 100  # To and Cc together
 MAX_REFERENCES = 20
@@ -187,7 +188,9 @@ def subject_of_forward(subject: str) -> str:
 
 def _headers(mail: OutgoingMail) -> Iterable[tuple[str, str]]:
     if len(mail.to) + len(mail.cc) > MAX_RECIPIENTS:
-        raise Invalid(f"a mail goes to at most {MAX_RECIPIENTS} recipients; leave some out", field="to")
+        raise Invalid(
+            lazy_gettext("a mail goes to at most {count} recipients; leave some out", count=MAX_RECIPIENTS), field="to"
+        )
     yield "Message-ID", f"<{_own_id(mail.message_id)}>"
     yield "Date", format_datetime(datetime.fromtimestamp(mail.date, mail.tz))
     yield "Subject", _unstructured("subject", mail.subject)

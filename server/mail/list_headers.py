@@ -5,6 +5,7 @@ Source: RFC 2369, RFC 2919, RFC 8058; which of them a group may have is ours."""
 import re
 
 from server.errors import Invalid
+from server.translation import about_field, lazy_gettext
 
 ID, UNSUBSCRIBE, ONE_CLICK, POST = "List-Id", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Post"
 NAMES = (ID, "List-Help", UNSUBSCRIBE, ONE_CLICK, "List-Subscribe", POST, "List-Owner", "List-Archive")
@@ -41,7 +42,11 @@ def _field(line: str) -> tuple[str, str]:
         raise Invalid(f"'{written.strip()[:60]}' is none of {', '.join(NAMES)}; write a line such as "
                       "List-Id: <support.desk.example>")  # fmt: skip
     if len(value) > MAX_VALUE:
-        raise Invalid(f"{name}: at most {MAX_VALUE} characters, this has {len(value)}")
+        raise Invalid(
+            about_field(
+                name, lazy_gettext("at most {count} characters, this has {number}", count=MAX_VALUE, number=len(value))
+            )
+        )
     wrong = _wrong(name, value)
     if wrong:
         raise Invalid(f"{name}: {wrong}")

@@ -6,6 +6,7 @@ import ssl
 from typing import Literal
 
 from server.dataclass import dataclass
+from server.translation import N_, lazy_gettext
 
 MAX_ANSWER_CHARACTERS = 500
 PROBE_SECONDS = 5.0  # that a port has to answer when it is asked whether it speaks TLS
@@ -21,13 +22,17 @@ _OLD_TLS = frozenset(("UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION", "V
 # X509_V_ERR_... of OpenSSL.
 _EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, _NO_ISSUER, _UNVERIFIED = 10, 9, 18, 19, 20, 21
 _WRONG_HOST, _WRONG_ADDRESS = 62, 64
+_UNKNOWN_AUTHORITY = N_(
+    "the certificate of {host} is signed by an authority that this machine does not trust, or comes without the ones "
+    "in between"
+)
 _CERTIFICATES = {
-    _EXPIRED: "is over; its operators have to renew it",
-    _NOT_YET: "is not valid yet; check the clock of this machine",
-    _SELF_SIGNED: "is signed by itself; ask its operators for one that others trust",
-    _SELF_SIGNED_IN_CHAIN: "is signed by an authority that this machine does not trust",
-    _NO_ISSUER: "is signed by an authority that this machine does not trust, or comes without the ones in between",
-    _UNVERIFIED: "is signed by an authority that this machine does not trust, or comes without the ones in between",
+    _EXPIRED: N_("the certificate of {host} is over; its operators have to renew it"),
+    _NOT_YET: N_("the certificate of {host} is not valid yet; check the clock of this machine"),
+    _SELF_SIGNED: N_("the certificate of {host} is signed by itself; ask its operators for one that others trust"),
+    _SELF_SIGNED_IN_CHAIN: N_("the certificate of {host} is signed by an authority that this machine does not trust"),
+    _NO_ISSUER: _UNKNOWN_AUTHORITY,
+    _UNVERIFIED: _UNKNOWN_AUTHORITY,
 }
 
 
@@ -50,16 +55,18 @@ def reason(error: BaseException) -> str:
     """Why a connection failed, in a few words."""
     # By the words as well, since smtplib makes its own exception of a timeout.
     if isinstance(error, TimeoutError) or "timed out" in str(error):
-        return "no answer in time"
+        return N_("no answer in time")
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:MAX_ANSWER_CHARACTERS]
 
 
 def wrong_certificate(host: str, error: ssl.SSLCertVerificationError) -> str:
     """What is wrong with a server's certificate."""
     if error.verify_code in (_WRONG_HOST, _WRONG_ADDRESS):
-        return f"the certificate is not valid for {host}: enter the name that it was made for as the host"
-    words = _CERTIFICATES.get(error.verify_code, f"is not valid: {error.verify_message}")
-    return f"the certificate of {host} {words}"
+        return lazy_gettext(
+            "the certificate is not valid for {host}: enter the name that it was made for as the host", host=host
+        )
+    message = _CERTIFICATES.get(error.verify_code, N_("the certificate of {host} is not valid: {reason}"))
+    return lazy_gettext(message, host=host, reason=error.verify_message)
 
 
 def connection_failure(at: MailPort, error: Exception) -> str:
@@ -70,38 +77,53 @@ def connection_failure(at: MailPort, error: Exception) -> str:
     if isinstance(error, ssl.SSLError):
         return _tls_failure(at, error)
     if isinstance(error, socket.gaierror):
-        return f"no host is called {at.host}, or its name cannot be looked up: check how it is written"
+        return lazy_gettext(
+            "no host is called {host}, or its name cannot be looked up: check how it is written", host=at.host
+        )
     if isinstance(error, ConnectionRefusedError):
-        return (
-            f"no mail server at {at.name}: nothing answers there; check host and port, usually {tls_port} with TLS and "
-            f"{plain_port} with STARTTLS"
+        return lazy_gettext(
+            "no mail server at {name}: nothing answers there; check host and port, usually {tls} with TLS and {plain} "
+            "with STARTTLS",
+            name=at.name,
+            tls=tls_port,
+            plain=plain_port,
         )
     if isinstance(error, smtplib.SMTPConnectError) and error.smtp_code == -1:
         said = error.smtp_error if isinstance(error.smtp_error, bytes) else error.smtp_error.encode()
         return wrong_protocol(at, said)
     if isinstance(error, UnicodeError):
-        return f"{at.host} is no name of a host"
+        return lazy_gettext("{host} is no name of a host", host=at.host)
     if at.encryption != "tls" and _has_said_nothing(error) and speaks_tls(at):
-        return f"{at.name} speaks TLS from the start: choose TLS as the encryption"
+        return lazy_gettext("{name} speaks TLS from the start: choose TLS as the encryption", name=at.name)
     if _has_said_nothing(error):
-        return f"no mail server at {at.name}: {reason(error)}; check host, port and encryption"
-    return f"no mail server at {at.name}: {reason(error)}"
+        return lazy_gettext(
+            "no mail server at {name}: {reason}; check host, port and encryption", name=at.name, reason=reason(error)
+        )
+    return lazy_gettext("no mail server at {name}: {reason}", name=at.name, reason=reason(error))
 
 
 def wrong_protocol(at: MailPort, said: bytes) -> str:
     """What to do where a server greets as one of another protocol does."""
     tls_port, plain_port = PORTS[at.protocol]
     text = "".join(char if char.isprintable() else " " for char in said.decode("utf-8", "replace").strip())
-    greeting = f": it says '{text[:GREETING_CHARACTERS]}'" if text else ""
-    usual = f"usual ports are {tls_port} with TLS and {plain_port} with STARTTLS"
-    return f"{at.name} does not speak {at.protocol}{greeting}; {usual}"
+    message = N_("{name} does not speak {protocol}; usual ports are {tls} with TLS and {plain} with STARTTLS")
+    if text:
+        message = N_(
+            "{name} does not speak {protocol}: it says '{text}'; usual ports are {tls} with TLS and {plain} with "
+            "STARTTLS"
+        )
+    return lazy_gettext(
+        message, name=at.name, protocol=at.protocol, text=text[:GREETING_CHARACTERS], tls=tls_port, plain=plain_port
+    )
 
 
 def no_starttls(at: MailPort) -> str:
     """What to do where a server offers no STARTTLS."""
-    return (
-        f"{at.name} offers no STARTTLS: choose TLS, usually on port {PORTS[at.protocol][0]}, or no encryption within a "
-        "network that you trust"
+    return lazy_gettext(
+        "{name} offers no STARTTLS: choose TLS, usually on port {port}, or no encryption within a network that you "
+        "trust",
+        name=at.name,
+        port=PORTS[at.protocol][0],
     )
 
 
@@ -121,11 +143,21 @@ def _tls_failure(at: MailPort, error: ssl.SSLError) -> str:
     tls_port, _ = PORTS[at.protocol]
     code = (error.reason or "").upper()
     if code in _OLD_TLS:
-        return f"{at.name} speaks no version of TLS that is safe today: its operators have to update it"
+        return lazy_gettext(
+            "{name} speaks no version of TLS that is safe today: its operators have to update it", name=at.name
+        )
     if at.encryption == "tls" and (code in _NOT_TLS or isinstance(error, ssl.SSLEOFError)):
-        return f"{at.name} does not speak TLS from the start: choose STARTTLS, or the port of TLS, usually {tls_port}"
+        return lazy_gettext(
+            "{name} does not speak TLS from the start: choose STARTTLS, or the port of TLS, usually {port}",
+            name=at.name,
+            port=tls_port,
+        )
     if at.encryption == "starttls" and code in _NOT_TLS:
-        return f"{at.name} speaks no TLS after STARTTLS: choose TLS, usually on port {tls_port}, or another server"
+        return lazy_gettext(
+            "{name} speaks no TLS after STARTTLS: choose TLS, usually on port {port}, or another server",
+            name=at.name,
+            port=tls_port,
+        )
     return f"TLS with {at.name} failed: {reason(error)}"
 
 

@@ -39,7 +39,7 @@ def quote_message(text: str, sender: str, second: int, zone: tzinfo) -> Quotatio
 def forward_message(text: str, html: str, head: Iterable[tuple[str, str]]) -> Quotation:
     """A whole message to pass on, below its header block. `html`: already safe, "" for a message of plain text.
     `head`: names of header fields, translated, with their values; blank ones are left out."""
-    title = f"---------- {_('Forwarded message')} ----------"
+    title = " ".join(("-" * 10, _("Forwarded message"), "-" * 10))
     fields = [(name, " ".join(value.split())) for name, value in head if value.strip()]
     rows = "<br>".join(f"<strong>{escape(name)}</strong> {escape(value)}" for name, value in fields)
     lines = [title, *(f"{name} {value}" for name, value in fields), "", text.strip("\n")]

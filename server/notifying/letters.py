@@ -207,7 +207,8 @@ class _Letters:
             ids = requesters.ids_of(self._reader.tx, ticket_id)[:MAX_SHOWN]
             to = ", ".join(filter(None, (named_address(self._reader, id) for id in ids)))
             said = _("Write above this line to answer {address}.", address=to) if to else ""
-        return f"{ABOVE} {said or _('Write above this line to answer.')} -##"
+        said = said or _("Write above this line to answer.")
+        return f"{ABOVE} {said} -##"
 
     def _messages(self, ticket: Record, group: Sequence[Waiting]) -> list[str]:
         """The newest that came in; where nothing did, the newest at all, so that one knows what it is about."""

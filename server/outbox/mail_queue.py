@@ -21,6 +21,7 @@ from server.records.base import Record
 from server.store.statements import ordering, slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 DOING = "look at the mail of others that has not left"  # what administrators alone may
 
@@ -165,7 +166,7 @@ def _idle(writing: RecordWriter, id: int) -> QueuedMail:
     draft, row = _of(writing, id)
     found = _listed({**row, **draft}, writing.now, {})
     if found.state == "sending":
-        raise Conflict(f"mail {id} is being sent just now; wait a moment")
+        raise Conflict(lazy_gettext("mail {id} is being sent just now; wait a moment", id=id))
     return found
 
 
@@ -173,7 +174,7 @@ def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
     """The draft, and what the queue knows of it, {} for nothing."""
     draft, row = reading.record("draft", id), rows.get(reading.tx, id) or {}
     if draft is None or not (draft["is_queued"] or row.get("last_error")):
-        raise NotFound(f"mail {id} is not in the outbox any more: it was sent, or dropped")
+        raise NotFound(lazy_gettext("mail {id} is not in the outbox any more: it was sent, or dropped", id=id))
     return draft, row
 
 

@@ -18,6 +18,7 @@ from server.outbound.urls import parsed
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, Table, table_named
 from server.store.transaction import Row, Transaction
+from server.translation import about_field, lazy_gettext
 
 URI = "outgoing_webhook"
 DOING = "see what outgoing webhooks sent"
@@ -174,7 +175,12 @@ def listed(ctx: Context, webhook_id: int, state: str, limit: int, page: int) -> 
     for any. Raises AdminOnly, Invalid."""
     ctx.require_admin(DOING)
     if state and state not in STATES:
-        raise Invalid(f"state: '{state[:50]}' is not one of {', '.join(STATES)}", field="state")
+        raise Invalid(
+            about_field(
+                "state", lazy_gettext("'{value}' is not one of {known}", value=state[:50], known=", ".join(STATES))
+            ),
+            field="state",
+        )
     given, has_webhook, has_state = tuple(each for each in (webhook_id, state) if each), bool(webhook_id), bool(state)
 
     def read(tx: Transaction) -> tuple[list[Row], int]:

@@ -17,6 +17,7 @@ from server.packages.changing import CHANGED, KEPT, Changes, merge
 from server.packages.document import Tree, at, bad
 from server.packages.sections import Addition
 from server.records.base import Record
+from server.translation import lazy_gettext
 
 NODE_CONTEXT = contexts.BEHAVIOR_NODE  # behavior nodes are no records; answers name them anyway
 ADDED_TO = {"events": ("automation_event", "automations_kata"), "toolbars": ("toolbar", "toolbar_kata")}
@@ -73,7 +74,14 @@ class Additions:
         uri = ADDED_TO[section][0]
         record = self._writing.find(uri, name=name)
         if record is None:
-            raise bad(f"there is no {uri.replace('_', ' ')} '{name[:80]}'{nearest(name, self._names(uri))}")
+            raise bad(
+                lazy_gettext(
+                    "there is no {type} '{name}'{nearest}",
+                    type=uri.replace("_", " "),
+                    name=name[:80],
+                    nearest=nearest(name, self._names(uri)),
+                )
+            )
         return record
 
     def _names(self, uri: str) -> list[str]:

@@ -24,6 +24,7 @@ from server.records.base import RecordType
 from server.records.custom_record import MAX_CUSTOM_TYPES
 from server.records.shared import custom_types
 from server.store.transaction import Transaction
+from server.translation import about_field, lazy_gettext
 
 
 @dataclass
@@ -163,7 +164,16 @@ class _Importer:
         record_type = self.registry.find(part.type.lower())
         if record_type is None:
             names = self.registry.uris()
-            raise bad(f"_context: '{part.type[:80]}' is not a record type{nearest(part.type, names)}")
+            raise bad(
+                about_field(
+                    "_context",
+                    lazy_gettext(
+                        "'{value}' is not a record type{nearest}",
+                        value=part.type[:80],
+                        nearest=nearest(part.type, names),
+                    ),
+                )
+            )
         if not record_type.operations["create"]:
             raise bad(f"{record_type.label_names[1].lower()} cannot be made by packages")
         return record_type

@@ -177,7 +177,7 @@ def _invited(writing: RecordWriter, worker_id: int) -> Record:
     if worker is None:
         raise NotFound(f"there is no worker {worker_id}")
     if worker["is_disabled"] or worker["is_password_disabled"]:
-        raise Conflict("this worker may not sign in by password; allow it first")
+        raise Conflict(N_("this worker may not sign in by password; allow it first"))
     return worker
 
 

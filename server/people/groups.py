@@ -12,6 +12,7 @@ from server.people.types.group import MAX_MEMBERS
 from server.records.shared import owners
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import in_list, slot
+from server.translation import about_field, lazy_gettext
 
 Changes = dict[int, dict[int, str]]  # {group id: {worker id: manager, member or remove}}
 
@@ -43,7 +44,9 @@ def _write(writing: RecordWriter, changes: Changes) -> None:
     _require_all(writing, "group", changes)
     for group_id in changes:
         if not owners.may_own_as(writing.tx, writing.actor, owners.GROUP, group_id):
-            raise Forbidden(f"only administrators and managers of group {group_id} change its members")
+            raise Forbidden(
+                lazy_gettext("only administrators and managers of group {id} change its members", id=group_id)
+            )
     _require_all(writing, "worker", (id for workers in changes.values() for id in workers))
     rosters.change_rosters(writing, changes)
 
@@ -52,7 +55,7 @@ def _require_all(writing: RecordWriter, uri: str, ids: Iterable[int]) -> None:
     ids = set(ids)
     known = {row[0] for row in writing.tx.get_many(writing.registry.type(uri).table, ids)}
     if ids - known:
-        raise _bad(f"there is no {uri} {min(ids - known)}")
+        raise _bad(lazy_gettext("there is no {type} {id}", type=uri, id=min(ids - known)))
 
 
 def _changes(sent: Any) -> Changes:
@@ -81,9 +84,11 @@ def _id(text: str, what: str) -> int:
 def _role(value: Any) -> str:
     role = str(value).strip().lower()
     if role not in rosters.GROUP_PARTS:
-        raise _bad(f"'{str(value)[:50]}' is not one of {', '.join(rosters.GROUP_PARTS)}")
+        raise _bad(
+            lazy_gettext("'{value}' is not one of {known}", value=str(value)[:50], known=", ".join(rosters.GROUP_PARTS))
+        )
     return role
 
 
 def _bad(reason: str) -> Invalid:
-    return Invalid(f"json: {reason}", field="json")
+    return Invalid(about_field("json", reason), field="json")

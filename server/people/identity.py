@@ -11,6 +11,7 @@ from server.records.parts import Record, Writing
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import slot
 from server.store.tables import table_named
+from server.translation import about_field, lazy_gettext
 
 SENDERS = ("group", "bucket")
 
@@ -43,7 +44,10 @@ def require_free(writing: Writing, field: str, email: str, address: Record | Non
     others = (holder, main["id"] if main else 0, address["worker_id"] if address is not None else 0)
     other = next((each for each in others if each and each != worker_id), 0)
     if other:
-        raise Conflict(f"{field}: '{email}' belongs to worker {other} already", field=field)
+        raise Conflict(
+            about_field(field, lazy_gettext("'{value}' belongs to worker {id} already", value=email, id=other)),
+            field=field,
+        )
     for uri in SENDERS if id else ():
         sender = writing.find(uri, reply_address_id=id)
         if sender is not None:

@@ -15,6 +15,7 @@ from server.people import identity
 from server.records.base import Record, RecordType
 from server.records.shared.resolve import reindex
 from server.store.transaction import Transaction
+from server.translation import N_, lazy_gettext
 
 POINT = "record.merge"
 OFFERED = ("contact", "org")
@@ -56,7 +57,7 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
     """What a merge of two would do. Raises NotOffered, Invalid for the same, NotFound, Forbidden as `merge`."""
     record_type = _offered(ctx, uri)
     if target_id == source_id:
-        raise Invalid("choose another one: a record cannot be merged with itself", field="other")
+        raise Invalid(N_("choose another one: a record cannot be merged with itself"), field="other")
 
     def read(tx: Transaction) -> MergePreview:
         reader = RecordReader(ctx, tx)
@@ -130,7 +131,9 @@ def _require_no_hidden(reader: RecordReader, record_type: RecordType, source: Re
 def _record(reader: RecordReader, record_type: RecordType, id: int, operation: str) -> Record:
     found = reader.record(record_type.uri, id)
     if found is None:
-        raise NotFound(f"there is no {record_type.uri} {id}", type=record_type.uri, id=id)
+        raise NotFound(
+            lazy_gettext("there is no {type} {id}", type=record_type.uri, id=id), type=record_type.uri, id=id
+        )
     reader.rules.require(reader.tx, "read", record_type, found)
     reader.rules.require(reader.tx, operation, record_type, found)
     return found

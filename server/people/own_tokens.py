@@ -12,6 +12,7 @@ from server.people.app_tokens import APP_NAME, app_named
 from server.records.shared.scopes import parse
 from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
+from server.translation import lazy_gettext
 
 SECONDS = 120  # that it would live if its end were lost
 LABEL = "API explorer"
@@ -29,7 +30,7 @@ def for_one_request(ctx: Context, of_app: int = 0, scope: str = "") -> Iterator[
     def issue(tx: Transaction) -> tuple[str, int]:
         row = tx.get(app_type.table, app_id)
         if row is None:
-            raise NotFound(f"there is no app {app_id} any more")
+            raise NotFound(lazy_gettext("there is no app {id} any more", id=app_id))
         scopes = (scope,) if scope else tuple(parse(str(app_type.record(row)["scopes"])))
         text = tokens.issue(tx, app_id, ctx.actor.worker_id, scopes, ctx.now + SECONDS, ctx.now, LABEL)
         found = tx.first(TOKEN, hash=digest(text))

@@ -11,6 +11,7 @@ from server.records.shared import absence
 from server.records.shared.resolve import workers_named
 from server.records.shared.tables import ROLE_WORKER
 from server.store.transaction import Transaction
+from server.translation import N_
 
 FIELDS = ("first_name", "last_name", "timezone", "language")
 
@@ -70,7 +71,7 @@ def change(ctx: Context, fields: dict[str, str]) -> None:
             told = f"first_name: '{new_name}' is another worker's name; ask an administrator"
             raise Conflict(told, field="first_name")
         if _roles(tx, worker_id) - roles:
-            raise Conflict("with these you would come to have a role that you do not have; ask an administrator")
+            raise Conflict(N_("with these you would come to have a role that you do not have; ask an administrator"))
 
     ctx.service.store.write(write)
 

@@ -19,6 +19,7 @@ from server.search.controls import query_of
 from server.search.placeholders import filled_text
 from server.search.select import CompiledSearch
 from server.search.select import search as compile_search
+from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.context import Context
@@ -55,7 +56,13 @@ class KeyValues:
         value = found.texts[0].value
         if found.key.choices and value not in found.key.choices:
             raise self.bad(
-                name, f"'{value[:80]}' is not one of {', '.join(found.key.choices)}{nearest(value, found.key.choices)}"
+                name,
+                lazy_gettext(
+                    "'{value}' is not one of {known}{nearest}",
+                    value=value[:80],
+                    known=", ".join(found.key.choices),
+                    nearest=nearest(value, found.key.choices),
+                ),
             )
         return value
 
@@ -98,7 +105,7 @@ class KeyValues:
 
     def bad(self, name: str, reason: str) -> BadDataQuery:
         """The error for the value of a key."""
-        return BadDataQuery(f"{name}: {reason}", position=self.at(name), field=name)
+        return BadDataQuery(about_field(name, reason), position=self.at(name), field=name)
 
     def record_type(self, name: str = "of") -> "RecordType":
         """The record type that a key names, one that can be searched."""
@@ -106,7 +113,12 @@ class KeyValues:
         text, registry = self.text(name), self.asked.ctx.service.registry
         found = registry.find(text)
         if found is None:
-            raise self.bad(name, f"'{text[:80]}' is not a record type{nearest(text, registry.uris())}")
+            raise self.bad(
+                name,
+                lazy_gettext(
+                    "'{value}' is not a record type{nearest}", value=text[:80], nearest=nearest(text, registry.uris())
+                ),
+            )
         return found
 
     def searched(self, record_type: "RecordType", order: tuple[tuple[str, bool], ...] = ()) -> "QuerySearch":

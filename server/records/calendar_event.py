@@ -7,6 +7,7 @@ from server.fields import Bit, Id, Name, Timestamp
 from server.records.base import Access, Change, Event, RecordType, Subtotals, Writing
 from server.records.calendars.status import STATUS
 from server.store.tables import Index
+from server.translation import about_field, lazy_gettext
 
 
 class CalendarEvent(RecordType):
@@ -45,7 +46,10 @@ class CalendarEvent(RecordType):
             raise Invalid("date_start: must be a date", field="date_start")
         end = change.value("date_end")
         if end and end < change.value("date_start"):
-            raise Invalid("date_end: must not be before date_start", field="date_end")
+            raise Invalid(
+                about_field("date_end", lazy_gettext("must not be before {field}", field="date_start")),
+                field="date_end",
+            )
 
     def after_write(self, change: Change, writing: Writing) -> None:
         if change.is_create:

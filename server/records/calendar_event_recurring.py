@@ -7,6 +7,7 @@ from server.records.base import Access, Change, Event, RecordType, Subtotals, Wr
 from server.records.calendars import clock, patterns
 from server.records.calendars.status import STATUS
 from server.store.tables import Index
+from server.translation import about_field, lazy_gettext
 
 MAX_TEXT_CHARS = 16384  # of all patterns together
 
@@ -76,7 +77,10 @@ class CalendarEventRecurring(RecordType):
         clock.seconds_between(change.value("event_start"), change.value("event_end"))
         end = change.value("recur_end")
         if end and end < change.value("recur_start"):
-            raise Invalid("recur_end: must not be before recur_start", field="recur_end")
+            raise Invalid(
+                about_field("recur_end", lazy_gettext("must not be before {field}", field="recur_start")),
+                field="recur_end",
+            )
 
     def after_write(self, change: Change, writing: Writing) -> None:
         if change.is_create:

@@ -26,6 +26,7 @@ from server.records.shared.mentions import mentioned
 from server.records.traits import Comments
 from server.search.filters import DeepFilter, HasManyThrough, TypeFilter, WordsFilter
 from server.store.tables import Index
+from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -123,7 +124,12 @@ class Comment(RecordType):
         context, id = change.value("author__context"), change.value("author_id")
         is_named = "author_id" in new or "author__context" in new
         if is_named and self.registry.find(context) is not None and writing.record(context, id) is None:
-            raise Invalid(f"author_id: there is no {context.rpartition('.')[2]} {id}", field="author_id")
+            raise Invalid(
+                about_field(
+                    "author_id", lazy_gettext("there is no {type} {id}", type=context.rpartition(".")[2], id=id)
+                ),
+                field="author_id",
+            )
 
     def after_write(self, change: Change, writing: Writing) -> None:
         """An entry on the commented record; those named in the text are told as well."""

@@ -9,6 +9,7 @@ from server.fields.link import APP
 from server.records.base import Access, Change, Record, RecordType, Subtotals, Writing
 from server.records.shared import custom_types, owners
 from server.store import schema
+from server.translation import about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -90,7 +91,13 @@ class CustomRecord(RecordType):
     def _check_names(self, change: Change) -> None:
         uri = change.new["uri"]
         if uri in self.registry.built_in_names:
-            raise Conflict(f"uri: '{uri}' is a name of a built-in record type already; choose another", field="uri")
+            raise Conflict(
+                about_field(
+                    "uri",
+                    lazy_gettext("'{value}' is a name of a built-in record type already; choose another", value=uri),
+                ),
+                field="uri",
+            )
         if not uri[:1].isalpha():
             raise Invalid(f"uri: '{uri}' must begin with a letter", field="uri")
 

@@ -7,6 +7,7 @@ Source: Search query language, Filter types and their values.
 import re
 
 from server.errors import Invalid
+from server.translation import lazy_gettext
 
 MAX_INTEGER = 2**63 - 1
 
@@ -57,7 +58,7 @@ def split_range(text: str) -> tuple[str, str] | None:
 def integer(text: str) -> int:
     """A whole number that SQLite can hold, digits only with an optional `-`."""
     if not _INTEGER.fullmatch(text) or not -MAX_INTEGER - 1 <= (number := int(text)) <= MAX_INTEGER:
-        raise Invalid(f"'{_short(text)}' is not a whole number")
+        raise Invalid(lazy_gettext("'{value}' is not a whole number", value=_short(text)))
     return number
 
 

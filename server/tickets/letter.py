@@ -35,7 +35,7 @@ from server.tickets import requesters
 from server.tickets.mail_loops import NOTE
 from server.tickets.parameters import Addresses, MailRequest
 from server.tickets.types.draft import TOKEN_CHARS
-from server.translation import ENGLISH, Catalog
+from server.translation import ENGLISH, Catalog, about_field, lazy_gettext
 
 SENT = "ticket.message.outbound"
 HTML_NAME = "original_message.html"
@@ -361,7 +361,7 @@ def log_sent(writing: RecordWriter, ticket_id: int, target: str) -> None:
 
 def _exists(reading: RecordReader, uri: str, id: int, field: str) -> None:
     if not reading.lookup.exists(uri, id):
-        raise Invalid(f"{field}: there is no {uri} {id}", field=field)
+        raise Invalid(about_field(field, lazy_gettext("there is no {type} {id}", type=uri, id=id)), field=field)
 
 
 def _shown(name: str, address: str) -> str:

@@ -16,6 +16,7 @@ from server.store.transaction import Transaction
 from server.tickets import requesters, unmerge
 from server.tickets.types.message_parts import counters
 from server.tickets.types.ticket_parts.status import DELETED, OPEN
+from server.translation import about_field, lazy_gettext
 
 MAX_MERGED = 100
 
@@ -78,7 +79,13 @@ def _writable(writing: RecordWriter, id: int) -> Record:
     writing.rules.require(writing.tx, "read", tickets, ticket)
     writing.rules.require(writing.tx, "update", tickets, ticket)
     if ticket["merged_into"]:
-        raise Invalid(f"ticket_ids: ticket {id} was merged into {ticket['merged_into']} already", field="ticket_ids")
+        raise Invalid(
+            about_field(
+                "ticket_ids",
+                lazy_gettext("ticket {id} was merged into {other} already", id=id, other=ticket["merged_into"]),
+            ),
+            field="ticket_ids",
+        )
     return ticket
 
 

@@ -18,6 +18,7 @@ from server.fields.base import as_text
 from server.mail.addresses import NamedAddress, parse_all, valid
 from server.mail.compose import MAX_RECIPIENTS
 from server.outbox.content import HTML, MARKDOWN, PLAIN
+from server.translation import N_, about_field, lazy_gettext
 
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
 MAX_NAME, MAX_EXTERNAL_ID = 255, 255
@@ -106,11 +107,22 @@ def incoming_request(values: Mapping[str, Any]) -> IncomingRequest:
     sender, name = _sender(form), form.text("name").strip()
     _one_line("name", name)
     if len(name) > MAX_NAME:
-        raise Invalid(f"name: at most {MAX_NAME} characters, this has {len(name)}", field="name")
+        raise Invalid(
+            about_field(
+                "name", lazy_gettext("at most {count} characters, this has {number}", count=MAX_NAME, number=len(name))
+            ),
+            field="name",
+        )
     external_id = form.text("external_id").strip()
     if len(external_id) > MAX_EXTERNAL_ID:
         raise Invalid(
-            f"external_id: at most {MAX_EXTERNAL_ID} characters, this has {len(external_id)}", field="external_id"
+            about_field(
+                "external_id",
+                lazy_gettext(
+                    "at most {count} characters, this has {number}", count=MAX_EXTERNAL_ID, number=len(external_id)
+                ),
+            ),
+            field="external_id",
         )
     return IncomingRequest(
         sender=NamedAddress(name or sender.name, sender.address),
@@ -143,7 +155,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
     group_id = form.id("group_id", required=True) or 0
     common = _common(ctx, form)
     if not common["dont_send"] and not common["to"]:
-        raise Required("to is required, unless dont_send is 1", field="to")
+        raise Required(N_("to is required, unless dont_send is 1"), field="to")
     return ComposeRequest(subject=subject, content=content, group_id=group_id, org_id=form.id("org_id"), **common)
 
 
@@ -197,7 +209,7 @@ class FormReader:
         """The text; Required when it must be there and is blank."""
         text = _as_text(name, self._values.get(name, ""))
         if required and not text.strip():
-            raise Required(f"{name} is required", field=name)
+            raise Required(lazy_gettext("{field} is required", field=name), field=name)
         return text
 
     def require(self, *names: str) -> None:
@@ -267,7 +279,12 @@ def recipients_within(ctx: Context, to: Addresses, cc: Addresses, bcc: Addresses
     most = max_recipients(ctx)
     for name, several in (("to", to), ("cc", cc), ("bcc", bcc)):
         if len(several) > most:
-            raise Invalid(f"{name}: a mail goes to at most {most} recipients; leave some out", field=name)
+            raise Invalid(
+                about_field(
+                    name, lazy_gettext("a mail goes to at most {count} recipients; leave some out", count=most)
+                ),
+                field=name,
+            )
     if len(to) + len(cc) + len(bcc) > most:
         raise Invalid(f"to, cc and bcc: a mail goes to at most {most} recipients; leave some out", field="to")
 
@@ -306,7 +323,7 @@ def _common(ctx: Context, form: FormReader) -> dict[str, Any]:
 def _as_text(name: str, value: Any) -> str:
     """One value as text. Raises Invalid for a list or map, Malformed for bytes that are not UTF-8."""
     if isinstance(value, (list, tuple, dict)):
-        raise Invalid(f"{name}: takes one value, not a list", field=name)
+        raise Invalid(about_field(name, N_("takes one value, not a list")), field=name)
     value = getattr(value, "content", value)  # of a file part
     try:
         return value.decode() if isinstance(value, bytes) else as_text(value)
@@ -318,7 +335,13 @@ def _subject(text: str) -> str:
     subject = text.strip()
     _one_line("subject", subject)
     if len(subject) > MAX_SUBJECT:
-        raise Invalid(f"subject: at most {MAX_SUBJECT} characters, this has {len(subject)}", field="subject")
+        raise Invalid(
+            about_field(
+                "subject",
+                lazy_gettext("at most {count} characters, this has {number}", count=MAX_SUBJECT, number=len(subject)),
+            ),
+            field="subject",
+        )
     return subject
 
 
@@ -330,7 +353,13 @@ def _one_line(name: str, text: str) -> None:
 def _content(form: FormReader) -> str:
     content = form.text("content", required=True).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
     if len(content) > MAX_CONTENT:
-        raise Invalid(f"content: at most {MAX_CONTENT} characters, this has {len(content)}", field="content")
+        raise Invalid(
+            about_field(
+                "content",
+                lazy_gettext("at most {count} characters, this has {number}", count=MAX_CONTENT, number=len(content)),
+            ),
+            field="content",
+        )
     return content
 
 
@@ -354,7 +383,7 @@ def _status(form: FormReader) -> int | None:
 def _files(form: FormReader) -> tuple[int, ...]:
     ids = form.ids("file_id")
     if len(ids) > MAX_FILES:
-        raise Invalid(f"file_id: at most {MAX_FILES} files", field="file_id")
+        raise Invalid(about_field("file_id", lazy_gettext("at most {count} files", count=MAX_FILES)), field="file_id")
     return ids
 
 
@@ -369,5 +398,8 @@ def _sender_worker(ctx: Context, form: FormReader) -> int:
 def _id(name: str, text: str) -> int:
     id = id_in(text)
     if id is None:
-        raise Invalid(f"{name}: '{text[:50]}' is not the id of a record; digits only", field=name)
+        raise Invalid(
+            about_field(name, lazy_gettext("'{value}' is not the id of a record; digits only", value=text[:50])),
+            field=name,
+        )
     return id

@@ -8,6 +8,7 @@ from server.desk.writing import RecordWriter
 from server.errors import Conflict
 from server.records.base import Record
 from server.store.transaction import Transaction
+from server.translation import N_, about_field
 
 
 def change(ctx: Context, id: int, fields: dict[str, Any], seen: Mapping[str, str]) -> dict[str, str]:
@@ -31,4 +32,4 @@ def require_seen(ticket: Record, seen: Mapping[str, str]) -> None:
     """Raise Conflict with the details `field` and `now` when a column is no longer as it was shown."""
     for name, shown in seen.items():
         if str(ticket[name]) != shown:
-            raise Conflict(f"{name}: somebody has changed it meanwhile", field=name, now=ticket[name])
+            raise Conflict(about_field(name, N_("somebody has changed it meanwhile")), field=name, now=ticket[name])

@@ -8,6 +8,7 @@ from server.errors import Invalid, Required
 from server.records.shared.resolve import address_in, address_of
 from server.store.transaction import Transaction
 from server.tickets import requesters
+from server.translation import N_, lazy_gettext
 
 
 def add(ctx: Context, ticket_id: int, email: str) -> None:
@@ -43,5 +44,8 @@ def remove(ctx: Context, ticket_id: int, email: str) -> None:
 
 def _checked(email: str) -> str:
     if not email.strip():
-        raise Required("email is required: the address of the requester", field="email")
+        raise Required(
+            lazy_gettext("{field} is required: {what}", field="email", what=N_("the address of the requester")),
+            field="email",
+        )
     return address_in(email, "email")

@@ -7,6 +7,7 @@ from server.errors import Invalid
 from server.records.base import Record
 from server.store.transaction import Transaction
 from server.tickets import requesters
+from server.translation import N_, about_field
 
 
 def split(ctx: Context, message_id: int) -> int:
@@ -28,7 +29,10 @@ def _split(ctx: Context, tx: Transaction, message_id: int) -> int:
     writing.rules.require(tx, "update", tickets, ticket)
     writing.rules.require_create(tickets)
     if ticket["num_messages"] < 2:
-        raise Invalid("message_id: it is the only message of its ticket; there is nothing to split", field="message_id")
+        raise Invalid(
+            about_field("message_id", N_("it is the only message of its ticket; there is nothing to split")),
+            field="message_id",
+        )
     columns = ("subject", "group_id", "bucket_id", "owner_id", "org_id", "importance", "spam_score", "spam_training")
     new_id = writing.create("ticket", {name: ticket[name] for name in columns} | {"created": message["created"]})
     requesters.add(writing, new_id, _requester_ids(writing, ticket, message), is_new_ticket=True)

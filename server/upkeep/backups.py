@@ -33,7 +33,7 @@ from server.store.copying import PART, sync
 from server.store.store_local import StoreLocal
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
-from server.translation import N_
+from server.translation import N_, lazy_gettext
 from server.upkeep import scheduled_jobs
 
 DOING = "look at backups"  # what administrators alone may
@@ -432,7 +432,7 @@ def find_backup(ctx: Context, name: str) -> Backup:
     wanted = f"{name.removesuffix('.db')}.db"
     found = next((each for each in list_all_backups(ctx.service.settings) if each.path.name == wanted), None)
     if found is None:
-        raise NotFound(f"there is no backup {wanted[:100]} any more; load the list again")
+        raise NotFound(lazy_gettext("there is no backup {name} any more; load the list again", name=wanted[:100]))
     return found
 
 

@@ -64,7 +64,10 @@ def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield from findings
     except (HelpdeskError, OSError) as error:
         yield Finding(
-            part, "problem", lazy_gettext("it cannot be looked at: {error}", error=error), "see the log of the service"
+            part,
+            "problem",
+            lazy_gettext("it cannot be looked at: {error}", error=error),
+            N_("see the log of the service"),
         )
 
 
@@ -80,7 +83,7 @@ def of_running(service: Service) -> Iterator[Finding]:
         part, found, advice = vital[name]
         yield Finding(part, "problem", found, advice)
     if not failing:
-        yield Finding("server", "ok", "it reads, writes and does what is due")
+        yield Finding(N_("server"), "ok", N_("it reads, writes and does what is due"))
 
 
 # The vital parts when they fail: (part, what is wrong, what to do). The room on the disk is told by of_disk.
@@ -113,13 +116,13 @@ def of_folder(folder: Path) -> Iterator[Finding]:
     if open_ones:
         names = ", ".join(str(path) for path in open_ones)
         yield Finding(
-            "data folder",
+            N_("data folder"),
             "warning",
             lazy_gettext("other users of this machine may read {names}", names=names),
             lazy_gettext("chmod -R go= {folder}", folder=folder),
         )
     else:
-        yield Finding("data folder", "ok", lazy_gettext("{folder}, for its owner alone", folder=folder))
+        yield Finding(N_("data folder"), "ok", lazy_gettext("{folder}, for its owner alone", folder=folder))
 
 
 def of_disk(settings: Settings) -> Iterator[Finding]:
@@ -130,7 +133,7 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
     size = sum(path.stat().st_size for path in folder.glob("helpdesk.db*"))
     if free < settings.disk_free_mib * MIB:
         yield Finding(
-            "disk",
+            N_("disk"),
             "problem",
             shows,
             lazy_gettext(
@@ -140,13 +143,13 @@ def of_disk(settings: Settings) -> Iterator[Finding]:
         )
     elif free < 2 * size:
         yield Finding(
-            "disk",
+            N_("disk"),
             "warning",
             lazy_gettext("{shows}, and the database takes {MIB} MiB", shows=shows, MIB=f"{size // MIB:,}"),
-            "free some: a new version may copy the database before it changes it",
+            N_("free some: a new version may copy the database before it changes it"),
         )
     else:
-        yield Finding("disk", "ok", shows)
+        yield Finding(N_("disk"), "ok", shows)
 
 
 def of_database(service: Service, now: int) -> Iterator[Finding]:
@@ -154,22 +157,27 @@ def of_database(service: Service, now: int) -> Iterator[Finding]:
     texts = service.registry.texts()
     wrong = service.store.read(lambda tx: [each for text in texts for each in fulltext.problems(tx, text)])
     for each in wrong:
-        yield Finding("search index", "problem", each, "restore a backup; `helpdesk check` tells what else is wrong")
+        yield Finding(
+            N_("search index"), "problem", each, N_("restore a backup; `helpdesk check` tells what else is wrong")
+        )
     if not wrong:
-        yield Finding("search index", "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
+        yield Finding(N_("search index"), "ok", lazy_gettext("all {texts} can be read", texts=len(texts)))
     yield from of_server(service)
     damage = database_check.found(service)
     if damage is not None and damage.problems:
         yield Finding(
-            "database", "problem", lazy_gettext("damaged: {problems}", problems=damage.problems[0]), "restore a backup"
+            N_("database"),
+            "problem",
+            lazy_gettext("damaged: {problems}", problems=damage.problems[0]),
+            N_("restore a backup"),
         )
     _, size = service.store.sizes()
     if size > LARGE_LOG_BYTES:
         yield Finding(
-            "write-ahead log",
+            N_("write-ahead log"),
             "warning",
             lazy_gettext("it has {MIB} MiB, so something has read for long", MIB=f"{size // MIB:,}"),
-            "wait for the end of backups and exports; if it stays, start the server again",
+            N_("wait for the end of backups and exports; if it stays, start the server again"),
         )
 
 
@@ -180,14 +188,14 @@ def of_server(service: Service) -> Iterator[Finding]:
         return
     if not state.is_durable:
         yield Finding(
-            "database", "warning", "its fsync is off: a crash of its machine loses what was acknowledged",
-            "set fsync = on in postgresql.conf, unless it is one for tests",
+            N_("database"), "warning", N_("its fsync is off: a crash of its machine loses what was acknowledged"),
+            N_("set fsync = on in postgresql.conf, unless it is one for tests"),
         )  # fmt: skip
     wrong = list(_wrong_of_server(state))
     yield from wrong
     if not wrong:
         yield Finding(
-            "database",
+            N_("database"),
             "ok",
             lazy_gettext(
                 "PostgreSQL {version}, {ms} ms away; {connections} of {most} connections; {replicas} replicas",
@@ -200,46 +208,46 @@ def of_server(service: Service) -> Iterator[Finding]:
 def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
     if state.is_standby:
         yield Finding(
-            "database", "problem", "it is a standby, which takes no writes",
-            "set database to the primary; with several hosts in it add target_session_attrs=read-write",
+            N_("database"), "problem", N_("it is a standby, which takes no writes"),
+            N_("set database to the primary; with several hosts in it add target_session_attrs=read-write"),
         )  # fmt: skip
     if state.seconds > FAR_SECONDS:
         yield Finding(
-            "database",
+            N_("database"),
             "warning",
             lazy_gettext("it is {ms} ms away, and a request asks it several times", ms=f"{state.seconds * 1000:.1f}"),
-            "have it on the same network as the service",
+            N_("have it on the same network as the service"),
         )
     if state.connections > MOST_USED * state.most:
         yield Finding(
-            "database",
+            N_("database"),
             "warning",
             lazy_gettext(
                 "{connections} of {most} connections are in use", connections=state.connections, most=state.most
             ),
-            "raise max_connections in postgresql.conf: each process of the service takes up to 43",
+            N_("raise max_connections in postgresql.conf: each process of the service takes up to 43"),
         )
     if state.turn is not None and state.turn.seconds > LONG_TURN_SECONDS:
         yield Finding(
-            "database",
+            N_("database"),
             "warning",
             lazy_gettext(
                 "{holder} has had the turn to write for {seconds} seconds, and {waiting} wait for it",
                 holder=state.turn.holder, seconds=f"{state.turn.seconds:.0f}", waiting=state.turn.waiting,
             ),
-            "wait for its end when it is an import or another large change; else end it with pg_terminate_backend",
+            N_("wait for its end when it is an import or another large change; else end it with pg_terminate_backend"),
         )  # fmt: skip
     for replica in state.replicas:
         if replica.seconds is not None and replica.seconds > BEHIND_SECONDS:
             yield Finding(
-                "database",
+                N_("database"),
                 "warning",
                 lazy_gettext(
                     "the replica {name} is {seconds} seconds behind",
                     name=replica.name,
                     seconds=f"{replica.seconds:.0f}",
                 ),
-                "see its log, its disk and the way to it; a failover would lose what it lacks",
+                N_("see its log, its disk and the way to it; a failover would lose what it lacks"),
             )
 
 
@@ -255,14 +263,16 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
             way=way,
             by=f"{abs(jump.by):,}",
         )
-        yield Finding("clock", "warning", shows, "see whether it is right now; nothing old is deleted for an hour")
+        yield Finding(
+            N_("clock"), "warning", shows, N_("see whether it is right now; nothing old is deleted for an hour")
+        )
         return
     if time.strftime("%Y%m%d", time.gmtime(now)) < str(BUILD)[:8]:
         yield Finding(
-            "clock",
+            N_("clock"),
             "problem",
             lazy_gettext("it is {shown} here, before this version was made", shown=shown),
-            "set the clock",
+            N_("set the clock"),
         )
         return
     message = table_named("message")
@@ -271,17 +281,17 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
     ))  # fmt: skip
     if newest and newest > now + AHEAD_SECONDS:
         yield Finding(
-            "clock",
+            N_("clock"),
             "warning",
             lazy_gettext(
                 "it is {shown} here, and the newest message is {now} seconds newer",
                 shown=shown,
                 now=f"{newest - now:,}",
             ),
-            "see whether the clock is right; what is dated later waits until then",
+            N_("see whether the clock is right; what is dated later waits until then"),
         )
         return
-    yield Finding("clock", "ok", lazy_gettext("it is {shown}", shown=shown))
+    yield Finding(N_("clock"), "ok", lazy_gettext("it is {shown}", shown=shown))
 
 
 def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
@@ -291,42 +301,42 @@ def of_base_url(settings: Settings, ask: Ask = at_once) -> Iterator[Finding]:
     is_given = bool(dict(settings.given)["base_url"])
     if not is_given and settings.host not in LOOPBACK:
         yield Finding(
-            "base URL",
+            N_("base URL"),
             "warning",
             lazy_gettext("it is not set, so links lead to {base_url}", base_url=settings.base_url),
-            "set base_url to the address that others reach this service by",
+            N_("set base_url to the address that others reach this service by"),
         )
         return
     if host in LOOPBACK:
         yield Finding(
-            "base URL",
+            N_("base URL"),
             "ok",
             lazy_gettext("links lead to {base_url}, for this machine alone", base_url=settings.base_url),
         )
         return
     wrong = ask(("host", host), lambda: _not_found(host))
     if wrong:
-        yield Finding("base URL", "problem", wrong, "correct base_url, or the name in DNS")
+        yield Finding(N_("base URL"), "problem", wrong, N_("correct base_url, or the name in DNS"))
         return
     if parts.scheme != "https":
         yield Finding(
-            "base URL",
+            N_("base URL"),
             "warning",
             lazy_gettext(
                 "the way to {base_url} is not encrypted: passwords and tokens can be read on it",
                 base_url=settings.base_url,
             ),
-            "put a proxy that speaks https before it, and set base_url to https://...",
+            N_("put a proxy that speaks https before it, and set base_url to https://..."),
         )
     elif not settings.trusted_proxies:
         yield Finding(
-            "base URL",
+            N_("base URL"),
             "warning",
             lazy_gettext("a proxy must speak {base_url}, and none is trusted", base_url=settings.base_url),
-            "set trusted_proxies to its address, so that the addresses of clients are known",
+            N_("set trusted_proxies to its address, so that the addresses of clients are known"),
         )
     else:
-        yield Finding("base URL", "ok", lazy_gettext("links lead to {base_url}", base_url=settings.base_url))
+        yield Finding(N_("base URL"), "ok", lazy_gettext("links lead to {base_url}", base_url=settings.base_url))
 
 
 def _not_found(host: str) -> str:
@@ -345,7 +355,7 @@ def of_clients(service: Service, now: int) -> Iterator[Finding]:
     clients, workers = service.store.read(lambda tx: sessions.origins(tx, now))
     if len(clients) == 1 and len(workers) >= FEW_WORKERS and _is_private(clients[0]):
         yield Finding(
-            "clients",
+            N_("clients"),
             "warning",
             lazy_gettext(
                 "{workers} workers are signed in, all from {clients}, as if a proxy stood before the service, and none "
@@ -353,8 +363,10 @@ def of_clients(service: Service, now: int) -> Iterator[Finding]:
                 workers=len(workers),
                 clients=clients[0],
             ),
-            "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
-            "counted for all together",
+            N_(
+                "set trusted_proxies to the proxy's address: else attempts to sign in, and large requests, are "
+                "counted for all together"
+            ),
         )
 
 
@@ -371,56 +383,56 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
     is_late = waiting.oldest_job_seconds > LATE_SECONDS
     if is_late:
         yield Finding(
-            "jobs",
+            N_("jobs"),
             "warning",
             lazy_gettext(
                 "{jobs_due} jobs are due, the first for {oldest_job_seconds} seconds",
                 jobs_due=f"{waiting.jobs_due:,}",
                 oldest_job_seconds=f"{waiting.oldest_job_seconds:,}",
             ),
-            "start the server; when it runs, its log tells why",
+            N_("start the server; when it runs, its log tells why"),
         )
     if waiting.jobs_failed:
         yield Finding(
-            "jobs",
+            N_("jobs"),
             "warning",
             lazy_gettext(
                 "{jobs_failed} jobs failed too often and are no longer tried", jobs_failed=f"{waiting.jobs_failed:,}"
             ),
-            "the log tells why; correct that and have them run again",
+            N_("the log tells why; correct that and have them run again"),
         )
     if waiting.mail_parked:
         yield Finding(
-            "mail",
+            N_("mail"),
             "problem",
             lazy_gettext(
                 "{mail_parked} waiting, as the sender has no mail transport", mail_parked=_emails(waiting.mail_parked)
             ),
-            "choose a default mail transport in the console, under Mail, or one for the address",
+            N_("choose a default mail transport in the console, under Mail, or one for the address"),
         )
     if waiting.mail_given_up:
         yield Finding(
-            "mail",
+            N_("mail"),
             "problem",
             lazy_gettext("{mail_given_up} given up", mail_given_up=_emails(waiting.mail_given_up)),
-            "open Mail, Outbox in the console: correct the recipients and send them again, or drop them",
+            N_("open Mail, Outbox in the console: correct the recipients and send them again, or drop them"),
         )
     if waiting.mail_failing:
         yield Finding(
-            "mail",
+            N_("mail"),
             "warning",
             lazy_gettext(
                 "{mail_failing} of {mail_queued} mails could not be sent so far",
                 mail_failing=f"{waiting.mail_failing:,}",
                 mail_queued=f"{waiting.mail_queued:,}",
             ),
-            "look at the error on their drafts",
+            N_("look at the error on their drafts"),
         )
     has_trouble = waiting.jobs_failed or waiting.mail_parked or waiting.mail_failing or waiting.mail_given_up
     if not has_trouble and not is_late:
         jobs = waiting.jobs_due + waiting.jobs_later
         yield Finding(
-            "jobs",
+            N_("jobs"),
             "ok",
             lazy_gettext(
                 "{jobs} jobs and {mail_queued} mails wait", jobs=f"{jobs:,}", mail_queued=f"{waiting.mail_queued:,}"
@@ -433,7 +445,7 @@ def of_scans(service: Service) -> Iterator[Finding]:
     for name, run in sorted(last_scans(service).items()):
         if run.failures >= FAILED_RUNS:
             yield Finding(
-                "jobs",
+                N_("jobs"),
                 "problem",
                 lazy_gettext(
                     "the scan '{name}' has failed {failures} times in a row: {error}",
@@ -441,7 +453,7 @@ def of_scans(service: Service) -> Iterator[Finding]:
                     failures=f"{run.failures:,}",
                     error=run.error,
                 ),
-                "the log of the service has the details; correct that, or report it with the lines of scan.failed",
+                N_("the log of the service has the details; correct that, or report it with the lines of scan.failed"),
             )
 
 
@@ -460,50 +472,50 @@ def of_backups(service: Service, now: int) -> Iterator[Finding]:
         yield from _of_backups_elsewhere(service)
         return
     if not settings.backup_folder:
-        yield Finding("backups", "warning", "the service makes none", "set them up under Backups")
+        yield Finding(N_("backups"), "warning", N_("the service makes none"), N_("set them up under Backups"))
         return
     folder = Path(settings.backup_folder)
     try:
         newest, looks = backups.newest(settings), backups.seen(service)
     except HelpdeskError as error:
-        yield Finding("backups", "problem", error.message, "correct backup_folder or its permissions")
+        yield Finding(N_("backups"), "problem", error.message, N_("correct backup_folder or its permissions"))
         return
     if newest is None:
         yield Finding(
-            "backups",
+            N_("backups"),
             "problem",
             lazy_gettext("there is none in {folder}", folder=folder),
-            "start the server, and see its log for why",
+            N_("start the server, and see its log for why"),
         )
     elif newest.at < now - 2 * settings.backup_hours * backups.HOUR_SECONDS:
         shown = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(newest.at))
         yield Finding(
-            "backups",
+            N_("backups"),
             "problem",
             lazy_gettext("the newest is of {shown}", shown=shown),
-            "see the log for why there is no newer one",
+            N_("see the log for why there is no newer one"),
         )
     elif newest.path.name in looks and looks[newest.path.name].problem:
         yield Finding(
-            "backups",
+            N_("backups"),
             "problem",
             lazy_gettext(
                 "the newest, {name}, is of no use: {problem}",
                 name=newest.path.name,
                 problem=looks[newest.path.name].problem,
             ),
-            "see what `helpdesk check` tells of the database",
+            N_("see what `helpdesk check` tells of the database"),
         )
     elif folder.stat().st_dev == Path(settings.data).stat().st_dev:
         yield Finding(
-            "backups",
+            N_("backups"),
             "warning",
             lazy_gettext("{folder} is on the disk of the data folder and would be lost with it", folder=folder),
-            "choose a folder on another disk, or copy them elsewhere",
+            N_("choose a folder on another disk, or copy them elsewhere"),
         )
     else:
         yield Finding(
-            "backups",
+            N_("backups"),
             "ok",
             lazy_gettext("the newest is {name}, {MIB} MiB", name=newest.path.name, MIB=f"{newest.bytes // MIB:,}"),
         )
@@ -513,12 +525,12 @@ def _of_backups_elsewhere(service: Service) -> Iterator[Finding]:
     """Those of PostgreSQL, of which little can be seen from here."""
     if service.settings.backup_folder:
         yield Finding(
-            "backups", "warning", "backup_folder does nothing here: the data is in PostgreSQL",
-            "remove it, and see to backups there: pg_dump, or what whoever runs it offers",
+            N_("backups"), "warning", N_("backup_folder does nothing here: the data is in PostgreSQL"),
+            N_("remove it, and see to backups there: pg_dump, or what whoever runs it offers"),
         )  # fmt: skip
         return
     state = service.store.server_state()
     if state is not None and state.is_archiving:
-        yield Finding("backups", "ok", "they are made in PostgreSQL, not here; its log is archived")
+        yield Finding(N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its log is archived"))
     else:
-        yield Finding("backups", "ok", "they are made in PostgreSQL, not here; its log is not archived")
+        yield Finding(N_("backups"), "ok", N_("they are made in PostgreSQL, not here; its log is not archived"))

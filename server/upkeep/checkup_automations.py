@@ -13,7 +13,7 @@ def of_bindings(service: Service) -> Iterator[Finding]:
     lost = service.store.read(lambda tx: bound_automations.lost_entries(service.registry, tx))
     for each in lost[: bound_automations.MAX_REPORTED]:
         yield Finding(
-            "automations",
+            N_("automations"),
             "warning",
             lazy_gettext(
                 "{holder}: {entry} never runs: {reason}",

@@ -26,45 +26,48 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
-        yield Finding("mail", "warning", "no mail transport is configured: mail is waiting",
-                      "create one in the console, under Mail; the first becomes the default")  # fmt: skip
+        yield Finding(N_("mail"), "warning", N_("no mail transport is configured: mail is waiting"),
+                      N_("create one in the console, under Mail; the first becomes the default"))  # fmt: skip
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
     yield from _held(service, {each["id"]: str(each["name"]) for each in transports})
     if nameless:
         yield Finding(
-            "mail",
+            N_("mail"),
             "warning",
             lazy_gettext("no sender address is set for {MOST_NAMED}", MOST_NAMED=", ".join(nameless[:MOST_NAMED])),
-            "set the reply address of each group, or the default sender of the service",
+            N_("set the reply address of each group, or the default sender of the service"),
         )
     yield from _senders(service, has_transports=bool(transports))
     listener = mail_listening.state(service)
     if listener.error:
         yield Finding(
-            "mail",
+            N_("mail"),
             "problem",
             lazy_gettext("the listener for mail is closed: {error}", error=listener.error),
-            "correct it in the console",
+            N_("correct it in the console"),
         )
     if dead_letters.exist(service.settings):
         yield Finding(
-            "mail", "warning", "some mail could not be processed, and is kept", "open Mail, Failed mail in the console"
+            N_("mail"),
+            "warning",
+            N_("some mail could not be processed, and is kept"),
+            N_("open Mail, Failed mail in the console"),
         )
     for each in boxes:
         name = f"mailbox {each['id']} ({each['name']})"
         if each["last_error"] and not each["num_fails"]:
             yield Finding(
-                "mail",
+                N_("mail"),
                 "warning",
                 lazy_gettext("{name}: {last_error}", name=name, last_error=each["last_error"]),
-                "read those emails on their server, and move or delete them there",
+                N_("read those emails on their server, and move or delete them there"),
             )
         elif each["last_error"]:
             times = lazy_gettext("{count} times", count=each["num_fails"])
             often = N_("once") if each["num_fails"] == 1 else times
             yield Finding(
-                "mail",
+                N_("mail"),
                 "problem",
                 lazy_gettext(
                     "{name} could not be read, {often}: {last_error}",
@@ -72,10 +75,10 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
                     often=often,
                     last_error=each["last_error"],
                 ),
-                "correct the mailbox, or start that server",
+                N_("correct the mailbox, or start that server"),
             )
         else:
-            yield Finding("mail", "ok", lazy_gettext("{name} had no trouble when it was looked at last", name=name))
+            yield Finding(N_("mail"), "ok", lazy_gettext("{name} had no trouble when it was looked at last", name=name))
 
 
 def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
@@ -114,17 +117,17 @@ def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
     local, unsent = service.store.read(read)
     if local:
         yield Finding(
-            "mail",
+            N_("mail"),
             "warning",
             lazy_gettext("nobody else can reply to what is sent from {names}", names=", ".join(local[:MOST_NAMED])),
-            "set the default sender in the console, under Mail, or the reply address of the group",
+            N_("set the default sender in the console, under Mail, or the reply address of the group"),
         )
     if unsent and has_transports:
         yield Finding(
-            "mail",
+            N_("mail"),
             "warning",
             lazy_gettext("no mail transport takes what is sent from {names}", names=", ".join(unsent[:MOST_NAMED])),
-            "choose a default mail transport in the console, under Mail, or one for the address",
+            N_("choose a default mail transport in the console, under Mail, or one for the address"),
         )
 
 
@@ -144,9 +147,9 @@ def _reached(service: Service, found: Record, now: int, ask: Ask) -> Iterator[Fi
     way = TransportChoice(found["id"], found["extension_id"], found["params"])
     wrong = ask(("transport", _digest(way)), lambda: _probed(service, way, now))
     if wrong:
-        yield Finding("mail", "problem", f"{name}: {wrong}", "correct the transport, or start that server")
+        yield Finding(N_("mail"), "problem", f"{name}: {wrong}", N_("correct the transport, or start that server"))
     elif wrong is not None:
-        yield Finding("mail", "ok", lazy_gettext("{name} can be reached", name=name))
+        yield Finding(N_("mail"), "ok", lazy_gettext("{name} can be reached", name=name))
 
 
 def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
@@ -157,7 +160,7 @@ def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
 
     for hold, count in service.store.read(read):
         yield Finding(
-            "mail",
+            N_("mail"),
             "problem",
             lazy_gettext(
                 "{name} lets no mail through since {since} UTC, and {count} of it waits: {error}",
@@ -166,7 +169,7 @@ def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
                 count=f"{count:,}",
                 error=hold.error,
             ),
-            "correct the transport, or start that server; the mail is sent as soon as one gets through",
+            N_("correct the transport, or start that server; the mail is sent as soon as one gets through"),
         )
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from server import errors
 from server.errors import HelpdeskError
+from server.translation import N_
 from server.web.call import Answer
 
 # The first class of an error's ancestry that stands here decides.
@@ -31,7 +32,9 @@ TABLE: dict[type[HelpdeskError], tuple[int, str]] = {
     errors.ScriptError: (422, "ERROR"),
 }
 RESOURCE, RESOURCE_METADATA = "/rest", "/.well-known/oauth-protected-resource"
-BUG_MESSAGE = "something went wrong on our side; nothing was changed. Give this request id to who runs the service: "
+BUG_MESSAGE = N_(
+    "something went wrong on our side; nothing was changed. Give this request id to who runs the service: {id}"
+)
 
 
 def status_and_code(error: HelpdeskError) -> tuple[int, str]:

@@ -32,6 +32,7 @@ from server.errors import (
 from server.store.database import NotOnWriter, OutOfSteps, PendingRead, TextsWait
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite, Write
+from server.translation import lazy_gettext
 from server.web import cors, entity_tags, errors
 from server.web.bodies import BodyMeter, IncomingBody
 from server.web.call import Answer, Feed
@@ -479,7 +480,7 @@ class Exchange(HTTPMessageDelegate):
 
     def _bug(self, error: BaseException) -> Answer:
         LOG.exception("request.failed", of=error, request_id=self.request.id, path=log.mask_path(self.request.path))
-        told = errors.BUG_MESSAGE + self.request.id
+        told = lazy_gettext(errors.BUG_MESSAGE, id=self.request.id)
         own = self.site.failure(HelpdeskError(told)) if self.site is not None else None
         return own or Answer({"__error": "ERROR_SERVER", "message": told}, 500)
 

@@ -22,6 +22,7 @@ from server import log
 from server.context import Context, Service
 from server.dataclass import dataclass
 from server.errors import HelpdeskError, TooMany, Unavailable
+from server.translation import lazy_gettext
 from server.web import errors
 from server.web.call import Feed, News
 from server.web.meter import Meter
@@ -320,7 +321,7 @@ def _told(stream: Stream) -> GroupNews:
         return GroupNews(nothing, error=error)
     except Exception:
         LOG.exception("stream.failed", id=stream.id)
-        return GroupNews(nothing, error=HelpdeskError(f"{errors.BUG_MESSAGE}{stream.id}"))
+        return GroupNews(nothing, error=HelpdeskError(lazy_gettext(errors.BUG_MESSAGE, id=stream.id)))
     return GroupNews(news, _body(news))
 
 

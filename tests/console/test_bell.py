@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from server.access.sessions import SESSION
 from server.store.transaction import Transaction
 from tests.console.browser import Browser
-from tests.console.visitor import Visitor, place
+from tests.console.visitor import Visitor, compact, place
 from tests.following import EVENTS, Following
 from tests.records.desk import Desk
 from tests.service import PASSWORD, Api, Server
@@ -79,7 +79,7 @@ def test_nobody_is_told_how_many_others_have_not_read(bella: Visitor, nora: Api)
 
 def test_the_bell_alone_is_what_the_page_would_have(bella: Visitor, nora: Api) -> None:
     tell(nora)
-    bell = bella.get(UNREAD).json()["html"]
+    bell = compact(bella.get(UNREAD).json()["html"])
     assert 'aria-label="1 unread notification"' in bell and bell.strip() in bella.get("/account").text
     assert "<html" not in bell
 

@@ -293,7 +293,7 @@ def test_all_that_match_are_changed_and_put_back(signed_in: Visitor, nora: Api) 
     page = signed_in.get("/inbox").text
     assert nora.found("ticket", query) == [] and "4 tickets closed." in text_of(page)
     fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', page.split('<div class="toast">')[1]))
-    fields["before"] = fields["before"].replace("&quot;", '"')
+    fields["before"] = fields["before"].replace("&#34;", '"')
     assert signed_in.post("/-/bulk/undo", fields).status_code == 303
     assert sorted(nora.found("ticket", query)) == sorted(made)
     wrong = signed_in.send("/-/bulk", form | {"query": "stauts:open"}, page="/inbox")

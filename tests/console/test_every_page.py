@@ -158,7 +158,7 @@ def test_a_list_that_cannot_be_read_says_so_and_keeps_the_query(
         desk.close()
     page = bytes(answer.body).decode()
     assert answer.status == 504 and "longer than 5 seconds" in page and request.id in page
-    assert 'value="name:&quot;&lt;b&gt;&quot;"' in page
+    assert 'value="name:&#34;&lt;b&gt;&#34;"' in page
     assert 'href="/automations?q=name%3A%22%3Cb%3E%22&amp;page=2">Try again' in page
 
 

@@ -70,10 +70,10 @@ def undo(visitor: Visitor, path: str) -> None:
     [form] = re.findall(
         r'<div class="toast">.*?<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', visitor.get(path).text, re.DOTALL
     )
-    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form[1].replace("&quot;", '"')))
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]*)"', form[1].replace("&#34;", '"')))
     kept = re.findall(r'name="before" value="(.*?)">', form[1])
     assert (
-        visitor.post(form[0], fields | ({"before": kept[0].replace("&quot;", '"')} if kept else {})).status_code == 303
+        visitor.post(form[0], fields | ({"before": kept[0].replace("&#34;", '"')} if kept else {})).status_code == 303
     )
 
 

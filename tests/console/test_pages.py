@@ -45,7 +45,7 @@ def test_an_app_from_making_to_removing(signed_in: Visitor, nora: Api) -> None:
     form = {"name": "Shop", "callback_url": "https://shop.example/back", "scopes": SCOPES.replace("\n", "\r\n")}
     bad = SCOPES.replace("endpoints", "endpionts").replace("GET", "GTE")
     looked = signed_in.send("/admin/apps/new", {**form, "scopes": bad, "look": "1"})
-    assert "Line 3" in looked.text and "did you mean &#x27;endpoints&#x27;" in looked.text
+    assert "Line 3" in looked.text and "did you mean &#39;endpoints&#39;" in looked.text
     refused = signed_in.send("/admin/apps/new", {**form, "scopes": bad})
     assert refused.status_code == 422 and nora.found("oauth_app", 'name:"Shop"') == []
     made = signed_in.send("/admin/apps/new", form)

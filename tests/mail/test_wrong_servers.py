@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from server import refusals, resources, translation
+from server import resources, translation
 from server.errors import HelpdeskError
 from server.mail import inboxes
 from server.mail.inboxes import Login, LoginRefused
@@ -68,7 +68,7 @@ def test_tls_where_a_server_begins_without(kind: str) -> None:
         said = refusal(kind, server.port, TLS[kind])
     assert "does not speak TLS from the start: choose STARTTLS" in said
     with translation.speaking(translation.Languages((resources.path(translation.FOLDER),)).of("de")):
-        assert "spricht nicht von Anfang an TLS: STARTTLS wählen" in refusals.translated(said)
+        assert "spricht nicht von Anfang an TLS: STARTTLS wählen" in translation.shown(said)
 
 
 @pytest.mark.parametrize("how", [STARTTLS, NONE], ids=["starttls", "none"])

@@ -45,7 +45,7 @@ def ask(visit: Visit) -> PageResponse:
 def send_again(visit: Visit) -> PageResponse:
     """Mail the link once more."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)
-    visit.tell("Another mail is on its way; the link in the one before no longer works.")
+    visit.tell(_("Another mail is on its way; the link in the one before no longer works."))
     return see(BACK)
 
 
@@ -54,7 +54,7 @@ def take_back(visit: Visit) -> PageResponse:
     """Go on with the address that counts."""
     try:
         login_address.take_back(visit.ctx, visit.actor.worker_id)
-        visit.tell("You go on signing in with the same address.")
+        visit.tell(_("You go on signing in with the same address."))
     except HelpdeskError as error:
         visit.tell(error.message)
     return see(BACK)

@@ -10,6 +10,7 @@ from console.lists import lookup
 from server.desk import records
 from server.people import authorized_apps, token_lists
 from server.people.token_lists import TokenSelection
+from server.translation import _
 
 BASE = "/account/apps"
 
@@ -32,7 +33,7 @@ def show(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End all that an app may do in one's name."""
     token_lists.revoke_app(visit.ctx, visit.id)
-    visit.tell("The app can do nothing in your name any more.")
+    visit.tell(_("The app can do nothing in your name any more."))
     return see(BASE)
 
 
@@ -40,5 +41,5 @@ def revoke(visit: Visit) -> PageResponse:
 def revoke_token(visit: Visit) -> PageResponse:
     """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
-    visit.tell("The token no longer works.")
+    visit.tell(_("The token no longer works."))
     return see(f"{BASE}#tokens")

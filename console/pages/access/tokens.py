@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -55,31 +57,31 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 
 def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """How its text begins and ends, and what it is for."""
-    refresh = f" {ui.badge('muted', _('refresh'))}" if row["kind"] == "refresh" else ""
-    label = f"<br>{ui.name(row['label'])}" if row["label"] else ""
-    return f"<div>{ui.code(row['_label'])}{refresh}{label}</div>"
+    refresh = Markup(" {}").format(ui.badge("muted", _("refresh"))) if row["kind"] == "refresh" else ""
+    label = Markup("<br>{}").format(ui.name(row["label"])) if row["label"] else ""
+    return Markup("<div>{}{}{}</div>").format(ui.code(row["_label"]), refresh, label)
 
 
 def _created(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     by_login = "" if row["label"] else _("by a login")
     by = _("by {name}", name=row["created_by"]) if row["created_by"] else by_login
-    return f"<div>{ui.when(visit, row['created_at'])}<br>{ui.muted(by)}</div>"
+    return Markup("<div>{}<br>{}</div>").format(ui.when(visit, row["created_at"]), ui.muted(by))
 
 
 def _ends(visit: Visit, row: Mapping[str, Any], soon: Any) -> str:
     """When, or what it ended by. soon: tokens that end before this are marked."""
     if row["revoked_at"]:
-        return f"<div>{ui.badge('err', _('revoked'))} {ui.when(visit, row['revoked_at'])}</div>"
+        return Markup("<div>{} {}</div>").format(ui.badge("err", _("revoked")), ui.when(visit, row["revoked_at"]))
     ends = ui.when(visit, row["expires_at"])
     if row["is_over"]:
-        return f"<div>{ui.badge('muted', _('expired'))} {ends}</div>"
+        return Markup("<div>{} {}</div>").format(ui.badge("muted", _("expired")), ends)
     is_soon = row["kind"] == "access" and row["expires_at"] < soon
-    return f"<div>{ends} {ui.badge('warn', _('soon'))}</div>" if is_soon else ends
+    return Markup("<div>{} {}</div>").format(ends, ui.badge("warn", _("soon"))) if is_soon else ends
 
 
 def _used(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     used, by = ui.when(visit, row["last_used_at"]), row["last_used_from"]
-    return f"<div>{used}<br>{ui.muted(_('from {address}', address=by))}</div>" if by else used
+    return Markup("<div>{}<br>{}</div>").format(used, ui.muted(_("from {address}", address=by))) if by else used
 
 
 def _button(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -194,7 +196,7 @@ def revoke_all(visit: Visit) -> PageResponse:
 def revoke(visit: Visit) -> PageResponse:
     """End a token now."""
     token_lists.revoke(visit.ctx, visit.id)
-    visit.tell("The token no longer works.")
+    visit.tell(_("The token no longer works."))
     return see(BASE)
 
 
@@ -251,7 +253,7 @@ def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     except Invalid as error:
         form.refuse(error)
     except HelpdeskError:
-        form.fail("app_id", "Choose an app.")
+        form.fail("app_id", _("Choose an app."))
     if len(scopes) == 1 and not form.several["scopes"]:
         form.several["scopes"] = [scopes[0][0]]
     return render(

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import drafts, ui
 from console.html.form import Form, sentence
 from console.html.rendering import render
@@ -125,7 +127,11 @@ def _name(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """The name, with what it does."""
     name = ui.breakable(row["_label"])
     shown_name = ui.link(f"{BASE}/{row['id']}", html=name) if visit.actor.is_admin else name
-    return f"<div>{shown_name}<br>{ui.muted(row['description'][:160])}</div>" if row["description"] else shown_name
+    return (
+        Markup("<div>{}<br>{}</div>").format(shown_name, ui.muted(row["description"][:160]))
+        if row["description"]
+        else shown_name
+    )
 
 
 def _last_run(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
@@ -134,7 +140,11 @@ def _last_run(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
     state = now.last_run_state
     told = ui.when(visit, now.last_run_at)
     is_well = not now.last_run_at or STATES.get(state) == "ok"
-    return told if is_well else f"{told} {ui.badge(STATES.get(state, 'muted'), ENDINGS.get(state, state))}"
+    return (
+        told
+        if is_well
+        else Markup("{} {}").format(told, ui.badge(STATES.get(state, "muted"), ENDINGS.get(state, state)))
+    )
 
 
 def _failed(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
@@ -145,7 +155,7 @@ def _failed(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
     share = _(
         "{failed} of {runs} ({percent} %)", failed=now.failed, runs=now.runs, percent=round(100 * now.failed / now.runs)
     )
-    return ui.badge("err", share) if now.failed else ui.plain(share)
+    return ui.badge("err", share) if now.failed else share
 
 
 def _used(visit: Visit, row: Mapping[str, Any], more: _Doing) -> str:
@@ -465,7 +475,7 @@ def _keep(visit: Visit, editing: _EditorView) -> None:
     """Keep what a run was given, and how it ended, as an example."""
     assert editing.run is not None
     if not editing.id:
-        editing.form.fail("example_name", "Save the automation first; its examples belong to it.")
+        editing.form.fail("example_name", _("Save the automation first; its examples belong to it."))
         return
     name = editing.form.text("example_name")
     try:

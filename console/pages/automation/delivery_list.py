@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.ui import Option
 from console.http.page_response import PageResponse
@@ -39,17 +41,19 @@ def _names(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
 
 
 def _when(visit: Visit, row: Row, more: Any) -> str:
-    link = f'<a href="{PATH}/{row["id"]}">{ui.when(visit, row["at"])}</a>'
-    return f"<div>{link} {ui.badge('info', N_('replay'))}</div>" if row["replay_of"] else link
+    link = Markup('<a href="{}/{}">{}</a>').format(PATH, row["id"], ui.when(visit, row["at"]))
+    return Markup("<div>{} {}</div>").format(link, ui.badge("info", N_("replay"))) if row["replay_of"] else link
 
 
 def _request(visit: Visit, row: Row, more: Any) -> str:
-    return f"<div>{ui.plain(row['method'])} {ui.code('/' + row['path'])}</div>"
+    return Markup("<div>{} {}</div>").format(row["method"], ui.code("/" + row["path"]))
 
 
 def _answer(visit: Visit, row: Row, more: Any) -> str:
     badge = ui.badge("ok" if row["status"] < deliveries.FAILED else "err", str(row["status"]))
-    return f"<div>{badge} {ui.muted(row['message'][:MESSAGE_CHARS])}</div>" if row["message"] else badge
+    return (
+        Markup("<div>{} {}</div>").format(badge, ui.muted(row["message"][:MESSAGE_CHARS])) if row["message"] else badge
+    )
 
 
 def _webhook(visit: Visit, row: Row, more: dict[int, str]) -> str:
@@ -76,9 +80,9 @@ LIST = declare(Worklist(
         ListColumn("answer", N_("Answer"), _answer, "status", value=lambda row, more: row["status"]),
         ListColumn("automation", N_("Automation"), lambda visit, row, more: (
             ui.breakable(row["automation"]) if row["automation"] else ui.muted(_("none")))),
-        ListColumn("client", N_("From"), lambda visit, row, more: ui.plain(row["client"])),
-        ListColumn("size", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["size"])), "size", "number"),
-        ListColumn("ms", N_("ms"), lambda visit, row, more: ui.plain(str(row["ms"])), "ms", "number"),
+        ListColumn("client", N_("From"), lambda visit, row, more: row["client"]),
+        ListColumn("size", N_("Size"), lambda visit, row, more: ui.bytes_text(row["size"]), "size", "number"),
+        ListColumn("ms", N_("ms"), lambda visit, row, more: str(row["ms"]), "ms", "number"),
         ListColumn("run", N_("Log"), _run, value=lambda row, more: row["run_id"] or ""),
     ),
     load=_names, sort="-at", changes="admin",

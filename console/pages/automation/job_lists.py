@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.ui import Option
 from console.http.page_response import PageResponse
@@ -30,11 +32,15 @@ KIND = RowFilter("kind", N_("Kind"), _kinds)
 def _named(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """What it does, with the way to its page, and what it is given."""
     id, kind = row["job_id"], row["kind"]
-    told = f'{ui.link(f"{BASE}/{id}", shown(DOES.get(kind, kind)))}<br><span class="muted">{ui.code(kind)} {id}</span>'
+    told = Markup('{}<br><span class="muted">{} {}</span>').format(
+        ui.link(f"{BASE}/{id}", shown(DOES.get(kind, kind))), ui.code(kind), id
+    )
     payload = row.get("payload", "{}")
     if payload == "{}":
-        return f"<div>{told}</div>"
-    return f"<div>{told}<details><summary>{_('What it is given')}</summary>{ui.code(payload)}</details></div>"
+        return Markup("<div>{}</div>").format(told)
+    return Markup("<div>{}<details><summary>{}</summary>{}</details></div>").format(
+        told, _("What it is given"), ui.code(payload)
+    )
 
 
 def _kind(row: Mapping[str, Any], more: Any) -> str:
@@ -42,7 +48,7 @@ def _kind(row: Mapping[str, Any], more: Any) -> str:
 
 
 def _error(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return ui.plain(row["error"])
+    return row["error"]
 
 
 # -- the jobs ----------------------------------------------------------------------------------------------------------
@@ -56,7 +62,7 @@ def _jobs(visit: Visit, asked: RowQuery) -> RowPage:
 
 def _due(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     if row["state"] == "failed":
-        return f"{ui.muted(_('gave up'))} {ui.when(visit, row['failed_at'])}"
+        return Markup("{} {}").format(ui.muted(_("gave up")), ui.when(visit, row["failed_at"]))
     return ui.when(visit, row["due_at"])
 
 
@@ -80,8 +86,9 @@ JOB_LIST = declare(Worklist(
         ListColumn("state", N_("State"),
                    lambda visit, row, more: ui.badge(BADGES[row["state"]], dict(STATES)[row["state"]])),
         ListColumn("due_at", N_("Due"), _due, "due_at"),
-        ListColumn("attempts", N_("Begun"), lambda visit, row, more: ui.plain(
-            _("{count} of {most}", count=row["attempts"], most=queue.MAX_ATTEMPTS)), "attempts", "number"),
+        ListColumn("attempts", N_("Begun"),
+                   lambda visit, row, more: _("{count} of {most}", count=row["attempts"], most=queue.MAX_ATTEMPTS),
+                   "attempts", "number"),
         ListColumn("error", N_("Error"), _error),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
@@ -121,8 +128,8 @@ def _begun(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     begun = ui.when(visit, row["began_at"])
     if not row["is_late"]:
         return begun
-    due = f'<span class="muted">{ui.plain(_("due"))} {ui.when(visit, row["due_at"])}</span>'
-    return f"<div>{begun}<br>{ui.badge('warn', _('ran late'))} {due}</div>"
+    due = Markup('<span class="muted">{} {}</span>').format(_("due"), ui.when(visit, row["due_at"]))
+    return Markup("<div>{}<br>{} {}</div>").format(begun, ui.badge("warn", _("ran late")), due)
 
 
 RUN_LIST = declare(Worklist(
@@ -134,8 +141,8 @@ RUN_LIST = declare(Worklist(
             value=lambda row, more: "failed" if row["error"] else "done"),
         ListColumn("began_at", N_("Begun"), _begun, "began_at"),
         ListColumn("due_at", N_("Due"), lambda visit, row, more: ui.when(visit, row["due_at"]), "due_at", is_time=True),
-        ListColumn("ms", N_("Duration"), lambda visit, row, more: ui.plain(f"{row['ms']} ms"), "ms", "number"),
-        ListColumn("attempt", N_("Attempt"), lambda visit, row, more: ui.plain(str(row["attempt"])), "attempt",
+        ListColumn("ms", N_("Duration"), lambda visit, row, more: f"{row['ms']} ms", "ms", "number"),
+        ListColumn("attempt", N_("Attempt"), lambda visit, row, more: str(row["attempt"]), "attempt",
                    "number"),
         ListColumn("error", N_("Error"), _error),
     ),

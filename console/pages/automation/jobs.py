@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.patterns import in_words
 from console.html.rendering import render
@@ -140,8 +142,10 @@ def _again(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     """When a timer runs again, in words."""
     if not row["is_recurring"]:
         return ui.muted(N_("once"))
-    told = ui.plain(in_words(row["recurring_patterns"]))
-    return f"<div>{told} {ui.muted(row['recurring_timezone'] or 'UTC')}<br>{ui.code(row['recurring_patterns'])}</div>"
+    told = in_words(row["recurring_patterns"])
+    return Markup("<div>{} {}<br>{}</div>").format(
+        told, ui.muted(row["recurring_timezone"] or _("UTC")), ui.code(row["recurring_patterns"])
+    )
 
 
 def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:

@@ -3,6 +3,7 @@ runs, histogram and files are ours."""
 
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS
@@ -65,7 +66,7 @@ def show(visit: Visit) -> PageResponse:
         levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=visit.service.settings.automation_log_days,
         change_days=f"{SETTINGS}/automation_log_days", filters=FILTERS, most=automation_log.MAX_KEPT,
         counted=automation_log.MAX_COUNTED, run_id=run_id, is_grouped=is_grouped, ids=_ids(visit, named),
-        is_live=visit.query.flag("live"), last_id=last_id, **shown,
+        is_live=visit.query.flag("live"), last_id=last_id, exports=_exports(q, level, run_id), **shown,
     )  # fmt: skip
 
 
@@ -88,6 +89,13 @@ def export(visit: Visit) -> PageResponse:
     rows = [{**each, "level": LEVEL_NAMES[each["level"]]} for each in found]
     lines = [{name: row[name] for name in names} for row in rows]
     return exports.file(visit, format, "automation-log", names, lines, ["created_at"])
+
+
+def _exports(q: str, level: str, run_id: int) -> dict[str, str]:
+    """The addresses of what is shown as files, {format: path}."""
+    values = {"q": q, "level": level, "run": str(run_id or "")}
+    query = {name: value for name, value in values.items() if value}
+    return {each: f"{BASE}/export?{urlencode({**query, 'format': each})}" for each in exports.FORMATS}
 
 
 def _asked(visit: Visit) -> str:

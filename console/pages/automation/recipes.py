@@ -2,6 +2,7 @@
 
 from console.html.form import Form, sentence
 from console.html.rendering import render
+from console.html.samples import Sample
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
 from console.http.visit import Visit
@@ -76,9 +77,14 @@ def _prompts(visit: Visit, recipe: Recipe) -> list[Prompt]:
     return prompts_of(visit, documents.read(recipe.package))
 
 
+def _sample(recipe: Recipe, prompts: list[Prompt]) -> Sample:
+    answers = [(f"prompts[{each.key}]", "secret" if each.is_secret else each.default or "answer") for each in prompts]
+    return Sample("POST", "/rest/packages/import.json", [("recipe", recipe.name), *answers, ("grants", "1")])
+
+
 def _form(visit: Visit, recipe: Recipe, prompts: list[Prompt], form: Form) -> PageResponse:
     commands = sorted({name for each in recipe.policies for name in allowed_commands(each)})
     return render(
         visit, "recipe.html", form.status, recipe=recipe, prompts=prompts, form=form, commands=commands,
-        labels={each.name: each.label for each in prompts},
+        labels={each.name: each.label for each in prompts}, sample=_sample(recipe, prompts),
     )  # fmt: skip

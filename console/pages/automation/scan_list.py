@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.http.page_response import PageResponse, see
 from console.http.routes import page
@@ -30,7 +32,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 
 def _named(visit: Visit, row: Row, more: Any) -> str:
     does = SCANS_DO.get(row["id"], "")
-    return f'<div>{ui.plain(row["name"])}<br><span class="muted">{ui.plain(shown(does))}</span></div>'
+    return Markup('<div>{}<br><span class="muted">{}</span></div>').format(row["name"], shown(does))
 
 
 def _state(visit: Visit, row: Row, more: Any) -> str:
@@ -54,10 +56,10 @@ LIST = declare(Worklist(
         ListColumn("state", N_("State"), _state, value=lambda row, more: "on" if row["is_on"] else "off"),
         ListColumn("at", N_("Last run"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
         ListColumn("ms", N_("Duration"),
-                   lambda visit, row, more: ui.plain(f"{row['ms']} ms") if row["at"] else "", "ms", "number"),
+                   lambda visit, row, more: f"{row['ms']} ms" if row["at"] else "", "ms", "number"),
         ListColumn("next_at", N_("Next run"), lambda visit, row, more: ui.when(visit, row["next_at"]), "next_at",
                    is_time=True),
-        ListColumn("error", N_("Error"), lambda visit, row, more: ui.plain(row["error"])),
+        ListColumn("error", N_("Error"), lambda visit, row, more: row["error"]),
         ListColumn("do", N_("Action"), _switch, value=lambda row, more: ""),
     ),
     actions=(
@@ -82,7 +84,7 @@ def show(visit: Visit) -> PageResponse:
 def run_all(visit: Visit) -> PageResponse:
     """Let all of it run at once."""
     scheduled_jobs.look_now(visit.ctx)
-    visit.tell("All that is on runs now.")
+    visit.tell(_("All that is on runs now."))
     return see(SCANS)
 
 

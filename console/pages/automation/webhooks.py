@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, unquote
 
+from markupsafe import Markup
+
 from console.forms import overlaps
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm
 from console.forms.record_pages import RecordPages, declare_pages
 from console.html import confirmation, ui
-from console.html.environment import fragment
 from console.html.form import Form
 from console.html.rendering import render
 from console.html.ui import moment, shell
@@ -112,7 +113,7 @@ class _Calls:
 def _address(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
     """The address, hidden until somebody opens it."""
     address = visit.service.webhook_url(row["guid"])
-    return fragment("parts/hidden_address.html", start=row["guid"][:4], address=address, name=row["_label"], ui=ui)
+    return ui.hidden_address(row["guid"][:4], address, row["_label"])
 
 
 def _answering(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
@@ -126,7 +127,9 @@ def _last_call(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
     last = more.latest.get(row["id"])
     if not last:
         return ui.muted(N_("never"))
-    return f"{ui.badge('ok' if last['status'] < 400 else 'err', str(last['status']))} {ui.when(visit, last['at'])}"
+    return Markup("{} {}").format(
+        ui.badge("ok" if last["status"] < 400 else "err", str(last["status"])), ui.when(visit, last["at"])
+    )
 
 
 def _day(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
@@ -233,7 +236,7 @@ def show_rotate(visit: Visit) -> PageResponse:
 def end_address(visit: Visit) -> PageResponse:
     """End an old address before its time."""
     tokens.end_former(visit.ctx, visit.id, visit.form.id("former", required=True))
-    visit.tell("The old address no longer works.")
+    visit.tell(_("The old address no longer works."))
     return see(f"{BASE}/{visit.id}")
 
 
@@ -283,7 +286,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 def replay_delivery(visit: Visit) -> PageResponse:
     """Let the webhook answer to the same request once more."""
     made = replay(visit.ctx, visit.id)
-    visit.tell("The request was answered once more; this is the new delivery.")
+    visit.tell(_("The request was answered once more; this is the new delivery."))
     return see(f"{BASE}/deliveries/{made}")
 
 

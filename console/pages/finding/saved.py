@@ -5,10 +5,9 @@ from console.http.routes import page
 from console.http.visit import Visit
 from console.lists import saved_searches
 from console.pages.worklists import asked_list, back_to_list
-from server import refusals
 from server.desk import records
 from server.errors import HelpdeskError
-from server.translation import _
+from server.translation import _, shown
 
 PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"
 
@@ -22,7 +21,7 @@ def save(visit: Visit) -> PageResponse:
     try:
         made = saved_searches.save(visit, found.uri, name, query, visit.form.text("owner", ""))
     except HelpdeskError as error:
-        visit.tell(_("The search is not saved: {reason}", reason=refusals.translated(error.message)))
+        visit.tell(_("The search is not saved: {reason}", reason=shown(error.message)))
         return see(back)
     undo = {"id": str(made.id), "list": found.path, "back": back}
     visit.tell(_("The search is saved as “{name}”.", name=made.label), FORGET, **undo)

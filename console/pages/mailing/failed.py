@@ -5,6 +5,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.rendering import render
 from console.http.page_response import PageResponse, file, see
@@ -26,7 +28,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 
 
 def _why(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    return f"<div>{ui.plain(row['why'] or _('not known'))}</div>"
+    return Markup("<div>{}</div>").format(row["why"] or _("not known"))
 
 
 def _buttons(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -45,7 +47,7 @@ LIST = declare(Worklist(
         ListColumn("name", N_("Mail"), lambda visit, row, more: ui.link(f"{FAILED}/{row['id']}", row["name"]), "name"),
         ListColumn("why", N_("Why"), _why, "why"),
         ListColumn("at", N_("Kept"), lambda visit, row, more: ui.when(visit, row["at"]), "at", is_time=True),
-        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(ui.bytes_text(row["bytes"])), "bytes",
+        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.bytes_text(row["bytes"]), "bytes",
                    "number"),
         ListColumn("do", N_("Action"), _buttons, value=lambda row, more: ""),
     ),
@@ -98,7 +100,9 @@ def take_failed_mail(visit: Visit) -> PageResponse:
         visit.tell(_("It could not be processed: {message}", message=error.message))
         return see(f"{FAILED}/{name}")
     visit.tell(
-        _("The mail is on ticket {mask}.", mask=received.mask) if received.mask else "The mail was taken, and ignored."
+        _("The mail is on ticket {mask}.", mask=received.mask)
+        if received.mask
+        else _("The mail was taken, and ignored.")
     )
     return see(FAILED)
 

@@ -135,7 +135,7 @@ def remove_sender(visit: Visit) -> PageResponse:
     """Take its own transport from an address."""
     was = lookup.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
-    visit.tell("The address has no mail transport of its own any more.", f"{BASE}/senders", email=was["email"],
+    visit.tell(_("The address has no mail transport of its own any more."), f"{BASE}/senders", email=was["email"],
                transport=str(was["mail_transport_id"]))  # fmt: skip
     return see(f"{BASE}#senders")
 
@@ -143,10 +143,12 @@ def remove_sender(visit: Visit) -> PageResponse:
 @page("POST", f"{BASE}/default", "admin")
 def set_default(visit: Visit) -> PageResponse:
     """The transport for senders that have none of their own."""
-    _, was = mail_setup.defaults(visit.ctx)
+    was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
     visit.tell(
-        "The default mail transport is set. Mail that waited for one leaves now.", f"{BASE}/default", transport=str(was)
+        _("The default mail transport is set. Mail that waited for one leaves now."),
+        f"{BASE}/default",
+        transport=str(was),
     )
     return see(BASE)
 
@@ -221,7 +223,7 @@ def save_listener(visit: Visit) -> PageResponse:
     if "lmtp_host" in changes and form.get("on") != "1":
         changes["lmtp_host"] = ""
     elif not changes.get("lmtp_host", "given"):
-        return _listener(visit, form.fail("lmtp_host", "Enter the address that it listens on, such as 127.0.0.1."))
+        return _listener(visit, form.fail("lmtp_host", _("Enter the address that it listens on, such as 127.0.0.1.")))
     before = _listener_fields(settings)
     try:
         mail_listening.change(visit.ctx, changes)
@@ -229,7 +231,7 @@ def save_listener(visit: Visit) -> PageResponse:
         return _listener(visit, form.refuse(error))
     urls = mail_listening.state(visit.service).urls
     visit.tell(
-        _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else "The listener is off.",
+        _("Mail servers hand over mail at {urls}.", urls=urls[0]) if urls else _("The listener is off."),
         LISTENER,
         **before,
     )
@@ -347,7 +349,7 @@ def check_mailbox(visit: Visit) -> PageResponse:
     except Invalid as error:
         visit.tell(error.message)
     else:
-        visit.tell("The mailbox can be opened, and what waits in it is being taken.")
+        visit.tell(_("The mailbox can be opened, and what waits in it is being taken."))
     return see(BASE)
 
 

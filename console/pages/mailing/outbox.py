@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.rendering import render
 from console.http.page_response import PageResponse, see
@@ -41,7 +43,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 
 def _mail(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     path = f"{OUTBOX}/{row['id']}"
-    return f"<div>{ui.link(path, row['_label'])}<br>{ui.muted(row['to'])}</div>"
+    return Markup("<div>{}<br>{}</div>").format(ui.link(path, row["_label"]), ui.muted(row["to"]))
 
 
 def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -49,7 +51,7 @@ def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
     if not row["fails"]:
         return badge
     fails = ngettext("{count} attempt failed", "{count} attempts failed", row["fails"])
-    return f"<div>{badge}<br>{ui.muted(fails)}</div>"
+    return Markup("<div>{}<br>{}</div>").format(badge, ui.muted(fails))
 
 
 def _is_tried_again(row: Mapping[str, Any]) -> bool:
@@ -75,9 +77,9 @@ LIST = declare(Worklist(
         ListColumn("mail", N_("Mail"), _mail, "subject", value=lambda row, more: row["subject"]),
         ListColumn("to", N_("To"), lambda visit, row, more: ui.name(row["to"]), "to"),
         ListColumn("state", N_("State"), _state),
-        ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: ui.plain(str(row["fails"])), "fails",
+        ListColumn("fails", N_("Failed attempts"), lambda visit, row, more: str(row["fails"]), "fails",
                    "number"),
-        ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: ui.plain(row["reason"])),
+        ListColumn("reason", N_("Why it has not left"), lambda visit, row, more: row["reason"]),
         ListColumn("due_at", N_("Next attempt"),
                    lambda visit, row, more: ui.when(visit, row["due_at"]) if _is_tried_again(row) else "", "due_at"),
         ListColumn("updated", N_("Updated"), lambda visit, row, more: ui.when(visit, row["updated"]), "updated",
@@ -118,7 +120,7 @@ def send_again(visit: Visit) -> PageResponse:
     """Let a mail be tried at once."""
     try:
         mail_queue.send_again(visit.ctx, visit.id)
-        visit.tell("The mail is tried now. Load this page again to see whether it left.")
+        visit.tell(_("The mail is tried now. Load this page again to see whether it left."))
     except NotFound as error:
         visit.tell(error.message)
     return see(OUTBOX)

@@ -20,7 +20,6 @@ from console.lists.selection import MAX_SELECTED, MAX_UNDO_BYTES, REFUSED_NAMED,
 from console.pages.jump import place_of
 from console.pages.worklists import BASE
 from console.tickets import inbox
-from server import refusals
 from server.desk import records
 from server.digits import id_in
 from server.errors import HelpdeskError, Invalid, NotOffered, nearest
@@ -129,7 +128,7 @@ def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[d
             records.update(visit.ctx, form.uri, id, fields)
             before[id] = was
         except HelpdeskError as error:
-            refused.append(f"{id}: {refusals.translated(error.message)}")
+            refused.append(f"{id}: {shown(error.message)}")
     return before, refused
 
 

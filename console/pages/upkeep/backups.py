@@ -5,6 +5,8 @@ Source: ours."""
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from console.html import ui
 from console.html.form import Form
 from console.html.rendering import render
@@ -68,7 +70,7 @@ def show(visit: Visit) -> PageResponse:
 def make(visit: Visit) -> PageResponse:
     """Back up now; the scheduler does it, while the service goes on."""
     backups.start(visit.ctx)
-    visit.tell("A backup is being made.")
+    visit.tell(_("A backup is being made."))
     return see(BASE)
 
 
@@ -76,7 +78,7 @@ def make(visit: Visit) -> PageResponse:
 def set_up(visit: Visit) -> PageResponse:
     """Make them from now on, inside the data folder, and the first one now."""
     backups.set_up(visit.ctx)
-    visit.tell("Backups are set up. The first one is being made.")
+    visit.tell(_("Backups are set up. The first one is being made."))
     return see(BASE)
 
 
@@ -162,24 +164,24 @@ def _row(each: BackupEntry) -> dict[str, Any]:
 
 def _created(visit: Visit, row: Row, more: Any) -> str:
     sent = ui.muted(_("sent")) if row["is_sent"] else ""
-    return f"<div>{ui.when(visit, row['at'])} {sent}</div>"
+    return Markup("<div>{} {}</div>").format(ui.when(visit, row["at"]), sent)
 
 
 def _verified(visit: Visit, row: Row, more: Any) -> str:
     if not row["state"]:
         return ui.muted(_("not read yet"))
     badge = ui.badge("err", N_("damaged")) if row["state"] == "damaged" else ui.badge("ok", N_("sound"))
-    return f'<div>{badge} <span class="muted">{ui.when(visit, row["verified_at"])}</span></div>'
+    return Markup('<div>{} <span class="muted">{}</span></div>').format(badge, ui.when(visit, row["verified_at"]))
 
 
 LIST = declare(Worklist(
     "backups", BASE, N_("Backups"), ("name", "at", "bytes", "version", "state"),
     own=(
         ListColumn("name", N_("File"),
-                   lambda visit, row, more: f'<a href="{ui.plain(row["path"])}">{ui.code(row["name"])}</a>', "name"),
+                   lambda visit, row, more: ui.link(row["path"], html=ui.code(row["name"])), "name"),
         ListColumn("at", N_("Created"), _created, "at"),
-        ListColumn("bytes", N_("Size"), lambda visit, row, more: ui.plain(row["size"]), "bytes", "number"),
-        ListColumn("version", N_("Version"), lambda visit, row, more: ui.plain(row["version"])),
+        ListColumn("bytes", N_("Size"), lambda visit, row, more: row["size"], "bytes", "number"),
+        ListColumn("version", N_("Version"), lambda visit, row, more: row["version"]),
         ListColumn("state", N_("Verified"), _verified, "state"),
     ),
     actions=(

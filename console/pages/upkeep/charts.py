@@ -3,6 +3,8 @@
 from datetime import datetime
 from pathlib import Path
 
+from markupsafe import Markup
+
 from console.html import charts
 from console.html.charts import Series
 from console.html.ui import bytes_text
@@ -14,7 +16,7 @@ from server.upkeep import backups, health, scheduled_jobs
 HOURS, HOUR_SECONDS = 24, 3600
 
 
-def jobs(visit: Visit) -> list[str]:
+def jobs(visit: Visit) -> list[Markup]:
     """How many jobs ended in each of the last hours, and how many of each kind wait; nothing where there are none."""
     since = visit.now - visit.now % HOUR_SECONDS - (HOURS - 1) * HOUR_SECONDS
     done, failed = scheduled_jobs.by_hour(visit.ctx, since, HOURS)
@@ -34,7 +36,7 @@ def _hour(visit: Visit, at: int) -> str:
     return f"{datetime.fromtimestamp(at, visit.ctx.tz):%H:%M}"
 
 
-def storage(visit: Visit) -> str:
+def storage(visit: Visit) -> Markup:
     """The space that the database, the files in it and the backups take, and the free space."""
     settings = visit.service.settings
     whole, files = health.stored_bytes(visit.service)

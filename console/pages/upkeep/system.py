@@ -102,7 +102,7 @@ def show(visit: Visit) -> PageResponse:
 def check_database(visit: Visit) -> PageResponse:
     """Let the scheduler read the whole database."""
     database_check.start(visit.ctx)
-    visit.tell("The database is being read. Load this page again to see what was found.")
+    visit.tell(_("The database is being read. Load this page again to see what was found."))
     return see(BASE)
 
 
@@ -215,17 +215,17 @@ def _of_request(visit: Visit) -> Iterator[Finding]:
     host = headers.get("Host", "")
     if host != known.netloc:
         yield Finding(
-            "address",
+            N_("address"),
             "warning",
             _("you came by {host}, and links lead to {address}", host=host, address=visit.service.base_url),
             _("set base_url to the address that all use, or use that one"),
         )
     else:
-        yield Finding("address", "ok", _("you came by {host}, as links do", host=host))
+        yield Finding(N_("address"), "ok", _("you came by {host}, as links do", host=host))
     passed_on = headers.get("X-Forwarded-For")
     if passed_on and visit.request.client == visit.request.peer:
         yield Finding(
-            "proxy",
+            N_("proxy"),
             "warning",
             _("{proxy} passes requests on for others and is not trusted", proxy=visit.request.peer),
             _("set trusted_proxies to its address, if it is yours; else all clients look like it"),

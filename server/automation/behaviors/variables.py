@@ -15,6 +15,7 @@ from server.digits import MAX_ID_DIGITS
 from server.errors import Invalid, Required, nearest
 from server.records.base import RecordType
 from server.template.values import is_numeric, items, printed, whole
+from server.translation import N_, about_field
 
 MAX_RECORDS = 500  # of a list
 _DIGITS = re.compile(r"\s*([0-9]{1,18})(?![0-9])")
@@ -78,12 +79,12 @@ def read(ctx: Context, variable: Variable, value: Any) -> dict[str, Any]:
     if variable.type in UNCHANGED:
         return {variable.key: _unchanged(variable, value)}
     if isinstance(value, (list, dict)):
-        raise _bad(variable, "takes one value, not a list")
+        raise _bad(variable, N_("takes one value, not a list"))
     return {variable.key: READERS[variable.type](ctx, variable, value)}
 
 
 def _bad(variable: Variable, reason: str) -> Invalid:
-    return Invalid(f"{variable.key}: {reason}", field=variable.key)
+    return Invalid(about_field(variable.key, reason), field=variable.key)
 
 
 # -- single values ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from server.search.compile import SearchScope, compile_group
 from server.search.conditions import Condition
 from server.search.filters import ChoiceFilter, DateFilter, NumberFilter, TextFilter
 from server.store.tables import Column, Index
+from server.translation import lazy_gettext
 
 LEVELS = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")  # 0 to 7
 CHANNEL = "automation log"
@@ -30,7 +31,14 @@ class LevelFilter(ChoiceFilter):
             return self.choices[wanted]
         if wanted in map(str, self.choices.values()):
             return int(wanted)
-        raise Invalid(f"'{word[:50]}' is not one of {', '.join(self.words)}{nearest(wanted, self.choices)}")
+        raise Invalid(
+            lazy_gettext(
+                "'{value}' is not one of {known}{nearest}",
+                value=word[:50],
+                known=", ".join(self.words),
+                nearest=nearest(wanted, self.choices),
+            )
+        )
 
 
 class AutomationFilter(TextFilter):
@@ -53,7 +61,15 @@ class AutomationFilter(TextFilter):
         if isinstance(node, BareWord):
             return Term("automation.name", node.text, node.negated, node.position)
         if node.field not in PARTS:
-            raise self.bad(term, f"'{node.field[:50]}' is not one of {', '.join(PARTS)}{nearest(node.field, PARTS)}")
+            raise self.bad(
+                term,
+                lazy_gettext(
+                    "'{value}' is not one of {known}{nearest}",
+                    value=node.field[:50],
+                    known=", ".join(PARTS),
+                    nearest=nearest(node.field, PARTS),
+                ),
+            )
         return Term(f"automation.{node.field}", node.value, node.negated, node.position)
 
 

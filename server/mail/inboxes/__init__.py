@@ -23,6 +23,7 @@ from server.mail.network import (
     wrong_certificate,
     wrong_protocol,
 )
+from server.translation import N_, lazy_gettext
 
 _MODULES = {"imap": "imap", "pop3": "pop3"}
 _ENCRYPTIONS: dict[str, Encryption] = {"": "none", "starttls": "starttls", "ssl": "tls"}
@@ -186,11 +187,19 @@ def wrong_login(login: Login, error: Exception) -> InboxFailed:
     """The server knows another password, or takes no such token; or it cannot tell just now (RFC 3206, RFC 5530)."""
     text = server_text(error)
     if _BUSY.search(text):
-        return InboxFailed(f"{login.host} does not open the mailbox just now, which is tried again: {text}")
+        return InboxFailed(
+            lazy_gettext(
+                "{host} does not open the mailbox just now, which is tried again: {answer}",
+                host=login.host,
+                answer=text,
+            )
+        )
     if login.encryption == "none" and _NEEDS_ENCRYPTION.search(text):
         return InboxFailed(f"{login.host} takes no login without encryption: choose STARTTLS or TLS")
-    proof = "token" if login.token else "password"
-    return LoginRefused(f"{login.host} does not let in this user name and {proof}: {text}")
+    message = N_("{host} does not let in this user name and password: {answer}")
+    if login.token:
+        message = N_("{host} does not let in this user name and token: {answer}")
+    return LoginRefused(lazy_gettext(message, host=login.host, answer=text))
 
 
 def server_text(error: Exception) -> str:

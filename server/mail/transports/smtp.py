@@ -21,6 +21,7 @@ from server.mail import dialogue
 from server.mail.compose import ascii_address, ascii_head
 from server.mail.network import MAX_ANSWER_CHARACTERS, MailPort, connection_failure, no_starttls, reason
 from server.mail.transports import DeliveryReport, Sign, TokenRefused, TransportFailed, unsigned
+from server.translation import N_, lazy_gettext
 
 DEFAULT_TIMEOUT_SECONDS = 30
 MAX_TIMEOUT_SECONDS = 300
@@ -153,13 +154,16 @@ class _Session:
             is_unreachable = is_unreachable or error.smtp_code == AUTHENTICATION_REQUIRED
             is_permanent = not is_unreachable and 500 <= error.smtp_code <= 599
             return TransportFailed(
-                f"{_what(error)}: {answer}", is_permanent, is_unreachable=is_unreachable, code=error.smtp_code
+                lazy_gettext(_what(error), answer=answer),
+                is_permanent,
+                is_unreachable=is_unreachable,
+                code=error.smtp_code,
             )
         if not is_unreachable:
             return TransportFailed(f"the mail server broke off: {reason(error)}", is_permanent=False)
         words = connection_failure(_port(settings), error)
         if isinstance(error, ssl.SSLCertVerificationError):
-            words += "; or switch off verify"
+            words = lazy_gettext("{problem}; or switch off verify", problem=words)
         return TransportFailed(words, is_permanent=False, is_unreachable=True)
 
 
@@ -246,7 +250,7 @@ def _require_login(server: smtplib.SMTP, settings: SmtpSettings) -> None:
         instead = "choose a user name and password" if settings.token else "allow one of these there, or choose a token"
         words = f"{name} offers the logins {', '.join(offered)}, none of which is {' or '.join(wanted)}: {instead}"
     elif settings.encryption is Encryption.NONE and server.has_extn("starttls"):
-        words = f"{name} offers no login without encryption: choose STARTTLS"
+        words = lazy_gettext("{name} offers no login without encryption: choose STARTTLS", name=name)
     else:
         words = f"{name} offers no login: leave the user name blank, or choose the port for sending, usually 587 or 465"
     raise TransportFailed(words, is_permanent=False, is_unreachable=True)
@@ -436,12 +440,12 @@ def _all_refused(report: DeliveryReport) -> TransportFailed:
 
 def _what(error: smtplib.SMTPResponseException) -> str:
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return "the mail server does not accept user name and password"
+        return N_("the mail server does not accept user name and password: {answer}")
     if isinstance(error, smtplib.SMTPSenderRefused):
-        return "the mail server refused the sender"
+        return N_("the mail server refused the sender: {answer}")
     if isinstance(error, smtplib.SMTPDataError):
-        return "the mail server refused the mail"
-    return "the mail server refused"
+        return N_("the mail server refused the mail: {answer}")
+    return N_("the mail server refused: {answer}")
 
 
 def _answer(code: int, text: bytes | str) -> str:

@@ -9,6 +9,7 @@ from server.records.shared.sending import check_sender
 from server.records.shared.tables import GROUP_MEMBER
 from server.store.statements import slot
 from server.store.tables import Index, table_named
+from server.translation import N_, lazy_gettext
 
 
 class Bucket(RecordType):
@@ -92,7 +93,9 @@ class Bucket(RecordType):
         if not change.changes("group_id"):
             return
         if not writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=actor.id, is_manager=1):
-            raise Forbidden(f"only managers of group {group_id} and administrators may put a bucket there")
+            raise Forbidden(
+                lazy_gettext("only managers of group {id} and administrators may put a bucket there", id=group_id)
+            )
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if change.changes("reply_address_id"):
@@ -100,7 +103,10 @@ class Bucket(RecordType):
         default = self._default_of(writing, change.value("group_id"))
         if change.was("is_default") and (not change.value("is_default") or change.changes("group_id")):
             raise Conflict(
-                "this is the group's default bucket, where its new tickets come; make another bucket the default first",
+                N_(
+                    "this is the group's default bucket, where its new tickets come; make another bucket the default "
+                    "first"
+                ),
                 field="is_default",
             )
         if default is None:
@@ -121,7 +127,7 @@ class Bucket(RecordType):
     def check_delete(self, record: Record, writing: Writing) -> None:
         # With its group, the default bucket goes too.
         if record["is_default"] and writing.record("group", record["group_id"]) is not None:
-            raise Conflict("this is the group's default bucket; make another bucket the default first")
+            raise Conflict(N_("this is the group's default bucket; make another bucket the default first"))
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         group = writing.record("group", record["group_id"])

@@ -26,6 +26,7 @@ from server.search.filters import ChoiceFilter, DateFilter, TextFilter, WordsFil
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
+from server.translation import about_field, lazy_gettext
 
 CONTEXT = contexts.CONTACT
 CONTACT_TEXT = TextIndex("contact_text", ("name", "org", "email"), "contact")
@@ -164,5 +165,11 @@ class Contact(RecordType):
         other = writing.find("contact", email_id=address_id) if address_id else None
         if other is not None and other["id"] != change.id:
             raise Conflict(
-                f"email: '{change.extras['email'][:80]}' belongs to contact {other['id']} already", field="email"
+                about_field(
+                    "email",
+                    lazy_gettext(
+                        "'{value}' belongs to contact {id} already", value=change.extras["email"][:80], id=other["id"]
+                    ),
+                ),
+                field="email",
             )

@@ -31,6 +31,7 @@ from server.search.filters import DeepFilter, HasManyThrough
 from server.store.statements import in_list, slot
 from server.store.tables import Column, Index, table_named
 from server.store.transaction import Transaction
+from server.translation import N_, about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -51,7 +52,11 @@ class Members(Structure):
         found: dict[int, str] = {}
         for part, listed in parts.items():
             if part not in rosters.GROUP_PARTS:
-                raise self.bad(f"'{str(part)[:50]}' is not one of {', '.join(rosters.GROUP_PARTS)}")
+                raise self.bad(
+                    lazy_gettext(
+                        "'{value}' is not one of {known}", value=str(part)[:50], known=", ".join(rosters.GROUP_PARTS)
+                    )
+                )
             for worker_id in self._ids(listed):
                 if not intake.lookup.exists("worker", worker_id):
                     raise self.bad(f"there is no worker {worker_id}")
@@ -283,7 +288,8 @@ class Group(RecordType):
             change.new["is_default"] = 1  # one group must take what nothing else claims
         elif default["id"] == change.id and not change.value("is_default"):
             raise Conflict(
-                "is_default: this is the default group; make another group the default instead", field="is_default"
+                about_field("is_default", N_("this is the default group; make another group the default instead")),
+                field="is_default",
             )
 
     def after_write(self, change: Change, writing: Writing) -> None:
@@ -301,8 +307,10 @@ class Group(RecordType):
     def check_delete(self, record: Record, writing: Writing) -> None:
         if record["is_default"]:
             raise Conflict(
-                "this is the default group, which takes the mail that nothing else claims; make another group the "
-                "default first"
+                N_(
+                    "this is the default group, which takes the mail that nothing else claims; make another group the "
+                    "default first"
+                )
             )
 
     def after_delete(self, record: Record, writing: Writing) -> None:
@@ -327,7 +335,7 @@ class Group(RecordType):
         """All tickets of a group that is gone come into the default group."""
         default = writing.find("group", is_default=1)
         if default is None:
-            raise Invalid("there is no default group that could take the tickets; make one first")
+            raise Invalid(N_("there is no default group that could take the tickets; make one first"))
         writing.touch("ticket", group_id=id)
         ticket: Any = table_named("ticket")
         writing.tx.run(

@@ -5,6 +5,7 @@ from server.fields import Bit, Id, Name, Timestamp, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.search.filters import BelongsTo, DeepFilter, WorkerFilter
 from server.store.tables import Index
+from server.translation import N_, lazy_gettext
 
 
 class Reminder(RecordType):
@@ -34,4 +35,7 @@ class Reminder(RecordType):
 
     def prepare(self, change: Change, writing: Writing) -> None:
         if not change.value("remind_at"):
-            raise Required("remind_at is required: a date, such as tomorrow 9am", field="remind_at")
+            raise Required(
+                lazy_gettext("{field} is required: {what}", field="remind_at", what=N_("a date, such as tomorrow 9am")),
+                field="remind_at",
+            )

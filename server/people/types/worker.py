@@ -35,6 +35,7 @@ from server.search.filters import ChoiceFilter, DateFilter, DeepFilter, HasManyT
 from server.store.fulltext import TextIndex as TextIndex
 from server.store.statements import slot
 from server.store.tables import Column, Index, table_named
+from server.translation import N_
 
 if TYPE_CHECKING:
     from server.records.registry import Registry
@@ -314,7 +315,7 @@ class Worker(RecordType):
 
     def check_delete(self, record: Record, writing: Writing) -> None:
         if writing.actor.context == self.context and writing.actor.id == record["id"]:
-            raise Conflict("you cannot delete yourself; ask another administrator")
+            raise Conflict(N_("you cannot delete yourself; ask another administrator"))
         if _is_administrator(record):
             self._check_another_administrator(writing, record["id"])
 
@@ -359,7 +360,7 @@ class Worker(RecordType):
             (id,),
         )
         if found is None:
-            raise Conflict("this is the last administrator; make another worker one first")
+            raise Conflict(N_("this is the last administrator; make another worker one first"))
 
     def _change_addresses(self, writing: Writing, id: int, main: int, asked: IdSetChange) -> None:
         address: Any = table_named("address")

@@ -5,6 +5,7 @@ from server.queries.data_query import DataQuery, KeyValues
 from server.queries.listing import LISTED, filter_items
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.records.base import RecordType
+from server.translation import about_field, lazy_gettext
 
 
 class RecordTypes(QueryType):
@@ -40,7 +41,15 @@ def _options(values: KeyValues, types: list[RecordType]) -> set[str]:
     for text in wanted:
         if text.value not in known:
             raise BadDataQuery(
-                f"options: '{text.value[:80]}' is not one of {', '.join(known)}{nearest(text.value, known)}",
+                about_field(
+                    "options",
+                    lazy_gettext(
+                        "'{value}' is not one of {known}{nearest}",
+                        value=text.value[:80],
+                        known=", ".join(known),
+                        nearest=nearest(text.value, known),
+                    ),
+                ),
                 position=text.position,
                 field="options",
             )

@@ -9,6 +9,7 @@ from server.queries.data_query import DataQuery, KeyValues
 from server.queries.metrics.choosing import Declared, find_dimension
 from server.queries.metrics.samples import Cell, Cells, Split
 from server.queries.query_type import QueryKey
+from server.translation import lazy_gettext
 
 MAX_SPLIT = 50  # series that one is split into; what has fewer samples is put together
 NONE, OTHER = "(none)", "(other)"
@@ -72,7 +73,14 @@ def _called(
     if record_type is None:
         if options is None:
             return found
-        raise options.bad("record_type", f"'{uri[:80]}' is not a record type{nearest(uri, asked.scope.type_names())}")
+        raise options.bad(
+            "record_type",
+            lazy_gettext(
+                "'{value}' is not a record type{nearest}",
+                value=uri[:80],
+                nearest=nearest(uri, asked.scope.type_names()),
+            ),
+        )
     return found | {"0": NONE} | _labels(asked, record_type.uri, values, key)
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from server import times
 from server.errors import Invalid
+from server.translation import about_field, lazy_gettext
 
 DAY_SECONDS = 86400
 MAX_LENGTH_DAYS = 31  # of one occurrence; longer ones are events of their own
@@ -47,4 +48,10 @@ def _read(text: str, now: int, name: str) -> int:
 
 def _bad(name: str, text: str) -> Invalid:
     example = "9am, 09:00 or noon" if name == "event_start" else "5pm, 17:00 or 8 hours"
-    return Invalid(f"{name}: '{text[:60]}' is no time of day; write for example {example}", field=name)
+    return Invalid(
+        about_field(
+            name,
+            lazy_gettext("'{value}' is no time of day; write for example {example}", value=text[:60], example=example),
+        ),
+        field=name,
+    )

@@ -12,6 +12,7 @@ from server.search.conditions import Condition
 from server.search.filters import FlagFilter
 from server.search.filters.base import is_null
 from server.search.values import boolean
+from server.translation import N_, about_field, lazy_gettext
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
@@ -48,16 +49,21 @@ def check(change: Change, writing: Writing) -> None:
     """Before a worker is written. Raises Invalid for an end before the beginning, and a stand-in who cannot be one."""
     first, last = change.value("away_from"), change.value("away_until")
     if first and last and last <= first and (change.changes("away_from") or change.changes("away_until")):
-        raise Invalid("away_until: must be later than away_from", field="away_until")
+        raise Invalid(
+            about_field("away_until", lazy_gettext("must be later than {field}", field="away_from")), field="away_until"
+        )
     id = change.value("away_stand_in_id")
     if not id or not change.changes("away_stand_in_id"):
         return
     if id == change.id:
-        raise Invalid("away_stand_in_id: nobody stands in for themselves; choose somebody else",
+        raise Invalid(about_field("away_stand_in_id", N_("nobody stands in for themselves; choose somebody else")),
                       field="away_stand_in_id")  # fmt: skip
     chosen = writing.record("worker", id)
     if chosen is not None and chosen["is_disabled"]:
-        raise Invalid("away_stand_in_id: that worker is disabled; choose somebody else", field="away_stand_in_id")
+        raise Invalid(
+            about_field("away_stand_in_id", N_("that worker is disabled; choose somebody else")),
+            field="away_stand_in_id",
+        )
 
 
 class AwayFilter(FlagFilter):

@@ -14,6 +14,7 @@ from server.search.filters import AppFilter, BelongsToContext, DeepFilter, Filte
 from server.store.statements import slot
 from server.store.tables import Table, table_named
 from server.store.transaction import Transaction
+from server.translation import about_field, lazy_gettext
 
 OWNERS = (APP, GROUP, ROLE, WORKER)
 OWNERS_AND_BOTS = (*OWNERS, BOT)
@@ -69,9 +70,13 @@ def check(change: Change, writing: Writing) -> None:
         return
     uri = short_context(context)
     if not id:
-        raise Required(f"owner_id is required: the id of a {uri}", field="owner_id")
+        raise Required(
+            lazy_gettext("{field} is required: the id of a {type}", field="owner_id", type=uri), field="owner_id"
+        )
     if writing.record(uri, id) is None:
-        raise Invalid(f"owner_id: there is no {uri} {id}", field="owner_id")
+        raise Invalid(
+            about_field("owner_id", lazy_gettext("there is no {type} {id}", type=uri, id=id)), field="owner_id"
+        )
 
 
 def require(change: Change, writing: Writing) -> None:

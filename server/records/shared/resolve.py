@@ -12,6 +12,7 @@ from server.records.parts import Writing
 from server.store.dialect import fold
 from server.store.statements import slot
 from server.store.tables import table_named
+from server.translation import about_field, lazy_gettext
 
 MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more would hold up the one writer
 
@@ -43,7 +44,12 @@ def address_in(text: str, field: str) -> str:
     """The one mail address of a text, in lower case: `Joe <joe@example.com>` has one. Raises Invalid naming `field`."""
     found = addresses.the_one(text)
     if found is None:
-        raise Invalid(f"{field}: '{text[:80]}' is not a mail address, such as ana@example.com", field=field)
+        raise Invalid(
+            about_field(
+                field, lazy_gettext("'{value}' is not a mail address, such as ana@example.com", value=text[:80])
+            ),
+            field=field,
+        )
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from server.dataclass import dataclass
 from server.errors import Invalid
+from server.translation import about_field, lazy_gettext
 from server.warming import warmed
 from server.wildcards import fits
 
@@ -89,7 +90,7 @@ def _loader() -> Any:
 @functools.lru_cache(maxsize=MAX_KEPT)
 def _parsed(text: str) -> dict[str, Scope]:
     if len(text) > MAX_CHARS:
-        raise _bad(f"at most {MAX_CHARS} characters, this has {len(text)}")
+        raise _bad(lazy_gettext("at most {count} characters, this has {number}", count=MAX_CHARS, number=len(text)))
     if "<<" in text:
         raise _bad("merging with << is not supported")  # merged maps grow by powers
     if _depth(text) > MAX_BRACKETS:
@@ -181,4 +182,4 @@ def _methods(value: Any) -> frozenset[str]:
 
 
 def _bad(reason: str) -> Invalid:
-    return Invalid(f"scopes: {reason}", field="scopes")
+    return Invalid(about_field("scopes", reason), field="scopes")

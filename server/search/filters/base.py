@@ -9,6 +9,7 @@ import peewee
 from server.errors import BadQuery, HelpdeskError, ScopeDenied
 from server.search.ast import Items, SearchValue, Subquery, Term
 from server.search.conditions import Condition, any_of, negated
+from server.translation import about_field
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
@@ -102,7 +103,7 @@ class Filter:
 
     def bad(self, term: Term, reason: str) -> BadQuery:
         """The error for a value of this filter."""
-        return BadQuery(f"{self.name}: {reason}", position=term.value_position, field=self.name)
+        return BadQuery(about_field(self.name, reason), position=term.value_position, field=self.name)
 
     def order(self, scope: "SearchScope") -> Any:
         """The expression to sort and group by."""

@@ -6,6 +6,7 @@ from server.errors import Invalid, nearest
 from server.search.ast import SearchValue
 from server.search.conditions import Condition, equals
 from server.search.filters.base import Filter
+from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
     from server.search.compile import SearchScope
@@ -33,7 +34,14 @@ class ChoiceFilter(Filter):
         for known, value in self.choices.items():
             if wanted and (known == wanted or known[0] == wanted or str(value).lower() == wanted):
                 return value
-        raise Invalid(f"'{word[:50]}' is not one of {', '.join(self.words)}{nearest(wanted, self.choices)}")
+        raise Invalid(
+            lazy_gettext(
+                "'{value}' is not one of {known}{nearest}",
+                value=word[:50],
+                known=", ".join(self.words),
+                nearest=nearest(wanted, self.choices),
+            )
+        )
 
     def describe(self) -> dict[str, Any]:
         return super().describe() | {"values": list(self.words)}

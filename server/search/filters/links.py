@@ -11,6 +11,7 @@ from server.search.filters.app import APP
 from server.search.filters.base import Filter
 from server.search.values import integer
 from server.store.tables import table_named
+from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -98,5 +99,9 @@ def type_named(word: str, scope: "SearchScope") -> "RecordType":
     """The record type of a name. Raises Invalid with the nearest one."""
     found = scope.record_type(word)
     if found is None:
-        raise Invalid(f"'{word[:50]}' is not a record type{nearest(word, scope.type_names())}")
+        raise Invalid(
+            lazy_gettext(
+                "'{value}' is not a record type{nearest}", value=word[:50], nearest=nearest(word, scope.type_names())
+            )
+        )
     return found

@@ -5,6 +5,7 @@ from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
 from server.records.base import Access, Change, RecordType, Subtotals, Writing
 from server.tickets import due_times
+from server.translation import N_
 
 MAX_MINUTES = 366 * 24 * 60
 
@@ -53,7 +54,8 @@ class ServiceTarget(RecordType):
         """At least one target, and not too many of them."""
         if not change.value("response_minutes") and not change.value("resolution_minutes"):
             raise Required(
-                "response_minutes or resolution_minutes is required: a target of at least one", field="response_minutes"
+                N_("response_minutes or resolution_minutes is required: a target of at least one"),
+                field="response_minutes",
             )
 
     def after_write(self, change: Change, writing: Writing) -> None:

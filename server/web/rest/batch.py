@@ -13,6 +13,7 @@ from server import log
 from server.dataclass import dataclass
 from server.desk import batches
 from server.errors import HelpdeskError, Invalid, Required
+from server.translation import about_field, lazy_gettext
 from server.web import entity_tags, envelope, errors
 from server.web.call import Answer, EndpointCall, InnerCall, InnerRequest
 from server.web.openapi import shapes
@@ -73,7 +74,12 @@ def _operation(call: EndpointCall, place: int, sent: Any) -> _Operation:
         raise Invalid(f"{field}: send a map with at least a method and a path", field=field)
     unknown = sorted(str(each)[:80] for each in sent.keys() - KEYS)
     if unknown:
-        raise Invalid(f"{field}: '{unknown[0]}' is not one of {', '.join(sorted(KEYS))}", field=field)
+        raise Invalid(
+            about_field(
+                field, lazy_gettext("'{value}' is not one of {known}", value=unknown[0], known=", ".join(sorted(KEYS)))
+            ),
+            field=field,
+        )
     method, params, headers = sent.get("method", "GET"), sent.get("params") or {}, sent.get("headers") or {}
     if method not in METHODS:
         raise Invalid(f"{field}: method is one of {', '.join(METHODS)}", field=field)
@@ -135,7 +141,7 @@ def _one_by_one(call: EndpointCall, operations: list[_Operation]) -> list[Answer
             return entity_tags.rendered(errors.answer(error))
         except Exception as error:
             LOG.exception("request.failed", of=error, request_id=call.ctx.request_id, path=call.path)
-            body = {"__error": "ERROR_SERVER", "message": errors.BUG_MESSAGE + call.ctx.request_id}
+            body = {"__error": "ERROR_SERVER", "message": lazy_gettext(errors.BUG_MESSAGE, id=call.ctx.request_id)}
             return entity_tags.rendered(Answer(body, 500))
 
     for each in operations:

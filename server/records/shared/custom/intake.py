@@ -24,6 +24,7 @@ from server.records.shared.custom.definitions import (
     definitions,
 )
 from server.records.shared.tables import CUSTOM_VALUE, FIELDSET_USE
+from server.translation import N_, lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -40,7 +41,7 @@ def coerce(field: FieldDefinition, name: str, raw: Any, intake: Intake, adds: bo
         if field.kind in SEVERAL:
             return _several(field, raw, intake, adds)
         if isinstance(raw, (list, dict)):
-            raise Invalid("takes one value, not a list")
+            raise Invalid(N_("takes one value, not a list"))
         text = as_text(raw)
         if text == "":
             return ValueSetChange([])
@@ -62,7 +63,7 @@ class ValueSetChange:
 def _several(field: FieldDefinition, raw: Any, intake: Intake, adds: bool) -> ValueSetChange:
     items = raw if isinstance(raw, list) else [] if raw == "" else [raw]
     if len(items) > MAX_VALUES:
-        raise Invalid(f"at most {MAX_VALUES} values")
+        raise Invalid(lazy_gettext("at most {count} values", count=MAX_VALUES))
     if any(isinstance(item, (list, dict)) for item in items):
         raise Invalid("takes a list of texts, not of lists")
     texts = [as_text(item) for item in items]
@@ -92,13 +93,17 @@ def _one(field: FieldDefinition, text: str, intake: Intake) -> Any:
 
 def _checkbox(field: FieldDefinition, text: str, intake: Intake) -> int:
     if text.strip().lower() not in WORDS:
-        raise Invalid(f"'{text[:50]}' is not 0 or 1")
+        raise Invalid(lazy_gettext("'{value}' is not 0 or 1", value=text[:50]))
     return WORDS[text.strip().lower()]
 
 
 def _option(field: FieldDefinition, text: str, intake: Intake) -> str:
     if text not in field.options:
-        raise Invalid(f"'{text[:80]}' is not one of its options{nearest(text, field.options)}")
+        raise Invalid(
+            lazy_gettext(
+                "'{value}' is not one of its options{nearest}", value=text[:80], nearest=nearest(text, field.options)
+            )
+        )
     return text
 
 
@@ -109,18 +114,18 @@ def _date(field: FieldDefinition, text: str, intake: Intake) -> int | None:
 def _id(field: FieldDefinition, text: str, intake: Intake) -> int | None:
     text = text.strip()
     if not is_whole(text):
-        raise Invalid(f"'{text[:50]}' is not an id")
+        raise Invalid(lazy_gettext("'{value}' is not an id", value=text[:50]))
     if int(text) == 0 and field.kind in ZERO_UNSETS:
         return None
     if not intake.lookup.exists(field.target, int(text)):
-        raise Invalid(f"there is no {field.target or 'record'} {text}")
+        raise Invalid(lazy_gettext("there is no {type} {id}", type=field.target or "record", id=text))
     return int(text)
 
 
 def _number(field: FieldDefinition, text: str, intake: Intake) -> int:
     match = re.fullmatch(r"\s*([+-]?[0-9]{1,19})(?:\.[0-9]*)?\s*", text)
     if not match or abs(int(match[1])) >= 2**63:
-        raise Invalid(f"'{text[:50]}' is not a whole number")
+        raise Invalid(lazy_gettext("'{value}' is not a whole number", value=text[:50]))
     return int(match[1])
 
 
@@ -141,7 +146,7 @@ def _scaled(field: FieldDefinition, text: str, intake: Intake) -> int:
 
 def _line(field: FieldDefinition, text: str, intake: Intake) -> str:
     if len(text) > MAX_LINE:
-        raise Invalid(f"at most {MAX_LINE} characters, this has {len(text)}")
+        raise Invalid(lazy_gettext("at most {count} characters, this has {number}", count=MAX_LINE, number=len(text)))
     return _clean(text)
 
 
@@ -153,13 +158,13 @@ def _text(field: FieldDefinition, text: str, intake: Intake) -> str:
 
 def _clean(text: str) -> str:
     if "\x00" in text:
-        raise Invalid("must not hold a NUL character")
+        raise Invalid(N_("must not hold a NUL character"))
     return text
 
 
 def _url(field: FieldDefinition, text: str, intake: Intake) -> str:
     if not text.lower().startswith(("http://", "https://")) or any(char <= " " for char in text):
-        raise Invalid("must start with http:// or https://")
+        raise Invalid(N_("must start with http:// or https://"))
     return _line(field, text, intake)
 
 
@@ -167,7 +172,7 @@ def _slider(field: FieldDefinition, text: str, intake: Intake) -> int:
     value = _number(field, text, intake)
     low, high = int(field.params.get("value_min") or 0), int(field.params.get("value_max") or 100)
     if not low <= value <= high:
-        raise Invalid(f"{value} is not between {low} and {high}")
+        raise Invalid(lazy_gettext("{value} is not between {low} and {high}", value=value, low=low, high=high))
     return value
 
 

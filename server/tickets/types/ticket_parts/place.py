@@ -4,6 +4,7 @@ from server.contexts import WORKER
 from server.errors import Conflict, Invalid, Required
 from server.records.parts import Change, Writing
 from server.records.shared.tables import GROUP_MEMBER
+from server.translation import N_, lazy_gettext
 
 
 def resolve(change: Change, writing: Writing) -> None:
@@ -54,7 +55,14 @@ def _read_names(change: Change, writing: Writing) -> None:
         new["group_id"] = group["id"]
     if "bucket" in extras and "bucket_id" not in new:
         if "group_id" not in new:
-            raise Required("group is required: several groups have such buckets; send group or group_id", field="group")
+            raise Required(
+                lazy_gettext(
+                    "{field} is required: {what}",
+                    field="group",
+                    what=N_("several groups have such buckets; send group or group_id"),
+                ),
+                field="group",
+            )
         bucket = writing.find("bucket", group_id=new["group_id"], name=extras["bucket"])
         if bucket is None:
             raise Invalid(f"bucket: group {new['group_id']} has no bucket '{extras['bucket'][:80]}'", field="bucket")
