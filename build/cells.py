@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-SOURCE = re.compile(r"\s*Source: .*", re.DOTALL)
 CONSTANT = re.compile(r"\bMAX_[A-Z_]+\b")
 CODE = re.compile(r"(`[^`]*`)")
 
@@ -32,8 +31,8 @@ def code(*names: str) -> str:
 
 
 def told(note: str, function: Callable[..., Any]) -> str:
-    """The first paragraph of a function's docstring for users: no sources, no names of Python's, numbers of limits."""
-    text = SOURCE.sub("", note).replace("Ours: without", "Without")
+    """The first paragraph of a function's docstring for users: no names of Python's, numbers of limits."""
+    text = note.replace("Ours: without", "Without")
     text = re.sub(r"\bRaises \w+(?: and \w+)?\.", "", text)
     text = re.sub(r"\bRaises \w+ ", "Fails ", text)
     text = re.sub(r", BudgetSpent for", " and for", text).replace(", BudgetSpent.", ".")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from cells import SOURCE, code, head, row, shown
+from cells import code, head, row, shown
 
 from server.access.parents import PARENTS
 from server.records import registry
@@ -234,8 +234,8 @@ def _events(about: dict[str, Any]) -> Iterator[str]:
 
 
 def note(text: str) -> str:
-    """A note for users: without its source, in one line, with its end."""
-    words = " ".join(SOURCE.sub("", text).split())
+    """A note for users in one line, with its full stop."""
+    words = " ".join(text.split())
     return words if words.endswith(".") or not words else f"{words}."
 
 

@@ -1,4 +1,4 @@
-"""Cells of tables that go to spreadsheets, which run what looks like a formula, whoever wrote it. Source: ours."""
+"""Cells of tables that go to spreadsheets, which run what looks like a formula, whoever wrote it."""
 
 import re
 

@@ -1,5 +1,5 @@
 """The contexts by which rows, links, dictionaries and privileges name record types. Each that is written down stands
-here once; a type that declares none has the one of its uri. Source: Record addressing, contexts."""
+here once; a type that declares none has the one of its uri."""
 
 PREFIX = "svc.contexts."
 

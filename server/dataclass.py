@@ -4,7 +4,7 @@ That one writes and compiles up to six functions for each class, half a millisec
 of the start. Here functions that can be the same for all classes are, and __init__ is compiled when the first instance
 is made. To a type checker, and in what a class can do, it is the standard one, with the options that we use.
 
-Not for fields(), replace() and the like: those of the standard library work with it. Source: ours."""
+Not for fields(), replace() and the like: those of the standard library work with it."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 """Finds what declares itself by being imported, such as record types, endpoints, pages, filters and migrations: adding
-one is adding a file. Source: ours."""
+one is adding a file."""
 
 import importlib
 import pkgutil

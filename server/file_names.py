@@ -1,5 +1,5 @@
-"""Names of files as they are kept and shown: what somebody calls a file must not be a path, nor look like another name.
-Source: Content, Bodies; the rules are ours."""
+"""Names of files as they are kept and shown: what somebody calls a file must not be a path, nor look like another
+name."""
 
 import re
 

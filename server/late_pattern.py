@@ -1,6 +1,6 @@
 """Patterns that are compiled when they are first used. The standard library compiles each where it is declared: a
 hundred microseconds, ten times that for one with many words or letters, and a process uses few of them before its first
-answer. For those that are large; a small one is declared with re.compile. Source: ours."""
+answer. For those that are large; a small one is declared with re.compile."""
 
 import re
 from typing import TYPE_CHECKING, Any, AnyStr

@@ -1,4 +1,4 @@
-"""How the C library hands out memory to this process, and takes it back. Source: ours."""
+"""How the C library hands out memory to this process, and takes it back."""
 
 import gc
 import sys

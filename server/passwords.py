@@ -75,7 +75,7 @@ def place() -> Iterator[None]:
 def hash(password: str) -> str:
     """The argon2id hash of a password, with its salt and parameters, to be stored as it is. Raises TooMany.
 
-    Takes 50 to 250 ms: never call it on the event loop or the writer. Source: Ours."""
+    Takes 50 to 250 ms: never call it on the event loop or the writer."""
     with place(), _turns:
         return _hasher.hash(password)
 

@@ -14,7 +14,7 @@ from server.errors import NotFound
 def path(*parts: str) -> Path:
     """The file or folder resources/<parts>. Parts come from our own code, never from a request.
 
-    Raises NotFound when it is not there or lies outside the folder. Source: Ours.
+    Raises NotFound when it is not there or lies outside the folder.
     """
     root = _root()
     for folder in late_files.FOLDERS:
@@ -27,7 +27,7 @@ def path(*parts: str) -> Path:
 
 
 def packed(name: str) -> Path | None:
-    """A file that only the executable has; None when this is not the executable. Source: Ours."""
+    """A file that only the executable has; None when this is not the executable."""
     unpacked = _unpacked()
     return unpacked / name if unpacked is not None else None
 

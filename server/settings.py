@@ -590,7 +590,7 @@ def load(flags: Mapping[str, str | None], environ: Mapping[str, str], data_folde
     helpdesk.toml. environ: usually os.environ; other names than HELPDESK_* are not looked at. data_folder: decides over
     every other `data`; None finds it as the rest.
     Raises Invalid for an unknown name (telling the nearest), a wrong type, a value out of range, a file that cannot be
-    read. Source: Ours.
+    read.
     """
     variables, flagged = _from_environ(environ), _from_flags(flags)
     said = variables | flagged

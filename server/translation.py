@@ -1,4 +1,4 @@
-"""Words in the language of who reads them. Source: ours; the files are those of GNU gettext.
+"""Words in the language of who reads them.
 
 A message is its English text: it stands in the code, and a language that lacks it shows it. Languages are files such as
 `de.po`, those of resources/languages/ and those that somebody puts into `languages/` of the data folder, which replace

@@ -2,7 +2,7 @@
 
 It is imported where it is used. So that nobody waits for it there, it is also registered here, and the service runs
 what is registered on a thread soon after it began to answer. Not for what few services use, such as mail listeners:
-that is imported when it is needed, and costs the others neither time nor memory. Source: ours."""
+that is imported when it is needed, and costs the others neither time nor memory."""
 
 import time
 from collections.abc import Callable

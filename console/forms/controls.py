@@ -1,5 +1,5 @@
 """One control of a record form: which one a field's kind asks for, what it shows of a stored value, and what is sent of
-what was typed. The forms are put together in record_form.py. Source: ours."""
+what was typed. The forms are put together in record_form.py."""
 
 import json
 import re

@@ -1,5 +1,4 @@
-"""Who a record belongs to, as a form chooses it: everybody, a group, a role or a worker. Source: Record addressing,
-owners; the words are ours."""
+"""Who a record belongs to, as a form chooses it: everybody, a group, a role or a worker."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A form of a record from its fields: every create and edit page says only what is particular to it. Source: ours.
+"""A form of a record from its fields: every create and edit page says only what is particular to it.
 
 A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
 reads what was sent, creates or changes the record, and puts every mistake at its control."""

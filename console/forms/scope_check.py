@@ -1,4 +1,4 @@
-"""What is wrong with the scopes of an app, each with its line, for those who write them. Source: ours.
+"""What is wrong with the scopes of an app, each with its line, for those who write them.
 
 scopes.parse decides what may be saved; this tells more, such as keys that nothing reads."""
 

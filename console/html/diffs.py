@@ -1,4 +1,4 @@
-"""Two texts beside each other, line by line: what was taken away, what was added. Source: ours."""
+"""Two texts beside each other, line by line: what was taken away, what was added."""
 
 import difflib
 

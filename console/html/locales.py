@@ -1,6 +1,4 @@
-"""How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH.
-
-Source: ours; the habits are those of common locales."""
+"""How numbers and dates are written where a worker lives, by the language of their profile, such as de_CH."""
 
 from datetime import datetime
 from functools import lru_cache

@@ -1,5 +1,5 @@
 """Patterns of times that come again, told in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. What they mean is in
-automation/recurrence.py. Source: ours."""
+automation/recurrence.py."""
 
 from console.html import locales
 from server.automation.recurrence import ALIASES, FIELDS

@@ -1,5 +1,5 @@
 """One record as a page shows it to people: what it is called, its keys with the names of what they point to, its files,
-comments and links; as far as who asks may read them. Source: ours."""
+comments and links; as far as who asks may read them."""
 
 import dataclasses
 import json

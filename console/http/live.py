@@ -1,5 +1,5 @@
 """Parts of pages that stay as they would be if the page was loaded again: a stream tells them that there is something
-new, and they ask for the page. Source: ours."""
+new, and they ask for the page."""
 
 import json
 from collections.abc import Callable, Hashable

@@ -1,4 +1,4 @@
-"""What pages with lists of records share: searching, choosing, one record. Source: ours."""
+"""What pages with lists of records share: searching, choosing, one record."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 """A list of rows that are no records, as one visit sees it: the table of worklists, with filters of the list's own in
-place of a search. Source: ours."""
+place of a search."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where the rows of a list come from that are no records, such as tokens and mail that has not left. Source: ours."""
+"""Where the rows of a list come from that are no records, such as tokens and mail that has not left."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter

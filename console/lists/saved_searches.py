@@ -1,6 +1,4 @@
-"""Searches that somebody saved under a name: offered above the list of their type, and for whom one may be saved.
-
-Source: ours."""
+"""Searches that somebody saved under a name: offered above the list of their type, and for whom one may be saved."""
 
 from collections.abc import Sequence
 from typing import Any

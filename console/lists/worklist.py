@@ -1,4 +1,4 @@
-"""Lists of records: what a page says of its list, and the list as it is shown. Source: ours.
+"""Lists of records: what a page says of its list, and the list as it is shown.
 
 A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
 look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by

@@ -1,4 +1,4 @@
-"""The columns that a list may have: those of its page, and every key of the record type. Source: ours."""
+"""The columns that a list may have: those of its page, and every key of the record type."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache

@@ -1,6 +1,4 @@
-"""One's own account: name, looks, password, second factor, devices. The sign-in address has a page of its own.
-
-Source: ours."""
+"""One's own account: name, looks, password, second factor, devices. The sign-in address has a page of its own."""
 
 import re
 from datetime import datetime

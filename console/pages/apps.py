@@ -1,6 +1,4 @@
-"""OAuth apps: programs that workers may let in, their secrets, and what their scopes let through.
-
-Source: Authentication, creating an OAuth app."""
+"""OAuth apps: programs that workers may let in, their secrets, and what their scopes let through."""
 
 from functools import partial
 from typing import Any

@@ -1,7 +1,7 @@
 """The API explorer: every operation of the OpenAPI document, with a form that sends it as the worker who is signed in.
 
 A request goes through the whole API of this process, by a token that lives as long as it does. What changes something
-needs the password again, since by the API a worker can do what the console asks it for. Source: ours."""
+needs the password again, since by the API a worker can do what the console asks it for."""
 
 import json
 import time

@@ -1,5 +1,4 @@
-"""Custom fields and fieldsets: what administrators add to records of every type. Source: Record addressing, Custom
-field; the rest is ours."""
+"""Custom fields and fieldsets: what administrators add to records of every type."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,5 @@
 """Files at the addresses that the API tells, for who is signed in: images inside of messages show, and links to files
-download them. Programs have `/rest/attachments/<id>/download.json`. Source: Records, `url_download`; ours."""
+download them. Programs have `/rest/attachments/<id>/download.json`."""
 
 from console.http.page_response import PageResponse
 from console.http.routes import page

@@ -1,4 +1,4 @@
-"""Groups: teams with buckets and mail of their own, and the rosters that say who is in which. Source: Groups."""
+"""Groups: teams with buckets and mail of their own, and the rosters that say who is in which."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,5 +1,4 @@
-"""The help pages that come with the program: their contents, a search over them, and each with a list of its parts.
-Source: ours."""
+"""The help pages that come with the program: their contents, a search over them, and each with a list of its parts."""
 
 from console.html.rendering import render
 from console.http.page_response import PageResponse

@@ -1,5 +1,5 @@
 """Finding by name: the jump to anything, and the records that a field lets choose. Both are pages that work without
-scripts, and both answer scripts in JSON. Source: ours."""
+scripts, and both answer scripts in JSON."""
 
 import re
 from dataclasses import asdict

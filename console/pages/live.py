@@ -1,4 +1,4 @@
-"""Settings that administrators change while the service runs, one at a time. Source: ours."""
+"""Settings that administrators change while the service runs, one at a time."""
 
 from console.html.form import Form
 from console.html.rendering import render

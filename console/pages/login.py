@@ -1,4 +1,4 @@
-"""In and out: password, code, confirming that it is still you, a forgotten password. Source: ours."""
+"""In and out: password, code, confirming that it is still you, a forgotten password."""
 
 from urllib.parse import urlencode
 

@@ -1,5 +1,5 @@
 """A worker's notifications: the list of them, and the address of each, which counts as reading it and leads on to what
-it is about. Source: Records, `url_markread`; the list, and where one leads that points elsewhere, are ours."""
+it is about."""
 
 import json
 from collections.abc import Mapping

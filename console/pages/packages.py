@@ -1,6 +1,4 @@
-"""Packages in and out: what comes with the program, one's own, a rehearsal first; records as a package.
-
-Source: Packages; the rehearsal and the export are ours."""
+"""Packages in and out: what comes with the program, one's own, a rehearsal first; records as a package."""
 
 import json
 import re

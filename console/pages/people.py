@@ -1,4 +1,4 @@
-"""Workers: who works here, who administrates, and how they sign in. Source: Workers; the rest is ours."""
+"""Workers: who works here, who administrates, and how they sign in."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pictures of records, at the addresses that the API tells. Source: Records, `_image_url`; the initials are ours."""
+"""Pictures of records, at the addresses that the API tells."""
 
 from console.http.page_response import PageResponse
 from console.http.routes import page

@@ -1,4 +1,4 @@
-"""The API as a collection for request builders that read the Postman format, version 2.1. Source: ours."""
+"""The API as a collection for request builders that read the Postman format, version 2.1."""
 
 from typing import TYPE_CHECKING, Any
 

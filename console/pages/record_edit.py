@@ -1,5 +1,5 @@
 """Any record made, changed and deleted by who may: the form comes from its type. Types with pages of their own send
-administrators there. Source: ours; the rights are those of the operations."""
+administrators there."""
 
 from collections.abc import Mapping
 from typing import Any

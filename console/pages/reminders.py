@@ -1,4 +1,4 @@
-"""A worker's own reminders: what is open, done with, put off. Source: ours."""
+"""A worker's own reminders: what is open, done with, put off."""
 
 from dataclasses import replace
 

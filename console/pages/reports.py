@@ -1,4 +1,4 @@
-"""What the start page draws: how the desk does, counted by data queries that anybody can ask as well. Source: ours."""
+"""What the start page draws: how the desk does, counted by data queries that anybody can ask as well."""
 
 from datetime import date, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Roles: what workers who are no administrators may do, and why somebody may or may not. Source: ours."""
+"""Roles: what workers who are no administrators may do, and why somebody may or may not."""
 
 from typing import Any
 

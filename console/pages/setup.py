@@ -1,7 +1,7 @@
 """Setting up: behind the one-use link the first administrator is made; then a few steps, which can be left and taken up
 again at /setup.
 
-The code in the address is the secret that allows it; it works once and is not logged. Source: ours."""
+The code in the address is the secret that allows it; it works once and is not logged."""
 
 from urllib.parse import urlsplit
 

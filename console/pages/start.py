@@ -1,4 +1,4 @@
-"""The start page: what needs attention, and how the desk does. Source: ours."""
+"""The start page: what needs attention, and how the desk does."""
 
 from console.html.environment import fragment
 from console.html.form import sentence

@@ -1,5 +1,5 @@
-"""What is done with lists: the list of any record type, columns, actions on what is selected, files of what is found.
-Source: ours."""
+"""What is done with lists: the list of any record type, columns, actions on what is selected, files of what is
+found."""
 
 import json
 from collections.abc import Sequence

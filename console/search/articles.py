@@ -1,7 +1,7 @@
 """The help pages that come with the program: their order, their parts as HTML, and what a search finds in them.
 
 Pages are Markdown below resources/help/. Those of a folder belong to the page of the folder's name; all but recipes are
-made from the code. Source: ours."""
+made from the code."""
 
 import posixpath
 import re

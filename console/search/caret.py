@@ -1,5 +1,5 @@
 """What somebody is typing at the caret of a search: the name of a filter, or a value of one. Pure; texts that cannot be
-read yet are the usual ones here, so this is not the parser. Source: ours."""
+read yet are the usual ones here, so this is not the parser."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A search as chips: each of its outermost terms in words, and the search without it. Source: ours."""
+"""A search as chips: each of its outermost terms in words, and the search without it."""
 
 import re
 from collections.abc import Callable, Mapping

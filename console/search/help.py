@@ -1,4 +1,4 @@
-"""All that a page says of a search: what may come at the caret, what is wrong, and its terms as chips. Source: ours."""
+"""All that a page says of a search: what may come at the caret, what is wrong, and its terms as chips."""
 
 from collections.abc import Iterable
 

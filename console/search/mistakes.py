@@ -1,4 +1,4 @@
-"""What is wrong with a search, where in its text, and what was probably meant. Source: ours."""
+"""What is wrong with a search, where in its text, and what was probably meant."""
 
 import re
 from collections.abc import Callable

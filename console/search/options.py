@@ -1,4 +1,4 @@
-"""What may come at the caret of a search: names of filters, then values of one. Source: ours."""
+"""What may come at the caret of a search: names of filters, then values of one."""
 
 from collections.abc import Iterable, Iterator
 

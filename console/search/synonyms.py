@@ -1,4 +1,4 @@
-"""What other helpdesks call things, and what they are called here. Source: ours."""
+"""What other helpdesks call things, and what they are called here."""
 
 from functools import cache
 

@@ -1,7 +1,6 @@
 """What is done with a ticket from its page: one property, its requesters and watchers, merge, split, spam, delete.
 
-Each is a form that goes back to the page, and can be undone where that is possible. Source: ours; the rights are those
-of the operations."""
+Each is a form that goes back to the page, and can be undone where that is possible."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One answer to several tickets: each gets its own mail, and all of them can be taken back together. Source: ours."""
+"""One answer to several tickets: each gets its own mail, and all of them can be taken back together."""
 
 import json
 from contextlib import suppress

@@ -1,5 +1,5 @@
-"""The list that a ticket was opened from: the tickets before and after it, and, on a wide screen, the list beside it.
-Source: ours."""
+"""The list that a ticket was opened from: the tickets before and after it, and, on a wide screen, the list beside
+it."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlencode

@@ -1,6 +1,4 @@
-"""What was said and done on a ticket, in order: messages, notes, what is waiting to be sent, and the log of changes.
-
-Source: ours."""
+"""What was said and done on a ticket, in order: messages, notes, what is waiting to be sent, and the log of changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field

@@ -1,4 +1,4 @@
-"""When a ticket is to be answered or closed, in words and in colour. Source: ours."""
+"""When a ticket is to be answered or closed, in words and in colour."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,5 @@
 """The parts of a ticket's page that are asked for by themselves: the HTML of a message in its frame, its source, who
-else is there. Source: ours; Security, mail HTML."""
+else is there."""
 
 from markupsafe import Markup
 

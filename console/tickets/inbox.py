@@ -1,5 +1,5 @@
 """The lists of tickets that a worker works through: mine, unassigned, waiting, those of a group, saved searches; and
-what is done to the tickets that are selected. Source: ours."""
+what is done to the tickets that are selected."""
 
 import time
 from collections.abc import Mapping

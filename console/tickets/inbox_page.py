@@ -1,4 +1,4 @@
-"""The inbox: where a worker's day begins. Source: ours."""
+"""The inbox: where a worker's day begins."""
 
 from console.http.page_response import PageResponse
 from console.http.routes import page

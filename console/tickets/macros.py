@@ -1,5 +1,4 @@
-"""Macros on a ticket and on several: what there is to run, what one asks for, and running it. Source: ours; the rights
-are those of the operation."""
+"""Macros on a ticket and on several: what there is to run, what one asks for, and running it."""
 
 import json
 from contextlib import suppress

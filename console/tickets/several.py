@@ -1,6 +1,4 @@
-"""What is done to several tickets at once beside answering them: one note for each, and all of them made one.
-
-Source: ours; the rights are those of the operations, asked for each ticket."""
+"""What is done to several tickets at once beside answering them: one note for each, and all of them made one."""
 
 from typing import Any
 

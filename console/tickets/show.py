@@ -1,5 +1,4 @@
-"""The page of a ticket: its conversation, what is known of it, and the answer below. Source: Records, `record_url`;
-ours."""
+"""The page of a ticket: its conversation, what is known of it, and the answer below."""
 
 from dataclasses import replace
 from typing import Any

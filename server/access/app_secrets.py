@@ -1,7 +1,7 @@
 """The secrets of apps: the present one, and the one before it for as long as it was given to change over.
 
 The apps' rows hold the hashes (people/types/oauth_app.py); here is which of them are good at an instant, and when
-programs came with each of them last, so that people know when the old one can be ended. Source: ours."""
+programs came with each of them last, so that people know when the old one can be ended."""
 
 from collections.abc import Mapping
 from typing import Any

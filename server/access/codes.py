@@ -1,6 +1,6 @@
 """Authorization codes: what a worker allowed an app, to be exchanged for tokens once, within a minute.
 
-Of a code the SHA-256 is kept. A code that was used stays known, so that its second use is noticed. Source: ours."""
+Of a code the SHA-256 is kept. A code that was used stays known, so that its second use is noticed."""
 
 import secrets
 from typing import Any

@@ -1,6 +1,4 @@
-"""What workers allowed apps, so that they are not asked the same twice, see a list of it and can take it back.
-
-Source: ours."""
+"""What workers allowed apps, so that they are not asked the same twice, see a list of it and can take it back."""
 
 from typing import Any
 

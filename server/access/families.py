@@ -3,7 +3,7 @@
 A refresh token works once: the pair that it is exchanged for takes the place of the one before. Who comes with it once
 more has lost the answer, when that is a moment ago, and gets the same pair again; later on, somebody has stolen it, and
 the whole family ends. The new pair is made of the old refresh token and a salt that is kept here, so that it can be
-told twice though the database holds no token. Source: ours, after RFC 9700."""
+told twice though the database holds no token. Follows RFC 9700."""
 
 import base64
 import hmac

@@ -1,7 +1,7 @@
 """Devices that workers have signed in from: what others get wrong elsewhere does not lock them out there.
 
 A browser holds the id in a cookie that lives long; kept is its SHA-256, for each worker who signed in there. It is
-renewed with every sign-in, ends when the password changes, and is worth nothing without the password. Source: ours."""
+renewed with every sign-in, ends when the password changes, and is worth nothing without the password."""
 
 import secrets
 from typing import Any

@@ -2,7 +2,7 @@
 nothing.
 
 An attempt is counted before it is looked at, and taken back when it was right: many at once cannot get past the limit.
-So that nobody locks others out, devices that an account is known from have counts of their own. Source: ours."""
+So that nobody locks others out, devices that an account is known from have counts of their own."""
 
 import ipaddress
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
-"""One-time links for a forgotten password. The code in a link is kept as a hash; a newer link replaces an older one.
-
-Source: ours."""
+"""One-time links for a forgotten password. The code in a link is kept as a hash; a newer link replaces an older one."""
 
 import secrets
 

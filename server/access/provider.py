@@ -14,7 +14,7 @@ For the page at /oauth/authorize (sign-in and consent), in this order:
    `allow(service, asked, worker_id, now, scopes)` or `deny(service, asked)`; each answers the address to redirect to.
 
 `consents.of_worker` and `consents.withdraw` are for the page of connected apps. web/oauth.py has the endpoints that
-apps call themselves: `exchange`, `revoke` and `introspect`. Source: ours, after RFC 6749, 7009, 7636, 7662, 9207, 9700.
+apps call themselves: `exchange`, `revoke` and `introspect`. Follows RFC 6749, 7009, 7636, 7662, 9207, 9700.
 """
 
 import hmac

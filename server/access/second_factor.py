@@ -1,6 +1,6 @@
 """The second factor of workers: the secret that their authenticator app shares with us, and codes for when it is lost.
 
-The secret must be kept as it is, since codes are made from it; recovery codes are kept as hashes. Source: ours."""
+The secret must be kept as it is, since codes are made from it; recovery codes are kept as hashes."""
 
 import secrets
 

@@ -1,5 +1,4 @@
-"""What the service does in its own name: jobs, timers, webhooks, mail that arrives; and what commands have it do.
-Source: ours."""
+"""What the service does in its own name: jobs, timers, webhooks, mail that arrives; and what commands have it do."""
 
 from server import clock, times
 from server.access.actor import command_line, system

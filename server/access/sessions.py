@@ -1,7 +1,7 @@
 """Sessions of the console: who is signed in, from where, until when. Rows; the browser holds the only copy of the id.
 
 An id is 256 random bits, of which the database keeps the SHA-256. A session ends by sign-out, after a time without
-requests, after a time at all, when its worker is disabled or gone, and when the password changes. Source: ours."""
+requests, after a time at all, when its worker is disabled or gone, and when the password changes."""
 
 import secrets
 from typing import Any

@@ -1,4 +1,4 @@
-"""Bearer tokens: 32 random bytes, of which the database keeps only the SHA-256. Source: Authentication.
+"""Bearer tokens: 32 random bytes, of which the database keeps only the SHA-256.
 
 A token is checked against what the database says now: the app is there, the worker is there and not disabled. What was
 read is kept in memory until a worker, role, roster, app or token changes, in this process or another."""

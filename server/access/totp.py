@@ -1,6 +1,6 @@
 """Codes of six digits that change every 30 seconds, as authenticator apps show them. Pure; the rows are in
 second_factor.py. Ours, because it is a few lines, and pyotp does not tell the step of a code, by which one that was
-used is refused. Source: RFC 6238 and 4226."""
+used is refused. Follows RFC 6238 and 4226."""
 
 import base64
 import hashlib

@@ -1,6 +1,4 @@
-"""The automation log: searched newest first, and cleared out by age. Who writes it is the record type's own matter.
-
-Source: Automation logs."""
+"""The automation log: searched newest first, and cleared out by age. Who writes it is the record type's own matter."""
 
 import json
 from collections.abc import Collection
@@ -41,14 +39,14 @@ def search(ctx: Context, q: str, limit: int, page: int) -> dict[str, Any]:
     """results, count, total, limit and page, which counts from 0. Newest first, whatever `sort:` says; `limit:` and
     `page:` inside `q` do nothing here.
 
-    Raises AdminOnly, BadQuery with a position. Source: Automation logs."""
+    Raises AdminOnly, BadQuery with a position."""
     record_type, query = _asked(ctx, q)
     return reading(ctx, lambda tx: _page(ctx, tx, record_type, query, limit, page))
 
 
 def entries(ctx: Context, q: str, limit: int, page: int, run_id: int = 0) -> tuple[list[Record], int]:
     """As search, but the stored values, with `automation_version` and `run_id`; and how many there are in all. run_id:
-    only those of this run. Raises AdminOnly, BadQuery. Source: ours."""
+    only those of this run. Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
 
     def read(tx: Transaction) -> tuple[list[Record], int]:
@@ -77,7 +75,7 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[RunLog], int
     """The runs whose entries a search finds among the newest MAX_COUNTED of the log, the newest first, and how many
     there are. page: counts from 0.
 
-    Raises AdminOnly, BadQuery. Source: ours."""
+    Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
     table: Any = record_type.table.sql
 
@@ -139,7 +137,7 @@ class Histogram:
 def histogram(ctx: Context, q: str, parts: int, run_id: int = 0) -> Histogram:
     """How the entries that a search finds spread over levels and time, from the oldest of them until now.
 
-    Raises AdminOnly, BadQuery. Source: ours."""
+    Raises AdminOnly, BadQuery."""
     record_type, query = _asked(ctx, q)
     table: Any = record_type.table.sql
 
@@ -216,7 +214,7 @@ def note(
 @periodic("old automation log entries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
     """Remove entries that are older than the setting `automation_log_days`, and the oldest beyond MAX_KEPT: an
-    automation that fails again and again fills no disk. Source: ours."""
+    automation that fails again and again fills no disk."""
     before = now - service.settings.automation_log_days * DAY_SECONDS
     while old := service.store.read(lambda tx: _old_ids(tx, before)):
         service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]

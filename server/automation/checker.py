@@ -23,7 +23,7 @@ NO_CALLER = (
     f"{MACRO}"
 )
 NO_WAIT = "a webhook cannot wait: its caller needs the answer now; write `return`, and let a timer do what takes longer"
-NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with. Source: ours
+NOT_SAVED = ("log.alert",)  # commands that run and that no script may be saved with
 MAX_MISTAKES = 100  # of one text; telling the nearest name of each takes its time
 
 

@@ -42,7 +42,7 @@ def makes(make: Make) -> Make:
 def find(ctx: Context, uri: str) -> StoredFile:
     """The file that a reference names. Raises Invalid for what is no reference to a file, NotFound, Forbidden.
 
-    Source: ours. What has expired is not there any more; the content of a dynamic resource is made anew."""
+    What has expired is not there any more; the content of a dynamic resource is made anew."""
     record_type, name = _named(ctx, uri)
     if record_type.uri == DYNAMIC and _makers:
         row = ctx.service.store.read(lambda tx: tx.first(record_type.table, name=name))
@@ -61,7 +61,7 @@ def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at:
     """Keep bytes as a new automation resource; answers {id, token, uri, mime_type, name, size, expires_at}.
 
     expires_at: Unix seconds, 0 for never; FRESH_SECONDS from now when None. Raises TooLarge above the setting
-    `max_attachment_bytes`. Source: ours."""
+    `max_attachment_bytes`."""
     token = str(uuid.UUID(bytes=secrets.token_bytes(16)))
     until = ctx.now + FRESH_SECONDS if expires_at is None else expires_at
 
@@ -77,9 +77,7 @@ def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at:
 
 
 def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
-    """Put bytes behind those of an automation resource; answers as store. Raises NotFound, Invalid, TooLarge.
-
-    Source: ours."""
+    """Put bytes behind those of an automation resource; answers as store. Raises NotFound, Invalid, TooLarge."""
     record_type, name = _named(ctx, uri)
     if record_type.uri != RESOURCE:
         raise Invalid(f"'{uri[:100]}' cannot be added to; only automation resources can", field="uri")
@@ -98,7 +96,7 @@ def append(ctx: Context, uri: str, data: bytes) -> dict[str, Any]:
 
 @periodic("automation resources that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> None:
-    """Remove those that may be dropped. Source: ours."""
+    """Remove those that may be dropped."""
     ctx = own_context(service, now)
     while service.store.read(lambda tx: _expired(ctx, tx, 1)):
         service.store.write(lambda tx: _forget(ctx, tx))

@@ -1,6 +1,4 @@
-"""Runs that wait: what an automation had in its hands at an `await`, as a row, to go on from later.
-
-Source: ours."""
+"""Runs that wait: what an automation had in its hands at an `await`, as a row, to go on from later."""
 
 import json
 import secrets

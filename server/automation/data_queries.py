@@ -1,4 +1,4 @@
-"""Automations that answer data queries of the type `automation.invoke`. Source: Data queries, automation.invoke."""
+"""Automations that answer data queries of the type `automation.invoke`."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from server.queries.kinds import automation_invoke
 def invoke(ctx: Context, name: str, inputs: dict[str, Any], format: str) -> dict[str, Any]:
     """{data, _} of the automation of a name. What it returns is the data, or has it under `data`.
 
-    Raises NotFound, ScriptError with what the automation failed with. Source: ours."""
+    Raises NotFound, ScriptError with what the automation failed with."""
     if ctx.depth >= MAX_DEPTH:
         raise ScriptError(f"at most {MAX_DEPTH} automations may cause each other")
     automation = ctx.service.store.read(lambda tx: find(ctx, tx, name))

@@ -1,7 +1,6 @@
 """Runs the automations that are bound to events: told of what happened, or asked before it happens.
 
-Which events there are is automation/types/automation_event.py; who tells of them is desk/events.py.
-Source: Events and background behavior; ours."""
+Which events there are is automation/types/automation_event.py; who tells of them is desk/events.py."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

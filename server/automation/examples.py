@@ -1,6 +1,6 @@
 """Examples of automations: values that one is tried with, kept under a name together with what came of it.
 
-After a change they tell whether the automation still does the same. They are only ever simulated. Source: ours."""
+After a change they tell whether the automation still does the same. They are only ever simulated."""
 
 import hashlib
 import json

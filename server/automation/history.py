@@ -1,6 +1,4 @@
-"""Looks at what automations were before, and brings it back. Kept by automation/versions.py.
-
-Source: ours."""
+"""Looks at what automations were before, and brings it back. Kept by automation/versions.py."""
 
 from typing import Any
 

@@ -78,7 +78,7 @@ def check_inputs(tree: Tree, values: Any, run: "Run", given: Environment) -> dic
 
 def misfit(script: str, values: Mapping[str, Any]) -> Invalid | None:
     """Why a run of a script would refuse these inputs at once: Required for one that is missing, Invalid for one that
-    it does not know. None when it takes them, as far as that can be told without a run. Source: ours."""
+    it does not know. None when it takes them, as far as that can be told without a run."""
     known = {each.name: each for each in of_script(script)}
     try:
         _require_known(known, values)

@@ -44,7 +44,7 @@ def flagged(script: str, registry: Registry, customs: Definitions) -> list[Mista
 def unknown(script: str, registry: Registry, customs: Definitions) -> list[Mistake]:
     """Names of record types, and of fields below `fields:`, that there are not, in the order of their lines. What a
     template makes of them is known when it is reached. customs: the custom fields. [] for a script that cannot be read,
-    which the checker tells. Source: ours."""
+    which the checker tells."""
     try:
         program = compiled(script, commands.load())
     except KataSyntax:

@@ -1,4 +1,4 @@
-"""How automations are doing: when each ran last and how that ended, and how many of its runs failed. Source: ours."""
+"""How automations are doing: when each ran last and how that ended, and how many of its runs failed."""
 
 import json
 from collections.abc import Collection, Mapping

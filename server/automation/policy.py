@@ -44,8 +44,7 @@ class Policy:
 
     def lets(self, caller: str, variables: Mapping[str, Any], budget: Budget, around: Surroundings) -> bool:
         """Whether somebody may start the automation from a page. caller: its trigger. Anybody may when the policy has
-        no `callers`; else the first rule of this caller that is true decides. Source: Policies; that rules with a name
-        count is ours."""
+        no `callers`; else the first rule of this caller that is true decides."""
         if self.callers is None:
             return True
         return _first(self.callers.get(caller, ()), variables, budget, around)[0]

@@ -42,7 +42,7 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
     """Put messages into the queue of a name; answers a uuid for each, as 32 hex digits.
 
     available_at: Unix seconds before which nobody gets them; 0 for at once. Raises NotFound, TooLarge for a message
-    above MAX_MESSAGE_CHARS, Invalid for more than MAX_PUSHED, or more than MAX_WAITING in the queue. Source: ours."""
+    above MAX_MESSAGE_CHARS, Invalid for more than MAX_PUSHED, or more than MAX_WAITING in the queue."""
     if len(messages) > MAX_PUSHED:
         raise Invalid(f"messages: {len(messages):,} at once, at most {MAX_PUSHED:,}", field="messages")
     texts = [json.dumps(each) for each in messages]
@@ -67,9 +67,7 @@ def push(ctx: Context, name: str, messages: Sequence[Any], available_at: int = 0
 
 
 def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessage]]:
-    """A new consumer id and the messages that it has taken, the longest waiting first. Raises NotFound, Invalid.
-
-    Source: ours."""
+    """A new consumer id and the messages that it has taken, the longest waiting first. Raises NotFound, Invalid."""
     if not 1 <= limit <= MAX_TAKEN:
         raise Invalid(f"limit: {limit} is not 1 to {MAX_TAKEN}", field="limit")
     consumer = f"0x{secrets.token_hex(16)}"
@@ -85,7 +83,7 @@ def pop(ctx: Context, name: str, limit: int = 1) -> tuple[str, list[LeasedMessag
 
 
 def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
-    """What a consumer took is done with and goes, or comes again later. Source: ours."""
+    """What a consumer took is done with and goes, or comes again later."""
     table: Any = QUEUE_MESSAGE.sql
 
     def write(tx: Transaction) -> None:
@@ -104,7 +102,7 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
 
 @periodic("messages that nobody gets", deletes=True)
 def forget_undeliverable(service: Service, now: int) -> None:
-    """Remove messages that were taken too often, KEPT_DAYS later. Source: ours."""
+    """Remove messages that were taken too often, KEPT_DAYS later."""
     table: Any = QUEUE_MESSAGE.sql
     before = now - KEPT_DAYS * DAY_SECONDS
     if service.store.read(lambda tx: tx.value(lambda: _old(table.select(table.id)).limit(1), (before,))):

@@ -1,4 +1,4 @@
-"""Dynamic resources: files whose content an automation makes when what is kept is no longer fresh. Source: ours."""
+"""Dynamic resources: files whose content an automation makes when what is kept is no longer fresh."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""Runs that somebody waits for, and may stop before they come to their end. Source: ours."""
+"""Runs that somebody waits for, and may stop before they come to their end."""
 
 import threading
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ def _value(row: tuple[Any, ...]) -> Any:
 
 
 def get(ctx: Context, key: str) -> tuple[bool, Any]:
-    """Whether there is a value under a key that has not expired, and the value. Source: ours."""
+    """Whether there is a value under a key that has not expired, and the value."""
     row = ctx.service.store.read(lambda tx: tx.first(STORED, key=key))
     if row is None or _is_over(row, ctx.now):
         return False, None
@@ -78,13 +78,13 @@ def get(ctx: Context, key: str) -> tuple[bool, Any]:
 
 
 def delete(ctx: Context, key: str) -> None:
-    """Remove the value under a key, if there is one. Source: ours."""
+    """Remove the value under a key, if there is one."""
     ctx.service.store.write(lambda tx: tx.delete(STORED, key=key))
 
 
 @periodic("stored values that expired", deletes=True)
 def forget_expired(service: Service, now: int) -> int | None:
-    """Remove what has expired; answers when the next value does. Source: ours."""
+    """Remove what has expired; answers when the next value does."""
     next_at = service.store.read(_next_expiry)
     if next_at is None or next_at > now:
         return next_at

@@ -1,7 +1,7 @@
 """Automation timers that are due: what is bound to them runs, once for each time, also for one that passed while the
 service was down. Several times that passed are one.
 
-A run that a stop of the service cut short is not begun again: it may have done its work. Source: Timers; ours."""
+A run that a stop of the service cut short is not begun again: it may have done its work."""
 
 from typing import Any
 

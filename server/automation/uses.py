@@ -1,6 +1,6 @@
 """Where automations are named: webhooks, events, timers, resources, behaviors, toolbars, widgets, other automations.
 
-By their texts: a name that a template makes up while it runs is not found. Source: ours."""
+By their texts: a name that a template makes up while it runs is not found."""
 
 import functools
 import operator

@@ -1,6 +1,6 @@
 """What an automation was before: every saved text of it, with who saved it and when, for as many as are kept.
 
-The newest version is what the record holds. Not for looking at them: automation/history.py. Source: ours."""
+The newest version is what the record holds. Not for looking at them: automation/history.py."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""The words of scripts and policies, as data for editors that complete them. Source: ours."""
+"""The words of scripts and policies, as data for editors that complete them."""
 
 from typing import Any
 

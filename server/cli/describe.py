@@ -73,7 +73,7 @@ def _row(each: dict[str, Any], more: str) -> str:
 
 
 def description() -> dict[str, Any]:
-    """The registries as data, by name: {record_types, field_kinds, endpoints, ...}. Source: ours."""
+    """The registries as data, by name: {record_types, field_kinds, endpoints, ...}."""
     app.endpoints()
     registry = record_types.load()
     tables = sorted(table.name for table in app.all_tables(registry))

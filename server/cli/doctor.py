@@ -60,7 +60,7 @@ def _shown(finding: Finding) -> str:
 
 
 def findings(settings_of: Callable[[], Settings]) -> Iterator[Finding]:
-    """All findings, in order. Raises nothing for what is wrong: that is a finding. Source: ours."""
+    """All findings, in order. Raises nothing for what is wrong: that is a finding."""
     try:
         settings = settings_of()
     except HelpdeskError as error:

@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def text(packages: Iterable[str]) -> str:
-    """The licences of Python and of packages. Source: ours."""
+    """The licences of Python and of packages."""
     return "\n".join([_python(), *(_distribution(name) for name in sorted(packages))])
 
 

@@ -37,7 +37,7 @@ def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
     """What signs requests as an account: `svc:connected_account:<id or uri>`, or id or uri alone.
 
     seconds: what a new token may take, 0 for as long as any request; it blocks meanwhile. Raises NotFound, Invalid for
-    an account that signs no requests, and what outbound.send raises. Source: ours."""
+    an account that signs no requests, and what outbound.send raises."""
     account = _read(ctx, reference)
     if account.kind != signing.OAUTH2:
         return Signer(signing.signer(account.kind, account.values, ctx.now))
@@ -56,7 +56,7 @@ def signer(ctx: Context, reference: str, seconds: float = 0) -> Signer:
 def access_token(ctx: Context, reference: str) -> str:
     """The token of an account, for logins that are no HTTP requests; a new one where it has ended.
 
-    Raises NotFound, Invalid for an account without tokens, and what outbound.send raises. Source: ours."""
+    Raises NotFound, Invalid for an account without tokens, and what outbound.send raises."""
     account = _read(ctx, reference)
     if account.kind == signing.BEARER:
         return account.values["token"]

@@ -1,6 +1,6 @@
 """Bins of dates: the days, weeks, months and hours into which instants fall in a zone, with labels and searches.
 
-The database counts by whole numbers of seconds; here its buckets become bins. Source: Data queries, Field options."""
+The database counts by whole numbers of seconds; here its buckets become bins."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -212,7 +212,7 @@ class Bin:
         return [f"{first} to {last}" for first, last in self.pieces]
 
     def term(self, field: str) -> str:
-        """A search term that finds exactly what is in the bin. Source: Data queries, Field options."""
+        """A search term that finds exactly what is in the bin."""
         unit = self.calendar.unit
         if unit.name == "unix":
             return f'{field}:"{self.label} to {self.label}"'

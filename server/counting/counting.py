@@ -1,6 +1,6 @@
 """Counts records by dimensions: what the database groups folds into cells, and each dimension keeps its limit.
 
-Not for the shapes of answers. Source: Data queries, worklist.subtotals."""
+Not for the shapes of answers."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence

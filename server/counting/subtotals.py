@@ -1,4 +1,4 @@
-"""How the records of a search spread over the values of a filter: label, hits and key of each. Source: Records, Search.
+"""How the records of a search spread over the values of a filter: label, hits and key of each.
 
 Counts cover all matches, not one page. What is counted how is said once, for data queries too, in queries/."""
 

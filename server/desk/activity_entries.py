@@ -25,8 +25,7 @@ def create(
 
     read_variables, read_urls: give the decoded JSON of the parameters, or raise; they are called in their place in the
     order of checks: the record, the point, variables, urls, a value for each placeholder. Answers {id, activity_point,
-    variables, urls, message: {plaintext, html}}. Raises Required, Invalid, Malformed.
-    Source: Contexts, Create activity log entry."""
+    variables, urls, message: {plaintext, html}}. Raises Required, Invalid, Malformed."""
     registry = ctx.service.registry
 
     def write(tx: Transaction) -> dict[str, Any]:

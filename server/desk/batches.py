@@ -1,5 +1,5 @@
 """Several pieces of work in few transactions, each as if done alone: a hundred small writes then wait for the disk a
-few times instead of a hundred. Source: ours."""
+few times instead of a hundred."""
 
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar

@@ -2,9 +2,7 @@
 the change, told to those who follow it, and kept for the setting `change_log_days`. It holds no values: who wants them
 reads the record. What the service writes about itself, such as logs and notifications, is not in it.
 
-Its ids rise by one with each row, so that one of them says up to where somebody has read: a cursor.
-
-Source: ours."""
+Its ids rise by one with each row, so that one of them says up to where somebody has read: a cursor."""
 
 import json
 from collections.abc import Collection, Iterable

@@ -18,9 +18,7 @@ Dictionary = dict[str, Any]
 
 
 def list_contexts(ctx: Context) -> list[Dictionary]:
-    """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read.
-
-    Source: Contexts, List contexts; the shape is ours."""
+    """Every record type, in order of its uri, with the custom fields and fieldsets that the caller may read."""
 
     def read(tx: Transaction) -> list[Dictionary]:
         shown = Dictionaries(ctx, tx)

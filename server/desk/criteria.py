@@ -1,5 +1,5 @@
 """Searches whose conditions come as lists side by side, criteria[], oper[] and value[], and whose order as sortBy and
-sortAsc: turned into the tree that `q` becomes. Source: Ours.
+sortAsc: turned into the tree that `q` becomes.
 
 Values never pass through the grammar of `q`, so nothing in them acts as grammar."""
 

@@ -1,5 +1,5 @@
 """What custom fields have beyond being records: their order, how many records hold values of them, options that get
-another name, names that are still free. Source: ours."""
+another name, names that are still free."""
 
 import json
 from collections.abc import Iterable

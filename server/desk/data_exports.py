@@ -1,4 +1,4 @@
-"""Data that leaves the service as a file: told in the activity log, whichever way it goes. Source: ours."""
+"""Data that leaves the service as a file: told in the activity log, whichever way it goes."""
 
 from server.access.actor import APP
 from server.context import Context

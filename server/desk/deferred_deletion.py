@@ -1,6 +1,6 @@
 """Takes away what hung on deleted records and was too much for one transaction: messages, comments and files, in
 portions, so that others can write in between. What a process that was killed has left goes after the next
-start. Source: ours."""
+start."""
 
 from functools import partial
 

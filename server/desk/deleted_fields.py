@@ -1,4 +1,4 @@
-"""Custom fields that were deleted: for a week they come back with their values. Source: ours."""
+"""Custom fields that were deleted: for a week they come back with their values."""
 
 import json
 from functools import partial

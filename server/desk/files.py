@@ -1,6 +1,4 @@
-"""Attachments: uploaded, and given out with what a browser needs to treat them safely.
-
-Source: Endpoints, Attachments."""
+"""Attachments: uploaded, and given out with what a browser needs to treat them safely."""
 
 import base64
 import binascii
@@ -107,7 +105,7 @@ def upload(ctx: Context, name: str, mime_type: str, content: bytes) -> dict[str,
     """Keep a file; its bytes are shared with other files of the same bytes. The same content and type from the same
     worker again is the file that is there, under its first name. Raises TooLarge, Invalid, Forbidden.
 
-    Files of other workers are not found again. Source: Ours."""
+    Files of other workers are not found again."""
     record_type = ctx.service.registry.type("attachment")
     sha1 = hashlib.sha1(content, usedforsecurity=False).hexdigest()
 

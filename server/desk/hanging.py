@@ -1,5 +1,5 @@
 """What hangs on a record goes over to another one, when two become one: comments, files, links, watchers, custom values
-and what points to it. Who may is not asked here. Source: ours."""
+and what points to it. Who may is not asked here."""
 
 import json
 from typing import Any

@@ -1,5 +1,5 @@
 """Settings of the process that administrators change in the console, while it runs. What a flag, a variable or the file
-tells is not for the console. Source: ours."""
+tells is not for the console."""
 
 import threading
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Which notifications reach a worker by mail as well: as they chose, or as the service is set for those who have not.
 
 What is to be mailed is noted with the notification, in its transaction. Making the mail is not done here
-(notifying/mailing.py). Source: ours."""
+(notifying/mailing.py)."""
 
 from typing import TYPE_CHECKING
 

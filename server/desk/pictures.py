@@ -1,4 +1,4 @@
-"""Pictures of records: the one that was given, else their initials on a colour that stays the same. Source: ours."""
+"""Pictures of records: the one that was given, else their initials on a colour that stays the same."""
 
 import unicodedata
 from html import escape
@@ -28,8 +28,7 @@ class Picture:
 
 
 def picture(ctx: Context, uri: str, id: int) -> Picture:
-    """The picture of a record that the actor may see. Raises NotFound for a type without pictures, too; Forbidden.
-    Source: ours."""
+    """The picture of a record that the actor may see. Raises NotFound for a type without pictures, too; Forbidden."""
     record_type = ctx.service.registry.type(uri)
     if not record_type.has(Avatars):
         raise NotFound(f"records of type '{record_type.uri}' have no pictures")

@@ -1,4 +1,4 @@
-"""Records of any type: retrieve, search, create, update, upsert, delete. Source: Endpoints, Records.
+"""Records of any type: retrieve, search, create, update, upsert, delete.
 
 Values come as they were sent; answers are dictionaries as they are shown."""
 
@@ -66,7 +66,7 @@ def require_thread(ctx: Context) -> None:
 
 
 def retrieve(ctx: Context, uri: str, id: int, expand: str = "") -> dict[str, Any]:
-    """The dictionary of one record. Raises NotFound, Forbidden, NotOffered. Source: Records, Retrieve."""
+    """The dictionary of one record. Raises NotFound, Forbidden, NotOffered."""
     record_type = _offering(ctx, uri, "retrieve")
     return reading(ctx, lambda tx: shown(ctx, tx, record_type, id, expand, opens=True))
 
@@ -96,7 +96,7 @@ def opens_nothing(ctx: Context, uri: str, expand: str) -> list[str]:
 
 
 def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> dict[str, Any]:
-    """The dictionary of the new record. Raises Forbidden, Invalid, Conflict. Source: Records, Create."""
+    """The dictionary of the new record. Raises Forbidden, Invalid, Conflict."""
     record_type = _offering(ctx, uri, "create")
     if not fields:
         raise Required("fields is required: send fields[<name>]=<value>", field="fields")
@@ -113,7 +113,7 @@ def create(ctx: Context, uri: str, fields: dict[str, Any], expand: str = "") -> 
 def update(
     ctx: Context, uri: str, id: int, fields: dict[str, Any], expand: str = "", condition: Condition | None = None
 ) -> dict[str, Any]:
-    """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict. Source: Records, Update."""
+    """The dictionary afterwards. Raises NotFound, Forbidden, Invalid, Conflict."""
     record_type = _offering(ctx, uri, "update")
     fields = record_type.before(fields)
 
@@ -151,7 +151,7 @@ def upsert(
 
     Matching and writing are one transaction. Raises AmbiguousUpsert when it finds two or more, BadQuery for a query
     that cannot be understood, Required for none, TimedOut for one that takes more than UPSERT_STEPS, Forbidden for a
-    type that nobody can create. Source: Records, Upsert."""
+    type that nobody can create."""
     record_type = _offering(ctx, uri, "create")
     if "nobody" in record_type.access.create:  # whatever it would find: there is no upsert without create
         Rules(ctx.service.registry, ctx.actor).require_create(record_type)
@@ -186,7 +186,7 @@ def upsert(
 def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condition: Condition | None = None) -> None:
     """Delete; a ticket only gets the status deleted. is_confirmed: although other records use it.
 
-    Raises NotFound, Forbidden, Conflict. Source: Records, Delete."""
+    Raises NotFound, Forbidden, Conflict."""
     record_type = _offering(ctx, uri, "delete")
 
     def write(tx: Transaction) -> None:
@@ -200,7 +200,7 @@ def delete(ctx: Context, uri: str, id: int, *, is_confirmed: bool = False, condi
 def search(ctx: Context, uri: str, asked: SearchRequest) -> dict[str, Any]:
     """results, count, total, page, limit and, asked for, subtotals. Counts cover what the caller may read.
 
-    Raises BadQuery with a position, NotOffered for a type without search. Source: Records, Search."""
+    Raises BadQuery with a position, NotOffered for a type without search."""
     return search_parsed(ctx, uri, parse(asked.q), asked)
 
 

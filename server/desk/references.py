@@ -50,9 +50,7 @@ def load(shown: Dictionaries, references: Sequence[Reference], field: str) -> li
 
 
 def described(shown: Dictionaries, reference: Reference, record: Record) -> dict[str, Any]:
-    """{context, context_id, meta} of a record: its name, page and last change; its owner where one is assigned.
-
-    Source: Contexts, Link; the shape is ours."""
+    """{context, context_id, meta} of a record: its name, page and last change; its owner where one is assigned."""
     own = reference.type
     changed = next((record[name] for name in ("updated", "updated_at") if name in record), 0)
     meta = {

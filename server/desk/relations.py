@@ -1,5 +1,5 @@
 """Link and unlink as operations of their own: one record with any number of others. How a link is kept is in
-records/traits/links.py. Source: Contexts, Link and Unlink."""
+records/traits/links.py."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 """What helps to write a search: whether one can be understood, and records by their names. Nothing is counted, and
-nothing is looked at beyond a fixed number of steps. Source: ours."""
+nothing is looked at beyond a fixed number of steps."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

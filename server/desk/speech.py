@@ -1,4 +1,4 @@
-"""The languages that people are spoken to in. Source: ours."""
+"""The languages that people are spoken to in."""
 
 from server import resources, translation
 from server.context import Service

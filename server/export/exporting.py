@@ -54,7 +54,7 @@ def export(
     tables: all of the database. progress: told how many records, rows and files of how many are done. with_secrets:
     also passwords, tokens, sessions and what else lets somebody in. Everybody's records are written: the caller is
     trusted.
-    Raises Conflict for a place where something is, NotFound for one in no folder, Full. Source: ours."""
+    Raises Conflict for a place where something is, NotFound for one in no folder, Full."""
     with opened(place) as target:
         _tell(ctx, with_secrets)
         return ctx.service.store.read(

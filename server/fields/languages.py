@@ -1,6 +1,6 @@
 """Which locales there are: a language, perhaps with a script and a region, such as `en_US` or `zh_Hant_TW`.
 
-Any known region goes with any known language: people live everywhere. Source: Records, worker and contact."""
+Any known region goes with any known language: people live everywhere."""
 
 import re
 from functools import cache

@@ -1,6 +1,4 @@
-"""Where a service is reached, who its mail comes from, and how ticket numbers look: one step of setting up.
-
-Source: ours."""
+"""Where a service is reached, who its mail comes from, and how ticket numbers look: one step of setting up."""
 
 from server.context import Context
 from server.dataclass import dataclass

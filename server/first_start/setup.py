@@ -38,14 +38,12 @@ STEPS: tuple[Step, ...] = ("address", "mail", "receive", "start")  # that follow
 
 
 def prepare(ctx: Context) -> None:
-    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once.
-
-    Source: ours."""
+    """A default group with its Inbox, a role for everybody, the app of the token generator, a sender. Once."""
     ctx.service.store.write(lambda tx: _prepare(ctx, tx))
 
 
 def furnish(ctx: Context) -> None:
-    """Import the starter package into a new database, once its built-in records are there. Source: ours."""
+    """Import the starter package into a new database, once its built-in records are there."""
     if ctx.service.store.read(_is_bare):
         starter = bundle.package(STARTER)
 

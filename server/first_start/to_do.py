@@ -1,5 +1,5 @@
 """What to try in a new service, for administrators: each item ticks itself off by what there is in the database. What
-was ticked once stays so, and who has seen enough puts the list away. Source: ours."""
+was ticked once stays so, and who has seen enough puts the list away."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Large files, whose rows the scheduler tries or imports while a page tells how far it is. Source: ours."""
+"""Large files, whose rows the scheduler tries or imports while a page tells how far it is."""
 
 import json
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """CSV as spreadsheets write it, read into rows: what separates the cells and how letters are encoded is found out.
 
-Pure: knows no record type. Source: RFC 4180, where spreadsheets keep to it."""
+Pure: knows no record type. Follows RFC 4180, where spreadsheets keep to it."""
 
 import codecs
 import csv

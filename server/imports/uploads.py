@@ -121,7 +121,7 @@ def _id(tx: Transaction, code: str) -> int:
 
 @periodic("old files to be imported", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove those that are too old; answers when the next one is. Source: ours."""
+    """Remove those that are too old; answers when the next one is."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at

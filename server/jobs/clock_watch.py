@@ -1,8 +1,7 @@
 """Whether the clock was set, by how much, and what follows: after a jump of more than an hour nothing is deleted for an
 hour, and what was put off by a clock that was wrong is due again at its own interval.
 
-Intervals are measured by the clock that nobody can set; what was seen is kept, so that a restart forgets none of it.
-Source: ours."""
+Intervals are measured by the clock that nobody can set; what was seen is kept, so that a restart forgets none of it."""
 
 import json
 import time

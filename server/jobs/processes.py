@@ -3,7 +3,7 @@ over what it had claimed, and which one runs the scans.
 
 A process is gone when its count of beats stood still for LEASE_SECONDS by the clock of whoever watches; no clock of two
 machines is compared. A file is served by one process at a time, which a lock on its folder sees to: then there is no
-row, and nothing is written. Source: ours."""
+row, and nothing is written."""
 
 import json
 import os

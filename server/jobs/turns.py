@@ -1,7 +1,5 @@
 """The right to do something that two must not do at once, such as renewing a token that is good for one renewal: of the
-threads of this process, and of all processes that serve a database.
-
-Source: ours."""
+threads of this process, and of all processes that serve a database."""
 
 import threading
 import time

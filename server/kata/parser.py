@@ -1,7 +1,6 @@
 """A KATA text becomes a tree of maps and texts, with the line of each key. One pass over the lines.
 
-Keys keep their annotations (`limit@int`); what those mean is in evaluate.py. Source: ours, as the scripts of this API
-family are written."""
+Keys keep their annotations (`limit@int`); what those mean is in evaluate.py."""
 
 import re
 from dataclasses import field

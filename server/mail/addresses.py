@@ -50,7 +50,7 @@ class NamedAddress(NamedTuple):
 
 
 def valid(address: str) -> bool:
-    """True for an address that mail can be sent to: mailbox, `@`, domain. Source: Mail, Sender; RFC 5322, RFC 6531.
+    """True for an address that mail can be sent to: mailbox, `@`, domain. Follows RFC 5322, RFC 6531.
 
     A mailbox may be quoted; a domain needs no dot, and may be a network address in brackets.
 
@@ -158,7 +158,7 @@ def matches_pattern(address: str, pattern: str) -> bool:
     """True when an exclude pattern covers the address, without regard to case.
 
     Pattern: `*` stands for anything and the whole address must match, or `/regex/` that is searched in it. A regular
-    expression that cannot be read covers nothing. Source: Mail, Requesters.
+    expression that cannot be read covers nothing.
     """
     compiled = _pattern(pattern.strip())
     return compiled is not None and compiled.search(address) is not None
@@ -182,7 +182,7 @@ def _pattern(pattern: str) -> Any:
 
 
 def encoded(name: str) -> str:
-    """A text as encoded words, for where a header field takes only ASCII. Source: RFC 2047."""
+    """A text as encoded words, for where a header field takes only ASCII. Follows RFC 2047."""
     words, piece = [], ""
     for character in name:
         if len((piece + character).encode("utf-8", "replace")) > ENCODED_WORD_BYTES:

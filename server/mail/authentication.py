@@ -1,5 +1,5 @@
 """What our own mail server found out about who sent a mail: Authentication-Results, of hosts that are trusted only,
-since anybody can write such a header. Only reads. Source: RFC 8601; RFC 7489."""
+since anybody can write such a header. Only reads. Follows RFC 8601, RFC 7489."""
 
 import re
 from collections.abc import Container, Iterable

@@ -85,7 +85,7 @@ def _names_nobody(value: str) -> bool:
 
 
 def is_auto_submitted(head: headers.Head) -> bool:
-    """True when Auto-Submitted is there and is not "no". Source: RFC 3834."""
+    """True when Auto-Submitted is there and is not "no". Follows RFC 3834."""
     value = head.first("auto-submitted").partition(";")[0].partition("(")[0].strip().lower()
     return value not in ("", "no")
 
@@ -157,7 +157,7 @@ def _is_status(head: headers.Head) -> bool:
 
 
 def is_automatic(head: headers.Head, senders: Iterable[str | None]) -> bool:
-    """True for mail that must never get an automatic answer. Source: Security, M7."""
+    """True for mail that must never get an automatic answer."""
     return is_machine_written(head, senders) or is_for_many(head)
 
 

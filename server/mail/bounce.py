@@ -51,7 +51,7 @@ def read(is_report: bool, statuses: Sequence[bytes], originals: Iterable[bytes])
     """The bounce in a mail, or None.
 
     is_report: a machine wrote the mail, so the id of an attached message counts. statuses: contents of its
-    message/delivery-status parts. originals: attached messages or their headers. Source: Mail, Bounces.
+    message/delivery-status parts. originals: attached messages or their headers.
     """
     original, references = _original_ids(originals) if is_report else (None, ())
     if not statuses and original is None:

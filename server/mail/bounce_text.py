@@ -26,7 +26,7 @@ _QUOTED_ID = late_pattern(
 def read(head: headers.Head, text: str, found: Bounce | None) -> Bounce | None:
     """The bounce in the text of a mail, or None. found: what its parts tell.
 
-    Only for mail that a server wrote: people quote headers as well. Source: Mail, Bounces; RFC 5321, section 6.1."""
+    Only for mail that a server wrote: people quote headers as well. Follows RFC 5321, section 6.1."""
     if found is None and "<" not in text:  # no id
         return None
     if not _is_from_server(head):

@@ -82,10 +82,10 @@ _AS_IT_IS = frozenset({"", "7bit", "8bit", "binary", "7-bit", "8-bit"})
 def decode(content: bytes, label: str | None = None) -> str:
     """`content` as text: by `label` when it names a text codec, else UTF-8, else Windows-1252. NUL is removed.
 
-    Source: Mail, Charset. Ours: a text of the declared set with a few bad bytes keeps that set.
+    Ours: a text of the declared set with a few bad bytes keeps that set.
 
-    >>> decode(b"caf\\xe9", "no-such-set")
-    'café'
+        >>> decode(b"caf\\xe9", "no-such-set")
+        'café'
     """
     codec = codec_of(label) if label else _escaped_codec(content)
     if codec is not None and codec in _WIDE:
@@ -194,7 +194,7 @@ def fit(text: str) -> str:
 def decode_transfer(content: bytes, encoding: str) -> tuple[bytes, str] | None:
     """`content` with its transfer encoding undone, and what was wrong with it ("" for nothing).
 
-    None: the encoding is not one that is known. Source: Mail, Damaged mail.
+    None: the encoding is not one that is known.
     """
     name = encoding.strip().lower()
     if name in _AS_IT_IS:

@@ -13,7 +13,7 @@ def apply(content: str, signature: str, original: str | None) -> str:
     """`content` with each line that is exactly a command, blanks around it aside, replaced; other lines untouched.
 
     original: the quoted text of the message answered, or None where there is none; its line then stays as it is. What
-    is put in is not looked at again. Source: decisions, lines beginning with `#`.
+    is put in is not looked at again.
 
     >>> apply("Hi\\n  #sig\\n#signature please", "Ida", None)
     'Hi\\nIda\\n#signature please'

@@ -86,7 +86,7 @@ def compose(mail: OutgoingMail) -> bytes:
 
     Raises Invalid, with `field`, for CR, LF or NUL in what goes into a header, for a bad address and for more than
     MAX_RECIPIENTS; TooLarge for files above MAX_FILES_BYTES. Ids of strangers that cannot stand in a header are left
-    out. Source: Outbound, Headers, Body, Attachments.
+    out.
     """
     total_bytes = sum(len(file.content) for file in mail.files)
     if total_bytes > MAX_FILES_BYTES:
@@ -101,7 +101,7 @@ def compose(mail: OutgoingMail) -> bytes:
 def automatic_headers(is_autoreply: bool, is_generated: bool) -> tuple[tuple[str, str], ...]:
     """What tells other programs that one wrote the mail: to answer another mail, or for another reason.
 
-    Source: RFC 3834; Outbound, is_autoreply."""
+    Follows RFC 3834."""
     return AUTOREPLY_HEADERS if is_autoreply else GENERATED_HEADERS if is_generated else ()
 
 
@@ -111,12 +111,12 @@ def mailer(version: str) -> str:
 
 
 def new_message_id(domain: str) -> str:
-    """A new id, 32 hex digits and the domain, without angle brackets. Source: Outbound, Headers."""
+    """A new id, 32 hex digits and the domain, without angle brackets."""
     return f"{secrets.token_hex(16)}@{_ascii_domain(domain)}"
 
 
 def ascii_address(address: str) -> str:
-    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8. Source: ours.
+    """The address with its domain as DNS knows it. The mailbox stays; one beyond ASCII needs SMTPUTF8.
 
     >>> ascii_address("ann@münchen.example")
     'ann@xn--mnchen-3ya.example'
@@ -127,7 +127,7 @@ def ascii_address(address: str) -> str:
 
 def ascii_head(raw: bytes) -> bytes:
     """A mail whose recipients beyond ASCII are named and no addresses any more, for servers that take none: those get
-    nothing, and the others see who they are. Source: RFC 6857, section 3.1.3."""
+    nothing, and the others see who they are. Follows RFC 6857, section 3.1.3."""
     head, line, body = raw.partition(b"\r\n\r\n")
     fields = re.split(rb"\r\n(?![ \t])", head)
     return b"\r\n".join(map(_ascii_field, fields)) + line + body
@@ -154,7 +154,7 @@ def references_of_reply(references: Sequence[str], message_id: str) -> tuple[str
 
 
 def subject_of_compose(subject: str, prefix: str = "", mask: str = "", with_mask: bool = False) -> str:
-    """The subject of a new ticket's mail. Source: Outbound, Headers, Subject.
+    """The subject of a new ticket's mail.
 
     >>> subject_of_compose("Forklift battery", "Depot", "JKQ-75671-699", with_mask=True)
     '[Depot #JKQ-75671-699] Forklift battery'
@@ -165,7 +165,7 @@ def subject_of_compose(subject: str, prefix: str = "", mask: str = "", with_mask
 
 
 def subject_of_reply(subject: str, prefix: str = "", mask: str = "", with_mask: bool = False) -> str:
-    """The subject of an answer: `Re: ` once, and the mask once. Source: Outbound, Headers, Subject.
+    """The subject of an answer: `Re: ` once, and the mask once.
 
     >>> subject_of_reply("RE: re: [#A-1-2] Forklift", "Depot", "A-1-2", with_mask=True)
     'Re: [Depot #A-1-2] Forklift'

@@ -1,4 +1,4 @@
-"""DKIM: keys, the DNS entries that publish them, and signatures of outgoing mail. Source: RFC 6376, RFC 8301."""
+"""DKIM: keys, the DNS entries that publish them, and signatures of outgoing mail. Follows RFC 6376, RFC 8301."""
 
 import base64
 import re
@@ -46,7 +46,7 @@ def signed(raw: bytes, domain: str, selector: str, private_key: str) -> bytes:
 
     try:
         mail = dkim.DKIM(raw)
-        # One click leaves a list only where the signature covers the field that says so. Source: RFC 8058.
+        # One click leaves a list only where the signature covers the field that says so (RFC 8058).
         covered = [*mail.default_sign_headers(), *(name for name, _ in mail.headers if name.lower() == ONE_CLICK)]
         signature: bytes = mail.sign(
             selector.encode("ascii"), domain.encode("ascii"), private_key.encode("ascii"),

@@ -94,7 +94,7 @@ def split(
 ) -> Head:  # fmt: skip
     """The header block that begins at `start`: up to an empty line, or to what can be no header any more.
 
-    charset: label of the set that raw bytes are in where they are not UTF-8. Source: Mail, Damaged mail. Ours: a broken
+    charset: label of the set that raw bytes are in where they are not UTF-8. Ours: a broken
     line among headers is skipped. Fields too long are cut, and more than `fields` lines of them left out. Notes tell.
     """
     end = len(raw) if end is None else end

@@ -1,6 +1,6 @@
 """Header fields that mark mail as that of a list, such as List-Id and List-Unsubscribe, as lines that people write.
 
-Source: RFC 2369, RFC 2919, RFC 8058; which of them a group may have is ours."""
+Follows RFC 2369, RFC 2919, RFC 8058."""
 
 import re
 

@@ -77,7 +77,7 @@ def new_mask(pattern: str = DEFAULT_PATTERN, rand: RandomSource | None = None, t
 
     Pattern: `L` letter without O, `N` digit 1 to 9, `C` either, `Y` `M` `D` year, month, day in four, two, two digits,
     `{text}` as it stands, and so are all other characters. Raises Invalid when nothing in the pattern is drawn or a
-    brace is not closed. Source: Mail, New ticket.
+    brace is not closed.
     """
     tokens = _tokens(pattern)
     if not any(token in _CHOICES for token, is_literal in tokens if not is_literal):

@@ -164,7 +164,7 @@ class Mail:
 def parse(raw: bytes, now: int, limits: ParseLimits = ParseLimits(), host: str = "localhost") -> Mail:
     """The mail in `raw`, with any line ends. now: Unix seconds. host: right half of an id that has to be made.
 
-    Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else. Source: Mail, sections 2 to 5.
+    Raises Required for an empty mail and TooLarge above limits.mail_bytes, nothing else.
     """
     if len(raw) > limits.mail_bytes:
         raise TooLarge(f"The mail has {len(raw)} bytes; at most {limits.mail_bytes} are taken.", size=len(raw))

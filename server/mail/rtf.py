@@ -1,8 +1,7 @@
 """The message in the RTF of Outlook: unpacked, and read as text or as the HTML that it was made of.
 
-Not for showing RTF as it looks: of a message that was written in RTF the words stay. Source: [MS-OXRTFCP] for the
-packing, [MS-OXRTFEX] for the HTML inside, RTF 1.9 for the rest.
-"""
+Not for showing RTF as it looks: of a message that was written in RTF the words stay. From [MS-OXRTFCP] for the packing,
+[MS-OXRTFEX] for the HTML inside, RTF 1.9 for the rest."""
 
 import re
 import struct

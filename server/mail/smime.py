@@ -1,9 +1,8 @@
 """What is signed inside an S/MIME part whose content and signature are one: the mail behind `smime.p7m`.
 
 The content is taken out as it stands; the signature is not checked, and nothing may follow from there being one. Only
-the few fields before the content are walked over, in either way of writing lengths. Source: RFC 5652, sections 3 and 5;
-RFC 8551, section 3.5.2.
-"""
+the few fields before the content are walked over, in either way of writing lengths. Follows RFC 5652, sections 3 and 5,
+RFC 8551, section 3.5.2."""
 
 from collections.abc import Iterator
 

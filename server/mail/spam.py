@@ -1,7 +1,5 @@
 """How likely a mail is spam, from words counted in tickets that workers judged. Pure functions; the counts are kept
 and trained elsewhere, and no score does anything by itself.
-
-Source: Mail, Spam score.
 """
 
 import re

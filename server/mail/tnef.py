@@ -1,7 +1,7 @@
 """Opens `winmail.dat`: the files and the text that Outlook packs into one part of its own format, TNEF.
 
 Everything is cut out of the bytes that are there, under limits; what is damaged ends the reading, and what was found
-until then counts. Messages inside are not opened. Source: [MS-OXTNEF]; names of properties as in [MS-OXPROPS].
+until then counts. Messages inside are not opened. From [MS-OXTNEF]; names of properties as in [MS-OXPROPS].
 
 Ours, and no library: tnefparse, the one for Python, had its last release in 2021, has no limits, and its licence (LGPL)
 asks for more than one executable file can give.

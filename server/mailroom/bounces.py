@@ -1,4 +1,4 @@
-"""Mail of ours that came back: the address that takes none is marked. Source: Special mail, Bounces.
+"""Mail of ours that came back: the address that takes none is marked.
 
 Anybody can write a bounce; it counts only for mail of ours, and for an address that this mail went to."""
 

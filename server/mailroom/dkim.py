@@ -1,7 +1,7 @@
 """Keys with which outgoing mail is signed, one in use for each sender domain. They are made here, published in DNS by
 whoever looks after the domain, and used once DNS shows them. Private keys are in no record, package or export.
 
-Source: ours; RFC 6376."""
+Follows RFC 6376."""
 
 from collections.abc import Sequence
 

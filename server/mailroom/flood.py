@@ -1,5 +1,5 @@
 """Automatic mail of one sender that comes in masses, as when two programs answer each other: it is stored like any
-other, and automations are not told of it, so that it comes to an end. Source: Mail, Loops."""
+other, and automations are not told of it, so that it comes to an end."""
 
 from typing import Any
 

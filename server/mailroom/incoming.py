@@ -69,7 +69,7 @@ class IncomingMail:
 
 
 def read(service: Service, raw: bytes, now: int) -> IncomingMail:
-    """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else. Source: Mail, Content."""
+    """Raises Required for an empty mail, TooLarge above max_mail_bytes, nothing else."""
     settings = service.settings
     limits = ParseLimits(mail_bytes=settings.max_mail_bytes, file_bytes=settings.mail_file_bytes)
     mail = parse.parse(raw, now, limits, urlsplit(service.base_url).hostname or "localhost")

@@ -1,5 +1,5 @@
 """What DNS says of the domains that mail comes from: whether other servers will trust it, and where answers to it
-arrive. Source: ours; RFC 7208, RFC 7489."""
+arrive. Follows RFC 7208, RFC 7489."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,4 @@
-"""Automations that are asked about a mail before it is filed: may it come in, as it is, and where does it go.
-
-Source: Mail, Filter and route; Events and background behavior."""
+"""Automations that are asked about a mail before it is filed: may it come in, as it is, and where does it go."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace

@@ -86,7 +86,7 @@ def run(
     history: what new tickets are like. progress: called after each mail that no earlier run has done. problem: called
     for each mail, file or folder that was not imported.
     Raises Invalid, before anything is imported, for a path where nothing is; Unavailable or TimedOut when the database
-    takes no more: the same import again goes on there. Source: Ours."""
+    takes no more: the same import again goes on there."""
     with _room_for(paths, ctx.service.settings.data) as folder:
         files = [file for path in paths for file in _files(path, standard_input, Path(folder))]
         found = _Import(ctx, progress, problem, history)

@@ -1,5 +1,5 @@
 """The listener that mail servers hand mail over to, as administrators see it: how it is, and switching it while the
-service runs. What it speaks is in web/mail_listener.py. Source: ours."""
+service runs. What it speaks is in web/mail_listener.py."""
 
 import threading
 from collections.abc import Mapping

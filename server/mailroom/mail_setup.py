@@ -1,5 +1,5 @@
 """How mail comes and goes, as administrators set it up: the default sender, sender addresses, a mail to try a
-transport, a look at a mailbox. Transports and mailboxes themselves are records. Source: ours."""
+transport, a look at a mailbox. Transports and mailboxes themselves are records."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

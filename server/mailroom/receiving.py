@@ -1,4 +1,4 @@
-"""What happens to a raw mail, in order; everything that it changes is one transaction. Source: Mail, Inbound."""
+"""What happens to a raw mail, in order; everything that it changes is one transaction."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -274,9 +274,8 @@ def _reply(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
 
 
 def _is_own_mail(ctx: Context, incoming: IncomingMail, thread: Thread, known: Addresses) -> bool:
-    """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of ours.
-
-    Source: Special mail, Loops."""
+    """Mail of this service that came back to it: an automatic one, or one that it sent itself from an address of
+    ours."""
     mail = incoming.mail
     if mail.loop_token == ctx.service.installation and mail.auto_submitted:
         return True

@@ -1,6 +1,6 @@
 """Mail without a Message-Id that comes again: the same bytes within the days of a setting are the same mail.
 
-Mail that has an id is known by that: threading.py. Source: Special mail, Duplicates; the days are ours."""
+Mail that has an id is known by that: threading.py."""
 
 from typing import Any
 

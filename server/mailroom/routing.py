@@ -1,4 +1,4 @@
-"""The group and bucket of a new ticket. Source: Mail, Routing."""
+"""The group and bucket of a new ticket."""
 
 import json
 from collections.abc import Sequence

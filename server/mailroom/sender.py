@@ -1,6 +1,5 @@
-"""Who wrote a mail, and who else it names: their address records, whether they are welcome or strangers to the ticket.
-
-Source: Mail, Sender and recipients; Security, Mail in."""
+"""Who wrote a mail, and who else it names: their address records, whether they are welcome or strangers to the
+ticket."""
 
 import json
 from collections.abc import Iterable
@@ -96,9 +95,7 @@ def refuse_banned(sender: Record | None) -> None:
 
 
 def address_of_sender(writing: RecordWriter, known: Addresses, email: str) -> Record:
-    """The sender's record, made when there is none. Whoever writes can be written to again.
-
-    Source: Mail, Sender."""
+    """The sender's record, made when there is none. Whoever writes can be written to again."""
     record = known.get(email) or requesters.address_of(writing, email)
     if record["is_defunct"]:
         writing.update("address", record["id"], {"is_defunct": 0})
@@ -187,7 +184,7 @@ def organization_of(writing: RecordWriter, sender: Record) -> int:
 
 def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Record, known: Addresses) -> list[int]:
     """The ids of the addresses that get the replies of a new ticket: the sender, and the recipients where the service
-    is set so; never addresses of ours, nor excluded ones. Source: Mail, Requesters."""
+    is set so; never addresses of ours, nor excluded ones."""
     patterns = writing.setting("mail_exclude_patterns")
     is_ours = is_own(known, sender["email"]) or not requesters.may_request(sender, patterns)
     found = [] if is_ours else [sender]
@@ -205,9 +202,7 @@ def first_requesters(writing: RecordWriter, incoming: IncomingMail, sender: Reco
 
 def is_stranger(writing: RecordWriter, ticket: Record, sender: Record) -> bool:
     """Whether somebody writes to a ticket who has had no part in it: no requester, no worker, wrote nothing on it
-    before, and none of its mail was sent to them. Knowing a mask or an id makes nobody a participant.
-
-    Source: Security, Mail in; decisions, a stranger who knows a mask or a Message-Id."""
+    before, and none of its mail was sent to them. Knowing a mask or an id makes nobody a participant."""
     tx, ticket_id, sender_id = writing.tx, ticket["id"], sender["id"]
     if sender["worker_id"] or requesters.is_requester(tx, ticket_id, sender_id):
         return False

@@ -24,9 +24,7 @@ def new_ticket(
     writing: RecordWriter, incoming: IncomingMail, place: dict[str, int], org_id: int, sender_id: int
 ) -> Record:
     """The ticket of a mail that answers nothing, and that is stored next: its id, mask and subject at least. place: its
-    bucket_id or group_id.
-
-    Source: Mail, New ticket."""
+    bucket_id or group_id."""
     is_taken = writing.find("ticket", mask=incoming.mask) is not None
     values = {
         "subject": incoming.subject, "org_id": org_id, "spam_score": spam.score(writing.tx, incoming.words), **place,
@@ -41,7 +39,7 @@ def new_ticket(
 
 
 def reopen(writing: RecordWriter, ticket: Record) -> None:
-    """A reply opens its ticket from any status, and no reopening is planned any more. Source: Mail, Effects."""
+    """A reply opens its ticket from any status, and no reopening is planned any more."""
     if ticket["status_id"] != OPEN or ticket["reopen_date"]:
         writing.update("ticket", ticket["id"], {"status_id": OPEN, "reopen_date": 0})
 
@@ -103,9 +101,8 @@ def files(writing: RecordWriter, incoming: IncomingMail, uploader_id: int = 0) -
 
 
 def _files(writing: RecordWriter, incoming: IncomingMail) -> tuple[list[int], int]:
-    """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files now.
-
-    Source: Mail, Bodies, Attachments."""
+    """(ids of the files, id of the HTML or 0). The HTML stays as it came, but for its own images, which are files
+    now."""
     made = files(writing, incoming)
     if not incoming.html:
         return made, 0

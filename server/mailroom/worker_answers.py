@@ -2,8 +2,7 @@
 
 By the signed name that the mail carries, and only from the worker's own address; never by From alone. A reply is a
 queued draft, made and sent like any that its worker wrote, so that nothing slow runs here and a failure is told to
-them. A command that is not understood loses nothing: the words become a draft, or the note that they were to be.
-Source: Mail, Workers answering by mail; that an answer to a note is a note, and the draft, are ours."""
+them. A command that is not understood loses nothing: the words become a draft, or the note that they were to be."""
 
 from typing import Any
 

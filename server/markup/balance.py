@@ -44,7 +44,7 @@ _CLOSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def balanced(html: str, tags: Collection[str], attributes: Collection[str]) -> str:
     """`html` with only `tags` and `attributes`, every element closed, at most MAX_DEPTH open at once, all text visible.
 
-    Takes time in proportion to the length; never raises. The result is not safe to show yet. Source: ours.
+    Takes time in proportion to the length; never raises. The result is not safe to show yet.
 
     >>> balanced("<ul><li>a<li><b>b</ul>c", {"ul", "li", "b"}, set())
     '<ul><li>a</li><li><b>b</b></li></ul>c'

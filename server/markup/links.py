@@ -34,7 +34,7 @@ Token = dict[str, Any]
 def link_plain_text(text: str) -> str:
     """`text` as HTML: escaped, with links to http, https, www and mail addresses. Line ends stay as they are.
 
-    Above MAX_LINKED_CHARACTERS nothing is linked. Never raises. Source: decisions, limits.
+    Above MAX_LINKED_CHARACTERS nothing is linked. Never raises.
 
     >>> link_plain_text("a < b, see www.x.example.")
     'a &lt; b, see <a href="http://www.x.example" target="_blank" rel="noopener noreferrer nofollow">www.x.example</a>.'

@@ -1,4 +1,4 @@
-"""Tables of Markdown: those of mistune, kept from taking long. Source: Outbound, Body; the limits are ours."""
+"""Tables of Markdown: those of mistune, kept from taking long."""
 
 import re
 from typing import Any

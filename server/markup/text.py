@@ -25,7 +25,6 @@ def text_of_html(html: str) -> str:
     """The text of `html`: links as `label <url>`, list marks, blank lines between blocks, no styles and scripts.
 
     Reads at most MAX_TEXT_SOURCE characters; takes time in proportion to them, and never raises.
-    Source: Content, Bodies.
 
     >>> text_of_html('<p>See <a href="https://x.example/a">the page</a></p><ul><li>one<li>two</ul>')
     'See the page <https://x.example/a>\\n\\n- one\\n- two'

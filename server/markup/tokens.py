@@ -52,7 +52,7 @@ class HtmlToken:
 
 def tokens(html: str) -> Iterator[HtmlToken]:
     """The tags and texts of `html` in order. Comments, declarations and the elements in UNREADABLE with what they hold
-    are left out; a tag without an end is text, with all that follows it. Never raises. Source: ours."""
+    are left out; a tag without an end is text, with all that follows it. Never raises."""
     position = 0
     while (markup := _MARKUP.search(html, position)) is not None:
         start = markup.start()

@@ -1,5 +1,5 @@
 """What a worker wrote in answer to mail about a ticket: their words without what is quoted, and the lines that do
-something. Source: Mail, Workers answering by mail.
+something.
 
 Ours: a line with `##` in it is not left out, since Markdown has headings; all below the line that the mail asks to
 write above is."""

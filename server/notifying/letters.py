@@ -1,7 +1,7 @@
 """The mail that tells a worker what happened: one for each ticket, and one for all the rest together.
 
-What a worker may no longer read is in none. The text is plain, so that quoting it in an answer changes nothing of it.
-Source: ours."""
+What a worker may no longer read is in none. The text is plain, so that quoting it in an answer changes nothing of
+it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -1,5 +1,5 @@
 """The job that mails a worker what they have not read by then: all that waits at once, so that ten events on a ticket
-are one mail. Source: ours."""
+are one mail."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from server.outbound.urls import host_of
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# Source: the special-purpose address registries of IANA, and one address that a cloud's machines reach their host by.
+# From the special-purpose address registries of IANA, and one address that a cloud's machines reach their host by.
 _CLOSED = tuple(
     ipaddress.ip_network(each)
     for each in (
@@ -26,7 +26,7 @@ _OPEN_IPV6 = ipaddress.IPv6Network("2000::/3")
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, such as 8.8.8.8 or 2606:4700::1111, belongs to the open internet. Source: ours.
+    """Whether an address, such as 8.8.8.8 or 2606:4700::1111, belongs to the open internet.
 
     >>> is_public("8.8.8.8"), is_public("10.1.2.3"), is_public("::ffff:8.8.8.8"), is_public("fe80::1%eth0")
     (True, False, False, False)

@@ -1,4 +1,4 @@
-"""Signatures of Amazon's cloud, version 4. Source: AWS, Signature Version 4 signing process.
+"""Signatures of Amazon's cloud, version 4.
 
 Ours, because it is a few digests in a row; botocore brings a client and the descriptions of all services with it."""
 

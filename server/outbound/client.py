@@ -106,7 +106,7 @@ class RequestLimits:
 
 
 def limits(settings: Settings | None = None) -> RequestLimits:
-    """The limits that settings say, or their defaults. Raises Invalid for a wrong `outbound_allow`. Source: ours."""
+    """The limits that settings say, or their defaults. Raises Invalid for a wrong `outbound_allow`."""
     said = settings or Settings(defaults_by_name())
     return RequestLimits(said.outbound_seconds, said.outbound_max_bytes, allowed(said.outbound_allow))
 
@@ -134,7 +134,7 @@ def send(asked: OutboundRequest, bounds: RequestLimits, resolve: Resolver = sock
     """The answer, whatever its status. Blocks, at most as long as asked for or as bounds say.
 
     Raises Rejected for a host that may not be reached or has no valid certificate, TimedOut, TooLarge, Unavailable when
-    there is no answer or no end of redirects. Source: ours."""
+    there is no answer or no end of redirects."""
     deadline = Deadline(min(asked.seconds or bounds.seconds, MAX_SECONDS))
     here = asked
     for _ in range(MAX_REDIRECTS + 1):
@@ -206,7 +206,7 @@ def _write(connection: http.client.HTTPConnection, asked: OutboundRequest) -> No
 
 
 def _redirected(asked: OutboundRequest, status: int, url: HttpUrl) -> OutboundRequest:
-    """The request that a redirect asks for. Source: RFC 9110, Redirection; ours: what another place is told."""
+    """The request that a redirect asks for. Follows RFC 9110, Redirection."""
     here = replace(asked, url=url)
     if (status == 303 and asked.method not in ("GET", "HEAD")) or (status in (301, 302) and asked.method == "POST"):
         kept = tuple(pair for pair in asked.headers if not pair[0].startswith("content-"))

@@ -35,7 +35,7 @@ def records(name: str, type: str, servers: Sequence[Server] | None = None) -> li
     for no such name.
 
     servers: (address, port), those of this machine when absent. Raises Invalid for an unusable name, Unavailable when
-    no server answers. Source: ours; RFC 1035, RFC 6891."""
+    no server answers. Follows RFC 1035, RFC 6891."""
     from dns.exception import DNSException
 
     wanted = _name(name)

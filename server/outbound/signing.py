@@ -114,7 +114,7 @@ def signer(kind: str, values: Values, now: int) -> Callable[[OutboundRequest], O
 
 
 def basic(username: str, password: str) -> str:
-    """The Authorization header of a name and a password. Source: RFC 7617."""
+    """The Authorization header of a name and a password. Follows RFC 7617."""
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 

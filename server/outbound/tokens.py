@@ -27,7 +27,7 @@ def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[
     when there is one.
 
     values: of service and account, as signing.check_params answers them. Raises as `send` does, Unavailable for an
-    answer without a token. Source: RFC 6749, Client Credentials Grant, Refreshing an Access Token."""
+    answer without a token. Follows RFC 6749, Client Credentials Grant, Refreshing an Access Token."""
     limits = RequestLimits(bounds.seconds, min(bounds.max_bytes, MAX_TOKEN_BYTES), bounds.permitted)
     asked = _question(values)
     answer = send(asked, limits)

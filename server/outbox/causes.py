@@ -1,5 +1,5 @@
 """Which drafts automations wrote. Their mail leaves later, and two automations that answer each other's mail would go
-on for ever. Source: ours."""
+on for ever."""
 
 from server.records.base import Change, Writing
 from server.store.tables import Column, Table

@@ -1,6 +1,6 @@
 """What is in a mail: the worker's text with its commands replaced, as text and as HTML, and the template around it.
 
-The HTML that is kept with a message is the one without the template. Source: Outbound, Body."""
+The HTML that is kept with a message is the one without the template."""
 
 import html
 import re

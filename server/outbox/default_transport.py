@@ -1,5 +1,5 @@
 """The mail transport for senders that have none of their own. The first one that is made becomes it: mail would wait
-beside a way out otherwise. Source: ours."""
+beside a way out otherwise."""
 
 from server.desk import service_settings
 from server.desk.service_settings import DEFAULT_TRANSPORT, log_change

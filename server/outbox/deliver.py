@@ -180,7 +180,7 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     if not 1 <= len(recipients) <= most:
         raise Invalid(f"a mail goes to 1 to {most} recipients, this one to {len(recipients)}", field="to")
     left = rows.unsettled(row["settled"], recipients, is_queued_anew=draft["queue_fails"] == 0)
-    # An automatic answer must not bounce into another one. Source: security, automatic mail.
+    # An automatic answer must not bounce into another one.
     envelope_from = "" if mail.is_autoreply else mail.from_address
     way = way_of(tx, ctx.service.registry, mail.from_address_id)
     hold = find_hold(tx, way.transport_id) if way is not None else None

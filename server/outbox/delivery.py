@@ -1,5 +1,5 @@
 """What has become of a mail that somebody wrote, told where it was written: in the answer to compose and reply, and on
-its ticket. Source: ours."""
+its ticket."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Mail that was to leave later and is held back, because who was to get it has written first. Source: ours."""
+"""Mail that was to leave later and is held back, because who was to get it has written first."""
 
 from server.contexts import TICKET
 from server.records.base import Record, Writing

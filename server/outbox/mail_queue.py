@@ -1,4 +1,4 @@
-"""Mail that has not left, as administrators see it: why, trying it again, dropping it. Source: ours."""
+"""Mail that has not left, as administrators see it: why, trying it again, dropping it."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who a mail comes from, and by which way it leaves. Source: Outbound, Sender."""
+"""Who a mail comes from, and by which way it leaves."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -50,7 +50,7 @@ def default_sender(tx: Transaction) -> int:
 def sender_of(tx: Transaction, registry: Registry, group: Record, bucket: Record | None, template_id: int) -> Sender:
     """The sender of mail from a bucket. template_id: what was asked for, 0 for that of bucket or group.
 
-    Raises Invalid when there is no sender address. Source: Outbound, Sender."""
+    Raises Invalid when there is no sender address."""
     places = [each for each in (bucket, group) if each is not None]
 
     def first(column: str) -> Any:

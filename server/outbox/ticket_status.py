@@ -1,5 +1,5 @@
 """The status of a ticket while a reply on it cannot leave: open, so that somebody sees it, and what it was once the
-mail has left after all. Source: Queue and delivery states. Ours: the way back."""
+mail has left after all. Ours: the way back."""
 
 import json
 from typing import Any

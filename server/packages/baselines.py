@@ -1,6 +1,6 @@
 """What the last import of a package sent and stored, so that an update can tell whose change is whose.
 
-Of values only digests are kept: they tell whether one is another than it was, and may be of secrets. Source: ours."""
+Of values only digests are kept: they tell whether one is another than it was, and may be of secrets."""
 
 import hashlib
 import json

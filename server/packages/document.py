@@ -40,8 +40,7 @@ class PackageDocument:
 
 
 def read(value: Any) -> PackageDocument:
-    """The document of a decoded JSON text. Raises Invalid, TooLarge. Source: Packages, Package JSON shape; sections
-    that this service does not know are refused, which is ours."""
+    """The document of a decoded JSON text. Raises Invalid, TooLarge."""
     if not isinstance(value, dict) or not isinstance(value.get("package"), dict):
         raise bad('a package is a JSON object with the key "package", an object as well')
     package: Tree = value["package"]

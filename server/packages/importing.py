@@ -47,8 +47,7 @@ def import_package(
     its answers where there are no new ones, and makes what is missing. conflicts: what happens to fields that both the
     desk and the package changed since: REFUSE, KEEP what is here, or TAKE what the package says.
 
-    Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made. Source:
-    Packages; updating is ours."""
+    Raises AdminOnly; Invalid, Conflict or TooLarge with the place of the problem, and then nothing was made."""
     ctx.require_admin("import packages")
     _require_known(mode, MODES, "mode")
     _require_known(conflicts, POLICIES, "conflicts")

@@ -1,4 +1,4 @@
-"""The packages that were imported: what each made, when, and whether that is still there. Source: ours."""
+"""The packages that were imported: what each made, when, and whether that is still there."""
 
 import json
 from collections.abc import Iterable

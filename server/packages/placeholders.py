@@ -25,8 +25,7 @@ MAX_RANDOM_CHARS = 255  # letters and digits of one random placeholder
 
 def fill(ctx: Context, document: PackageDocument, substitution: Substitution, kept: Tree) -> dict[str, str]:
     """Put the configured placeholders into the values, in order. kept: random ones of the import before, {key: value}.
-    Returns the random ones. Raises Invalid for what a data query or its check refuses. Source: Packages,
-    package.configure.placeholders; unknown types are refused, which is ours."""
+    Returns the random ones. Raises Invalid for what a data query or its check refuses."""
     drawn: dict[str, str] = {}
     for each in document.placeholders:
         where = f"placeholder '{each['key'][:80]}'"

@@ -25,7 +25,7 @@ MAX_CHOSEN = 1000  # records or options in one answer
 
 def fill(document: PackageDocument, answers: Tree, values: TemplateValues, registry: Registry) -> None:
     """Put the answers into the values, by the key of their prompt. answers: {key: text, number or list}; those to what
-    was not asked are ignored. Raises Required, Invalid. Source: Packages, package.configure.prompts."""
+    was not asked are ignored. Raises Required, Invalid."""
     for prompt in document.prompts:
         _check(prompt)
     require_answers(document, answers)

@@ -20,8 +20,7 @@ _PART = re.compile(r"[0-9]{1,18}|[A-Za-z]+")
 
 
 def check(document: PackageDocument) -> None:
-    """Raises Invalid for a version that is not offered and for a plugin that is not there, the first of them. Source:
-    Packages, package.requires."""
+    """Raises Invalid for a version that is not offered and for a plugin that is not there, the first of them."""
     wanted = document.requires.get("svc_version")
     if wanted not in (None, ""):
         if not _is_version(wanted):

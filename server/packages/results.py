@@ -1,7 +1,7 @@
 """What imports made, until the page that tells of it was seen: by whichever process that page asks.
 
 It may hold secrets that are shown once, so it is sealed by the code in the address of the page, which the database does
-not know. Source: ours."""
+not know."""
 
 import hashlib
 import json

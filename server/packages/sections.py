@@ -58,7 +58,7 @@ class Plan:
 
 
 def plan(document: PackageDocument, substitution: Substitution) -> Plan:
-    """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge. Source: Packages, records."""
+    """The parts of a document, without those that `_exclude`. Raises Invalid, TooLarge."""
     reader = _SectionReader(substitution)
     parts: list[PackageRecord] = []
     for section in LISTED:

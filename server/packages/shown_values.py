@@ -1,4 +1,4 @@
-"""Values of records as an update shows them: as text, without secrets. Source: ours."""
+"""Values of records as an update shows them: as text, without secrets."""
 
 import json
 from typing import Any

@@ -1,6 +1,6 @@
 """What administrators do about how workers sign in: invitations, links, devices, the second factor, handing over.
 
-The records of workers are changed as all others are; this is what is kept apart from them. Source: ours."""
+The records of workers are changed as all others are; this is what is kept apart from them."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,6 +1,6 @@
 """What a group answers to the first mail of a ticket by itself: whether what is to be saved of it can be used.
 
-Making and sending it is not done here (tickets/acknowledging.py). Source: ours."""
+Making and sending it is not done here (tickets/acknowledging.py)."""
 
 from typing import TYPE_CHECKING
 

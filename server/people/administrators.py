@@ -1,4 +1,4 @@
-"""Who is told of what goes wrong with the service. Source: ours."""
+"""Who is told of what goes wrong with the service."""
 
 from server.store.tables import table_named
 from server.store.transaction import Transaction

@@ -1,4 +1,4 @@
-"""Tokens made by administrators for a worker, outside of any login. Source: Authentication, token generator."""
+"""Tokens made by administrators for a worker, outside of any login."""
 
 from server import contexts, times
 from server.access import families, tokens

@@ -1,4 +1,4 @@
-"""The apps that may act in one's own name, with what each may do. Source: ours."""
+"""The apps that may act in one's own name, with what each may do."""
 
 from server.access.consents import Consent
 from server.context import Context

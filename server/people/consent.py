@@ -1,6 +1,4 @@
-"""Workers who let apps in: the answer to the question that the console asks. The rules are access/provider.py.
-
-Source: Authentication; the entry in the activity log is ours."""
+"""Workers who let apps in: the answer to the question that the console asks. The rules are access/provider.py."""
 
 from collections.abc import Iterable
 

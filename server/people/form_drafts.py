@@ -58,7 +58,7 @@ def keep(ctx: Context, key: str, fields: Fields) -> None:
     """Keep what the worker typed into a form, in place of what is kept for it. Fields whose names tell that they are
     secret are left out. key: the form, such as `webhook:5`.
 
-    Raises Invalid for a key that is empty or too long, TooLarge above a limit. Source: ours."""
+    Raises Invalid for a key that is empty or too long, TooLarge above a limit."""
     if not 0 < len(key) <= MAX_KEY_CHARS:
         raise Invalid(f"the key of a form has 1 to {MAX_KEY_CHARS} characters", field="key")
     text = json.dumps([(name, value) for name, value in fields if not is_secret(name)])
@@ -86,7 +86,7 @@ def of(ctx: Context, key: str) -> FormDraft | None:
 
 
 def drop(ctx: Context, key: str) -> bool:
-    """Forget it: the form was saved, or the worker wants it no more. False when there was nothing. Source: ours."""
+    """Forget it: the form was saved, or the worker wants it no more. False when there was nothing."""
     worker_id = ctx.actor.worker_id
     if ctx.service.store.read(lambda tx: tx.first(FORM_DRAFT, worker_id=worker_id, key=key)) is None:
         return False
@@ -104,7 +104,7 @@ def is_secret(name: str) -> bool:
 
 @periodic("old drafts of forms", deletes=True)
 def forget_old(service: Service, now: int) -> int | None:
-    """Remove those that are too old; answers when the next one is. Source: ours."""
+    """Remove those that are too old; answers when the next one is."""
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at

@@ -1,4 +1,4 @@
-"""Rosters of groups changed from outside: every check first, then every change. Source: Groups."""
+"""Rosters of groups changed from outside: every check first, then every change."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -27,7 +27,7 @@ def change_members(ctx: Context, sent: Any) -> None:
 
 
 def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
-    """Who is in these groups: {group id: {worker id: manager or member}}. Source: ours."""
+    """Who is in these groups: {group id: {worker id: manager or member}}."""
     listed = list(group_ids)
     table: Any = GROUP_MEMBER.sql
     rows = ctx.service.store.read(lambda tx: tx.rows(

@@ -1,7 +1,6 @@
 """Mail addresses that stand for one of us: a worker signs in with one, a group, a bucket or the service sends from one.
 
-Who changes such an address changes who somebody is, and where mail and one-time links go. Source: decisions, who may
-change the address that somebody signs in with, or that a group sends from."""
+Who changes such an address changes who somebody is, and where mail and one-time links go."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 mail leaves, so that it stands in no draft that waits, in no backup, and in no row that was deleted. By then the link
 must still be one for the address that the mail goes to.
 
-A mail that is tried again gets another code, and the one before no longer works. Source: ours."""
+A mail that is tried again gets another code, and the one before no longer works."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which columns a worker wants to see in a list of the console. Source: ours."""
+"""Which columns a worker wants to see in a list of the console."""
 
 from collections.abc import Sequence
 

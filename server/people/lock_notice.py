@@ -1,5 +1,5 @@
 """The mail to a worker whose account was locked by too many wrong passwords or codes: once a day at most, so that
-whoever does that cannot fill a mailbox. Source: ours."""
+whoever does that cannot fill a mailbox."""
 
 from typing import Any
 

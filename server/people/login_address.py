@@ -1,7 +1,7 @@
 """The address that a worker signs in with, changed by its worker or an administrator: the mails about it, confirming
 it, taking it back.
 
-Until a link at the new address was opened by the worker, who is signed in, the one before counts. Source: ours."""
+Until a link at the new address was opened by the worker, who is signed in, the one before counts."""
 
 from typing import Any
 

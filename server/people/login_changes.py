@@ -1,7 +1,7 @@
 """Changes of the address that a worker signs in with, which wait to be confirmed at the new one.
 
 A worker signs in with their main address, and links to set a password go there. While a change waits, the address
-before it counts, whatever the records say by now. Source: ours."""
+before it counts, whatever the records say by now."""
 
 import secrets
 

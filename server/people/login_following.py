@@ -1,7 +1,7 @@
 """What a change of records does to the address that a worker signs in with: nothing, until it is confirmed.
 
 Asked after every write of a worker or an address, whoever wrote it: an administrator, a script, a package. The mails
-are made by a job (login_address.py). Source: ours."""
+are made by a job (login_address.py)."""
 
 from server.access.actor import WORKER
 from server.access.logins import WORKER_LOGIN

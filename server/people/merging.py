@@ -1,5 +1,5 @@
 """Two contacts that are one person, or two organizations that are one: what the other has goes over to the one that
-stays, and the other is deleted. Source: ours, after Tickets, Merge."""
+stays, and the other is deleted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

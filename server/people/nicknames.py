@@ -1,4 +1,4 @@
-"""The nickname that stands behind @, for workers who chose none. Source: ours."""
+"""The nickname that stands behind @, for workers who chose none."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""A token for one request that a worker makes through the console, ended when the request is. Source: ours."""
+"""A token for one request that a worker makes through the console, ended when the request is."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

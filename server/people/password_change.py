@@ -1,4 +1,4 @@
-"""Passwords set anew: by their worker, or behind a one-time link that was sent by mail. Source: ours."""
+"""Passwords set anew: by their worker, or behind a one-time link that was sent by mail."""
 
 from typing import Any
 

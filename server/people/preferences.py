@@ -1,4 +1,4 @@
-"""How a worker wants the console to look and to be used. Source: ours."""
+"""How a worker wants the console to look and to be used."""
 
 from server.context import Context
 from server.dataclass import dataclass

@@ -1,7 +1,7 @@
 """Who looks at a ticket just now, and who is writing on it. Kept in memory: it says nothing about yesterday.
 
 Browsers say that they are there from time to time; who says nothing for AWAY_SECONDS is gone. Where several processes
-serve a database, each lets the others hear of it; one that begins later hears with the next sign. Source: ours."""
+serve a database, each lets the others hear of it; one that begins later hears with the next sign."""
 
 import threading
 from collections import OrderedDict

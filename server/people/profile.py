@@ -1,4 +1,4 @@
-"""What workers may change of themselves, who may change no worker otherwise. Source: ours."""
+"""What workers may change of themselves, who may change no worker otherwise."""
 
 from server.access.actor import lent
 from server.context import Context

@@ -26,7 +26,7 @@ MAX_BATCHES = 50  # of one scan; more are left to the next
 
 @periodic("reminders due")
 def remind_due(service: Service, now: int) -> int | None:
-    """Tell of what is due; answers when the next reminder will be. Source: ours."""
+    """Tell of what is due; answers when the next reminder will be."""
     ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         if service.store.read(lambda tx: not _due(tx, now, 1)):

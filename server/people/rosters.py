@@ -20,7 +20,7 @@ ROLE_QUERIES = {"member": "member_query_worker", "editor": "editor_query_worker"
 def change_members(writing: Writing, group_id: int, changes: dict[int, str]) -> None:
     """Change a group's roster: {worker id: manager, member or remove}. Roles that look at groups follow.
 
-    For checked ids; who may is asked before. Source: Groups."""
+    For checked ids; who may is asked before."""
     change_rosters(writing, {group_id: changes})
 
 

@@ -1,4 +1,4 @@
-"""How workers are signed in: sessions, devices that are known, the second factor. Source: ours."""
+"""How workers are signed in: sessions, devices that are known, the second factor."""
 
 from server.access import known_devices, second_factor, sessions
 from server.access.known_devices import KnownDevice

@@ -1,7 +1,7 @@
 """Signing in to the console: password, then the second factor of those who have one; and out again.
 
 What is wrong is never told apart: an unknown name, a wrong password and a worker who may not sign in get the same
-words after the same time. Not for cookies and forms; those are the console's. Source: ours."""
+words after the same time. Not for cookies and forms; those are the console's."""
 
 from typing import Any
 
@@ -318,7 +318,7 @@ def _require_code(ctx: Context, worker_id: int, given: str, peer: Peer, keys: tu
 
 
 def _ask(ctx: Context, worker_id: int, peer: Peer) -> None:
-    """Raises Forbidden when an automation refuses. Source: Automation events, worker.authenticated."""
+    """Raises Forbidden when an automation refuses."""
     for answer in events.ask(ctx, AUTHENTICATED, lambda: _values(worker_id, peer)):
         reason = answer.get("deny")
         if reason:

@@ -1,4 +1,4 @@
-"""Tokens that are good now, as people see them: whose, through which app, until when; and ending them. Source: ours."""
+"""Tokens that are good now, as people see them: whose, through which app, until when; and ending them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Notifications that a worker has not read: how many, the newest, and all of them read at once. Source: ours."""
+"""Notifications that a worker has not read: how many, the newest, and all of them read at once."""
 
 from typing import Any
 

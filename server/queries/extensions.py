@@ -1,7 +1,6 @@
 """Where this program can be told apart by parts: its extension points, and what each holds.
 
-Nothing is installed at run time but record types; the lists are what the code has. Source: Data queries,
-platform.extensions. Ours: which points there are."""
+Nothing is installed at run time but record types; the lists are what the code has. Ours: which points there are."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -3,8 +3,7 @@
     (x/60)|round        x*100        (x ** 2 - 1)|number_format(2)
 
 A filter takes the whole formula before it. The expressions of templates are not used for it: there a filter takes the
-last operand alone, divisions by zero are errors, texts and lists are values, and mistakes have no place in a query.
-Source: Data queries, worklist.subtotals; the grammar in detail is ours."""
+last operand alone, divisions by zero are errors, texts and lists are values, and mistakes have no place in a query."""
 
 import math
 import re

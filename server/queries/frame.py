@@ -1,6 +1,5 @@
-"""One data query, from its text to its answer: which type it is of, whether every key fits, and the time it may take.
-
-Source: Data queries, Grammar."""
+"""One data query, from its text to its answer: which type it is of, whether every key fits, and the time it may
+take."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +26,7 @@ def answer(ctx: Context, q: str, placeholders: Mapping[str, Any] | None = None) 
     """{data, _: {type, format, ...}} of a data query. placeholders: the values of each `${name}` in it.
 
     Raises Required for an empty text, BadQuery with a position for one that cannot be understood, BadDataQuery when it
-    takes longer than its `timeout:`. Source: Data queries."""
+    takes longer than its `timeout:`."""
     if not q.strip():
         raise Required("q is required: a data query such as type:worklist.subtotals of:ticket by:[status]", field="q")
     terms = terms_of(q, placeholders)

@@ -1,6 +1,6 @@
 """Points on a map, and collections of them as maps and tables take them: GeoJSON, TopoJSON, rows.
 
-Coordinates are longitude, latitude. Source: Data queries, worklist.geo.points."""
+Coordinates are longitude, latitude."""
 
 import re
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """The names of icons that charts, sheets and the console may ask for. Names only: what they look like is the console's.
 
-Source: Data queries, ui.icons. Ours: which ones there are."""
+Ours: which ones there are."""
 
 ICONS = tuple(
     "alert archive arrow-down arrow-left arrow-right arrow-up attachment ban bell book bookmark bot box bucket bug "

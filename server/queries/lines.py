@@ -64,7 +64,7 @@ def line(asked: DataQuery, values: KeyValues, label: str) -> DataSeries:
 
 
 def _column(record_type: RecordType, measured: Dimension | None, function: Function) -> dict[str, Any]:
-    """The type of numbers of records is that of the records. Source: Data queries, worklist.series, table."""
+    """The type of numbers of records is that of the records."""
     if measured is None or measured.name == "id":
         return {"type": "context", "type_options": {"context": record_type.context, "context_id_key": "id"}}
     if isinstance(measured, RecordDimension):

@@ -16,7 +16,7 @@ Item = dict[str, Any]
 def filter_items(values: KeyValues, items: Sequence[Item], names: tuple[str, ...]) -> QueryResult:
     """Those items that hold the text of `filter:`, in any case, in one of the keys `names`.
 
-    Without `limit:` they are one page, and nothing tells of paging. Source: Data queries, record.types."""
+    Without `limit:` they are one page, and nothing tells of paging."""
     wanted = values.text("filter").lower()
     found = [each for each in items if any(wanted in str(each[name]).lower() for name in names)]
     limit, index = values.number("limit", 0), values.number("page", 0)

@@ -1,4 +1,4 @@
-"""Pages of data queries, counted from 0, and how `_.paging` tells of them. Source: Data queries, worklist.records."""
+"""Pages of data queries, counted from 0, and how `_.paging` tells of them."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""How much is used what: by item as a table, and by month as a chart. Source: Data queries, usage.
+"""How much is used what: by item as a table, and by month as a chart.
 
 Not for counting: uses come as (item, instant, number)."""
 

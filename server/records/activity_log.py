@@ -16,9 +16,7 @@ def event_name(record: Record) -> str:
 
 
 class ActivityLog(RecordType):
-    """One thing that happened: an actor, a target, and a sentence with its placeholders.
-
-    Source: Contexts, Create activity log entry; its fields are ours."""
+    """One thing that happened: an actor, a target, and a sentence with its placeholders."""
 
     uri = "activity_log"
     is_silent = True

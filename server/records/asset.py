@@ -22,8 +22,7 @@ def filters(context: str) -> tuple[Filter, ...]:
 
 
 class Asset(RecordType):
-    """A thing with a name and perhaps an owner; one without an owner is everybody's. Source: Records; its fields are
-    ours."""
+    """A thing with a name and perhaps an owner; one without an owner is everybody's."""
 
     uri = "asset"
     plugin = "svc.assets"

@@ -92,7 +92,7 @@ def _load_on(shown: DictionaryContext, records: list[Record], text: str) -> dict
 
 
 class Attachment(RecordType):
-    """A file: its name, type and bytes, and the records it hangs on. Source: Records, attachment."""
+    """A file: its name, type and bytes, and the records it hangs on."""
 
     uri = "attachment"
     aliases = ("attachments", "file", "files")

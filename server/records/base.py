@@ -176,7 +176,7 @@ class RecordType:
 
     @property
     def options(self) -> frozenset[str]:
-        """Its features as programs ask for them; all types are `records`. Source: Contexts, List contexts."""
+        """Its features as programs ask for them; all types are `records`."""
         return self.features | {"records"}
 
     def _table(self) -> Table:

@@ -23,9 +23,8 @@ _COLOR = re.compile(r"#[0-9A-Fa-f]{6}\Z")
 
 
 class Calendar(RecordType):
-    """A calendar of the service, a group, a role or a worker. Workers name one as the calendar of their availability.
-
-    Source: Records; its fields are ours."""
+    """A calendar of the service, a group, a role or a worker. Workers name one as the calendar of their
+    availability."""
 
     uri = "calendar"
     tier = 3

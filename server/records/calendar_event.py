@@ -11,9 +11,7 @@ from server.translation import about_field, lazy_gettext
 
 
 class CalendarEvent(RecordType):
-    """An event: available or busy from its start until its end; without an end it is a moment.
-
-    Source: Records; its fields are ours."""
+    """An event: available or busy from its start until its end; without an end it is a moment."""
 
     uri = "calendar_event"
     aliases = ("calendar event", "calendar events", "event", "events")

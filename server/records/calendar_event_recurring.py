@@ -13,7 +13,7 @@ MAX_TEXT_CHARS = 16384  # of all patterns together
 
 
 class CalendarEventRecurring(RecordType):
-    """An event on each of the days that its patterns name, from one time of day to another. Source: Ours."""
+    """An event on each of the days that its patterns name, from one time of day to another."""
 
     uri, context = "calendar_event_recurring", contexts.CALENDAR_EVENT_RECURRING
     aliases = (

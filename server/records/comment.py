@@ -53,7 +53,7 @@ def _load_url(shown: DictionaryContext, records: list[Record], form: str) -> dic
 
 
 class Comment(RecordType):
-    """A comment on a record, by a worker or the service. Source: Records, comment."""
+    """A comment on a record, by a worker or the service."""
 
     uri = "comment"
     aliases = ("comments", "note", "notes")

@@ -13,7 +13,7 @@ from server.store.tables import table_named
 
 
 class Currency(RecordType):
-    """A currency. One is the default: amounts that name no currency are in it. Source: Ours."""
+    """A currency. One is the default: amounts that name no currency are in it."""
 
     uri = "currency"
     aliases = ("currencies",)

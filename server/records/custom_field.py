@@ -30,9 +30,7 @@ def load_search_filter(shown: DictionaryContext, records: list[Record], form: st
 
 
 class CustomField(RecordType):
-    """A field that an administrator gave a record type, or a fieldset. Context and type stay as they were made.
-
-    Source: Record addressing, Custom field; its fields are ours."""
+    """A field that an administrator gave a record type, or a fieldset. Context and type stay as they were made."""
 
     uri = "custom_field"
     aliases = ("custom field", "custom fields", "field", "fields", "cfield", "cfields")

@@ -25,9 +25,7 @@ def load_fields(shown: DictionaryContext, records: list[Record], form: str) -> d
 
 
 class CustomFieldset(RecordType):
-    """A named set of custom fields for records of one type, owned by whoever keeps it.
-
-    Source: Contexts, List contexts; its fields are ours."""
+    """A named set of custom fields for records of one type, owned by whoever keeps it."""
 
     uri = "custom_fieldset"
     aliases = ("custom fieldset", "custom fieldsets", "fieldset", "fieldsets")

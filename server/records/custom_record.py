@@ -18,8 +18,7 @@ MAX_CUSTOM_TYPES = 500  # each is a table of its own, and every search for what 
 
 
 class CustomRecord(RecordType):
-    """A record type that an administrator made; its records are at once under its uri. Source: Record addressing; its
-    fields are ours."""
+    """A record type that an administrator made; its records are at once under its uri."""
 
     uri = "custom_record"
     tier = 2

@@ -12,7 +12,7 @@ CONTEXT = contexts.FILE_BUNDLE
 
 
 class FileBundle(RecordType):
-    """A named set of files, owned by the service, a group, a role or a worker. Source: Ours."""
+    """A named set of files, owned by the service, a group, a role or a worker."""
 
     uri = "file_bundle"
     aliases = ("file bundle", "file bundles", "bundle", "bundles")

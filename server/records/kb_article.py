@@ -40,7 +40,7 @@ def load_categories(shown: DictionaryContext, records: list[Record], form: str) 
 
 
 class KbArticle(RecordType):
-    """An article: its text, written in one format and read as HTML, and the categories it lies in. Source: Ours."""
+    """An article: its text, written in one format and read as HTML, and the categories it lies in."""
 
     uri = "kb_article"
     plugin = "svc.kb"

@@ -11,9 +11,7 @@ BY_ID = "by id; comparison and sets as for numbers."
 
 
 class KbCategory(RecordType):
-    """A place for articles, perhaps below another one. With a category go those below it; the articles stay.
-
-    Source: Ours."""
+    """A place for articles, perhaps below another one. With a category go those below it; the articles stay."""
 
     uri = "kb_category"
     plugin = "svc.kb"

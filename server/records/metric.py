@@ -18,9 +18,7 @@ def load_dimensions(shown: DictionaryContext, records: list[Record], form: str) 
 
 
 class Metric(RecordType):
-    """Something that is counted (counter) or measured from time to time (gauge), by dimensions such as the worker.
-
-    Source: Data queries, metrics.timeseries; its fields are ours."""
+    """Something that is counted (counter) or measured from time to time (gauge), by dimensions such as the worker."""
 
     uri = "metric"
     is_silent = True

@@ -20,9 +20,7 @@ def where_it_leads(record: Record, shown: DictionaryContext) -> str:
 
 
 class Notification(RecordType):
-    """One entry of a worker's inbox, unread until they saw it. Only the worker and administrators see it.
-
-    Source: Events; its fields are ours."""
+    """One entry of a worker's inbox, unread until they saw it. Only the worker and administrators see it."""
 
     uri = "notification"
     is_silent = True

@@ -14,7 +14,7 @@ WORDS = ("open", "closed_won", "closed_lost")  # by number
 
 
 class Opportunity(RecordType):
-    """A possible sale: open, won or lost, with its amount in one currency. Source: Ours."""
+    """A possible sale: open, won or lost, with its amount in one currency."""
 
     uri = "opportunity"
     plugin = "svc.crm"

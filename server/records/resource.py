@@ -21,9 +21,7 @@ KINDS = tuple(
 
 
 class Resource(RecordType):
-    """A named file of one kind. A dynamic one is made by an automation when what is kept is no longer fresh.
-
-    Source: Ours."""
+    """A named file of one kind. A dynamic one is made by an automation when what is kept is no longer fresh."""
 
     uri = "resource"
     tier = 3

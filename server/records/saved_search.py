@@ -11,7 +11,7 @@ from server.store.tables import Index
 
 
 class SavedSearch(RecordType):
-    """A query on one record type, owned by the service, a group, a role or a worker. Source: Ours."""
+    """A query on one record type, owned by the service, a group, a role or a worker."""
 
     uri, context = "saved_search", contexts.SAVED_SEARCH
     aliases = ("saved search", "saved searches")

@@ -33,7 +33,7 @@ class TaskStatusFilter(ChoiceFilter):
 
 
 class Task(RecordType):
-    """Something to do: open, waiting for a date, or closed. Source: Records; its fields are ours."""
+    """Something to do: open, waiting for a date, or closed."""
 
     uri = "task"
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -15,7 +15,7 @@ SECONDS = 60  # of a minute
 
 
 class TimeEntry(RecordType):
-    """Time that a worker spent, perhaps on a kind of work. Archived ones are closed. Source: Ours."""
+    """Time that a worker spent, perhaps on a kind of work. Archived ones are closed."""
 
     uri, context = "time_entry", CONTEXT
     plugin = "svc.timetracking"

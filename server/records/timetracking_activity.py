@@ -7,7 +7,7 @@ from server.records.shared.references import redirect
 
 
 class TimetrackingActivity(RecordType):
-    """A kind of work, named by time entries. Source: Ours."""
+    """A kind of work, named by time entries."""
 
     uri, context = "timetracking_activity", contexts.TIMETRACKING_ACTIVITY
     plugin = "svc.timetracking"

@@ -25,7 +25,7 @@ ROWS = tuple(
 
 
 class Toolbar(RecordType):
-    """One place and the buttons there. All are there from the first start, none is added or removed. Source: ours."""
+    """One place and the buttons there. All are there from the first start, none is added or removed."""
 
     uri = "toolbar"
     tier = 3

@@ -9,7 +9,7 @@ from server.store.tables import Index
 
 
 class WorkspaceList(RecordType):
-    """A list of records on a tab. Source: Ours."""
+    """A list of records on a tab."""
 
     uri, context = "workspace_list", contexts.WORKSPACE_LIST
     aliases = ("workspace worklist", "workspace worklists", "worklist", "worklists")

@@ -13,7 +13,7 @@ KINDS = {"core.workspace.page.workspace": "Workspace"}
 
 
 class WorkspacePage(RecordType):
-    """A page of tabs, owned by the service, a group, a role or a worker. Source: Records; its fields are ours."""
+    """A page of tabs, owned by the service, a group, a role or a worker."""
 
     uri, context = "workspace_page", contexts.WORKSPACE_PAGE
     aliases = ("workspace page", "workspace pages", "page", "pages", "workspace_pages")

@@ -13,7 +13,7 @@ KINDS = {"core.workspace.tab.dashboard": "Dashboard", "core.workspace.tab.workli
 
 
 class WorkspaceTab(RecordType):
-    """A tab of a page; its widgets and worklists go with it. Source: Ours."""
+    """A tab of a page; its widgets and worklists go with it."""
 
     uri, context = "workspace_tab", contexts.WORKSPACE_TAB
     aliases = ("workspace tab", "workspace tabs", "tab", "tabs")

@@ -9,7 +9,7 @@ from server.store.tables import Index
 
 
 class WorkspaceWidget(RecordType):
-    """A widget of a tab: its kind, its settings and its place. Source: Ours."""
+    """A widget of a tab: its kind, its settings and its place."""
 
     uri, context = "workspace_widget", contexts.WORKSPACE_WIDGET
     aliases = ("workspace widget", "workspace widgets", "widget", "widgets")

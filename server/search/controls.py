@@ -1,6 +1,6 @@
 """The control terms of a search: sort, limit, page, time zone. Takes them out of the outermost group and reads them.
 
-They restrict nothing, so the parser keeps them apart from the filters. Source: Search query language, Control terms.
+They restrict nothing, so the parser keeps them apart from the filters.
 """
 
 import re

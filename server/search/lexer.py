@@ -1,6 +1,6 @@
 """Cuts a search text into tokens: fields, words, quoted texts, lists, brackets. What they mean together: parser.py.
 
-Each character is looked at a fixed number of times, whatever the text. Source: Search query language, Lexing.
+Each character is looked at a fixed number of times, whatever the text.
 """
 
 import re

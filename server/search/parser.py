@@ -1,7 +1,7 @@
 """Search text -> tree (ast.py). Knows no record type: whether a filter exists and what values mean is the compiler's.
 
 Iterative, one pass over the tokens. Ours, where the source lets mistakes pass in silence: brackets and quotes must
-match, a field must have a value, and AND written out binds tighter than OR. Source: Search query language.
+match, a field must have a value, and AND written out binds tighter than OR.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Reads the text of one search value: comparisons, ranges, sizes, yes or no, wildcards. Not dates and durations.
 
 Every error is an Invalid without a position; the caller knows where the text stood.
-Source: Search query language, Filter types and their values.
 """
 
 import re

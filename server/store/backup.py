@@ -56,7 +56,7 @@ class RestoreResult:
 
 def make(database: Path, target: Path, progress: Progress | None = None) -> int:
     """Copy the database, which may be in use, to `target`; answers its size in bytes. Raises Conflict when there is
-    such a file, Full, Unavailable. Source: ours."""
+    such a file, Full, Unavailable."""
     copy_database(database, target, progress)
     return target.stat().st_size
 
@@ -80,8 +80,7 @@ def require_backup(file: Path) -> None:
 def verify(file: Path, told: Told = lambda what: None) -> Contents:
     """Read all of a backup: SQLite's checks of its structure, and the count of its rows. Changes nothing.
 
-    told: hears of each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged.
-    Source: ours."""
+    told: hears of each of the STEPS, such as "step 1 of 3: reading the structure". Raises NotFound, Damaged."""
     require_backup(file)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
@@ -121,8 +120,7 @@ def restore(
 ) -> RestoreResult:
     """Put a backup in the place of the database; who calls holds the lock of its folder.
 
-    A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do.
-    Source: ours."""
+    A process that is killed on the way leaves the one or the other, whole. Raises what prepare and put_in_place do."""
     contents = prepare(file, database, progress, told, told)
     told("putting it in place")
     kept, problem = put_in_place(database)

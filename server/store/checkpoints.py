@@ -1,9 +1,7 @@
 """Folding the write-ahead log of a file back into it: most of it beside the writer, so that no write waits for it.
 
 SQLite would do all of it within a commit, and begin its log again only where nobody reads from it at that very moment.
-Where somebody always does, the log would grow without end, and each read look through all of it.
-
-Source: ours."""
+Where somebody always does, the log would grow without end, and each read look through all of it."""
 
 import threading
 import time

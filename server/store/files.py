@@ -71,7 +71,7 @@ class OpenFiles:
 
 def require_own_log(path: Path) -> None:
     """Raises Damaged where a write-ahead log lies beside a database that it is not of: SQLite would throw it away, or
-    write its pages into a foreign file. Source: ours."""
+    write its pages into a foreign file."""
     log = Path(f"{path}-wal")
     log_bytes = log.stat().st_size if log.exists() else 0
     if log_bytes <= LOG_HEADER.size:

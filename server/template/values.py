@@ -1,7 +1,7 @@
 """The values of scripts and what the language does with them: truth, printing, comparing, counting with them.
 
 A value is text, a whole number, a float, a boolean, null, a list, a map with text keys, or a Moment. A list is a map
-whose keys are 0, 1, 2...: what keeps keys may turn one into the other. Source: ours."""
+whose keys are 0, 1, 2...: what keeps keys may turn one into the other."""
 
 import math
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """The answer that a group gives to the first mail of a ticket by itself: an automatic answer like any other.
 
 It begins as a queued draft, written with the ticket, so that there is one for each ticket and none is lost. Its words
-are put in when it is due, outside of any transaction. Source: RFC 3834; ours."""
+are put in when it is due, outside of any transaction. Follows RFC 3834."""
 
 import re
 from dataclasses import replace

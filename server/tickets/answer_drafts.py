@@ -1,5 +1,5 @@
 """Drafts of answers as somebody writes them: kept while typing, never over what another tab or person has kept, taken
-back while they wait to leave. Source: ours."""
+back while they wait to leave."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which message of a ticket an answer goes to. Source: ours."""
+"""Which message of a ticket an answer goes to."""
 
 from server.context import Context
 from server.desk import records

@@ -1,7 +1,5 @@
 """How many answers leave by themselves: one to an address in an hour, whatever its tickets, and in all so many as a
-setting says. Who writes under the address of another could fill that one's mailbox through us otherwise.
-
-Source: Security, M7; the hour and the setting are ours."""
+setting says. Who writes under the address of another could fill that one's mailbox through us otherwise."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,6 +1,4 @@
-"""The HTML of a message as a page shows it: safe, with the images of the network only when somebody asks for them.
-
-Source: ours; Security, mail HTML."""
+"""The HTML of a message as a page shows it: safe, with the images of the network only when somebody asks for them."""
 
 from server.context import Context
 from server.dataclass import dataclass

@@ -1,4 +1,4 @@
-"""Compose: a new ticket with an outgoing message. Source: Tickets, Compose."""
+"""Compose: a new ticket with an outgoing message."""
 
 import json
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def compose(ctx: Context, values: Mapping[str, Any]) -> SendResult:
     With `send_at` in the future, and when a mail server was tried and did not take the mail, the answer is
     ("draft", id): the mail is in the queue. Mail that no mail server has taken or refused within two seconds waits
     there as well, as it does without any: the answer is the ticket then, since the draft goes when the mail leaves.
-    values: form values by name. Raises Required, Invalid, Forbidden, TooLarge. Source: Tickets, Compose."""
+    values: form values by name. Raises Required, Invalid, Forbidden, TooLarge."""
     request = compose_request(ctx, values)
     prepared = prepare(ctx, request, ctx.actor.worker_id)
     if not request.dont_send:
@@ -156,7 +156,7 @@ def _org_id(writing: RecordWriter, addresses: list[Record]) -> int:
 
 
 def _log(writing: RecordWriter, prepared: ComposePlan, ticket: Record) -> None:
-    """Where it lies, the status when one was asked for, and the message. Source: Outbound, What is saved."""
+    """Where it lies, the status when one was asked for, and the message."""
     facts, status = prepared.facts, prepared.request.status
     target = writing.registry.type("ticket").label(ticket)
     bucket = facts.bucket["name"] if facts.bucket else ""
@@ -180,7 +180,7 @@ def _draft_values(prepared: ComposePlan, recipients: Recipients, ticket: Record 
 
 
 def _schedule(ctx: Context, prepared: ComposePlan) -> SendResult:
-    """Only the draft; ticket and message are made when it is due. Source: Queue and delivery states."""
+    """Only the draft; ticket and message are made when it is due."""
     request = prepared.request
     values = _draft_values(prepared, Recipients(request.to, request.cc, request.bcc))
 

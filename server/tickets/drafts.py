@@ -1,6 +1,6 @@
 """Requests as the params of a draft, and the params of a draft as requests.
 
-Every time in them is a Unix second: nothing is left to be worked out when the mail is due. Source: records, draft."""
+Every time in them is a Unix second: nothing is left to be worked out when the mail is due."""
 
 from dataclasses import replace
 from typing import Any

@@ -3,7 +3,7 @@ and searched by it. Only the time of the target's calendar counts, and for the r
 open. Where the hours that are known do not reach, all hours count.
 
 Times are Unix seconds, 0 for none. due_at: when the next target that is not met yet is missed, of open tickets.
-tell_at: when somebody is told next. Source: ours."""
+tell_at: when somebody is told next."""
 
 from collections.abc import Mapping
 from typing import Any

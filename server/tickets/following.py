@@ -1,4 +1,4 @@
-"""What a page of a ticket has to know as it happens: that the ticket, or what is on it, was changed. Source: ours."""
+"""What a page of a ticket has to know as it happens: that the ticket, or what is on it, was changed."""
 
 from server.context import Context
 from server.desk import changes

@@ -95,7 +95,7 @@ class Recipients:
 def place_of(reading: RecordReader, group_id: int, bucket_id: int) -> tuple[Record, Record | None]:
     """Group and bucket of these ids; the bucket decides, and a group alone means its default bucket.
 
-    Raises Invalid for ids of nothing. Source: Tickets, Compose."""
+    Raises Invalid for ids of nothing."""
     group = reading.record("group", group_id) if group_id else None
     if group is None and (group_id or not bucket_id):
         raise Invalid(f"group_id: there is no group {group_id}", field="group_id")

@@ -1,7 +1,6 @@
 """Mail that an automation writes because of mail that a program wrote: it is kept, and not sent.
 
-Two programs that answer each other would not stop by themselves. Source: Security, M7; RFC 3834; what people queue by
-hand, and that it is kept, are ours."""
+Two programs that answer each other would not stop by themselves. Follows RFC 3834."""
 
 from server.context import Context
 from server.mail import automatic

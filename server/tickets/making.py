@@ -1,4 +1,4 @@
-"""How drafts of tickets become messages and mail when they are due. Source: records, draft."""
+"""How drafts of tickets become messages and mail when they are due."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Tickets by what people call them by. Source: ours."""
+"""Tickets by what people call them by."""
 
 from server.context import Context
 from server.desk import records

@@ -1,4 +1,4 @@
-"""Merge: several tickets about one thing become one. Source: Ours."""
+"""Merge: several tickets about one thing become one."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -147,7 +147,7 @@ def _sender(form: "FormReader") -> NamedAddress:
 
 
 def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
-    """The request of a compose form. Raises Required or Invalid naming the parameter. Source: Tickets, Compose."""
+    """The request of a compose form. Raises Required or Invalid naming the parameter."""
     form = FormReader(values)
     form.require("subject", "content", "group_id")
     subject = _subject(form.text("subject", required=True))
@@ -160,7 +160,7 @@ def compose_request(ctx: Context, values: Mapping[str, Any]) -> ComposeRequest:
 
 
 def reply_request(ctx: Context, values: Mapping[str, Any]) -> ReplyRequest:
-    """The request of a reply form. Raises Required, Invalid, AdminOnly. Source: Tickets, Reply."""
+    """The request of a reply form. Raises Required, Invalid, AdminOnly."""
     form = FormReader(values)
     content = _content(form)
     message_id = form.id("message_id") or _newest_message(ctx, form)

@@ -1,4 +1,4 @@
-"""The HTML of a mail before it is sent, made as the one that leaves. Source: ours."""
+"""The HTML of a mail before it is sent, made as the one that leaves."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""One property of a ticket changed by a person who has seen what it was. Source: ours."""
+"""One property of a ticket changed by a person who has seen what it was."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,5 +1,4 @@
-"""Who a reply goes to: those asked for, else the requesters without those who must not get it. Source: Outbound,
-Recipients; is_autoreply."""
+"""Who a reply goes to: those asked for, else the requesters without those who must not get it."""
 
 import re
 

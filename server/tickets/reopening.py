@@ -24,9 +24,8 @@ DAY_SECONDS = 86400
 
 @periodic("records due to open")
 def reopen_due(service: Service, now: int) -> int | None:
-    """Open what is due, of every type that declares it; answers when the next one will be. `updated` of a ticket stays.
-
-    Source: Ticket state, reopen due; Records, task."""
+    """Open what is due, of every type that declares it; answers when the next one will be. `updated` of a ticket
+    stays."""
     ctx = own_context(service, now)
     times = [_reopen_all(ctx, each) for each in service.registry if each.reopening is not None]
     return min((at for at in times if at is not None), default=None)
@@ -46,7 +45,7 @@ def _reopen_all(ctx: Context, record_type: RecordType) -> int | None:
 def purge_deleted(service: Service, now: int) -> int | None:
     """Remove tickets that were deleted longer ago than the setting `purge_deleted_days`; 0 keeps them for ever.
 
-    Merged ones stay, since their masks lead to the ticket that took over. Source: decisions, deleted tickets."""
+    Merged ones stay, since their masks lead to the ticket that took over."""
     days = service.settings.purge_deleted_days
     if not days:
         return None

@@ -1,4 +1,4 @@
-"""Reply: an outgoing message on a ticket that is there, and what it changes about it. Source: Tickets, Reply."""
+"""Reply: an outgoing message on a ticket that is there, and what it changes about it."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def reply(ctx: Context, values: Mapping[str, Any], also: Also | None = None, che
 
     values: form values by name. also: what is written in the same transaction, after the reply; when it raises, there
     is no reply either. check: raises what forbids the reply, in the same transaction before anything is written. Raises
-    Required, Invalid, Forbidden, AdminOnly, TooLarge. Source: Tickets, Reply."""
+    Required, Invalid, Forbidden, AdminOnly, TooLarge."""
     request = reply_request(ctx, values)
     prepared = prepare(ctx, request)
     if prepared.is_mailed:
@@ -216,7 +216,7 @@ def _recipients(reading: RecordReader, request: ReplyRequest, ticket: Record, an
 
 
 def _changes(request: ReplyRequest, ticket: Record, group: Record, bucket: Record | None) -> dict[str, Any]:
-    """The columns of the ticket that a reply changes. Source: Ticket state, What each operation does to status."""
+    """The columns of the ticket that a reply changes."""
     changes: dict[str, Any] = {"status_id": request.status or 0, "reopen_date": request.reopen_at}
     if request.owner_id is not None:
         changes["owner_id"] = request.owner_id
@@ -314,8 +314,7 @@ def _draft_values(prepared: ReplyPlan) -> dict[str, Any]:
 
 
 def _schedule(ctx: Context, prepared: ReplyPlan, also: Also | None, check: Also | None) -> SendResult:
-    """Status, owner, move, requesters and custom fields now; the mail when it is due. Source: Queue and delivery
-    states."""
+    """Status, owner, move, requesters and custom fields now; the mail when it is due."""
     request, ticket_id = prepared.request, prepared.read.ticket["id"]
     values = _draft_values(prepared)
     params = values["params"] | {"is_applied": 1}

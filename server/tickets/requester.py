@@ -1,4 +1,4 @@
-"""One requester of a ticket added or taken away by mail address. Source: Ours.
+"""One requester of a ticket added or taken away by mail address.
 
 The rows and entries are written by tickets/requesters.py."""
 

@@ -17,7 +17,7 @@ from server.tickets.types.ticket_parts import participants
 def address_of(writing: RecordWriter, email: str) -> Record:
     """The record of a mail address, in any case; made, in lower case, when there is none. No contact is made.
 
-    Takes what was parsed as an address, and does not look at it again. Source: Mail, Sender."""
+    Takes what was parsed as an address, and does not look at it again."""
     email = email.strip().lower()
     known = writing.find("address", email=email)
     if known is None:
@@ -27,9 +27,7 @@ def address_of(writing: RecordWriter, email: str) -> Record:
 
 
 def may_request(address: Record, exclude_patterns: Iterable[str]) -> bool:
-    """Whether an address may become a requester: not one that we send from, and covered by no exclude pattern.
-
-    Source: Mail, Requesters."""
+    """Whether an address may become a requester: not one that we send from, and covered by no exclude pattern."""
     return not address["mail_transport_id"] and participants.may_request(address["email"], exclude_patterns)
 
 
@@ -46,8 +44,7 @@ def is_requester(tx: Transaction, ticket_id: int, address_id: int) -> bool:
 def add(writing: RecordWriter, ticket_id: int, address_ids: Iterable[int], *, is_new_ticket: bool = False) -> list[int]:
     """Make addresses requesters; answers those that were none before, in order, and for a new ticket all.
 
-    Each is an entry on the ticket, but for those that a ticket is made with. Who may become one is not asked here.
-    Source: Ticket, Events."""
+    Each is an entry on the ticket, but for those that a ticket is made with. Who may become one is not asked here."""
     wanted = dict.fromkeys(address_ids)
     if is_new_ticket:
         participants.add_first(writing, ticket_id, wanted)

@@ -1,6 +1,4 @@
-"""Automations that are asked about a mail of ours before it leaves: may it go, and as it is.
-
-Source: Events and background behavior; what may be changed is ours."""
+"""Automations that are asked about a mail of ours before it leaves: may it go, and as it is."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -24,7 +24,7 @@ def paste(ctx: Context, id: int, context_id: int = 0) -> str:
     has no `worker_` of its own, that is the caller as well. What the caller may not read, or nothing has, is empty.
     context_id: not looked at for a snippet that is about no record.
     Raises NotFound and Forbidden for the snippet and for the record, Required for a record that is not named, Invalid
-    for a snippet on a record type that there is none of. Source: Ours."""
+    for a snippet on a record type that there is none of."""
     text = ctx.service.store.read(lambda tx: _filled(ctx, tx, id, context_id))
     ctx.service.store.write(lambda tx: _count(tx, id, ctx.actor.worker_id, ctx.now))
     metrics.record(ctx.service, SNIPPET_USES, 1, {"snippet_id": id, "worker_id": ctx.actor.worker_id}, ctx.now)

@@ -1,5 +1,5 @@
 """What workers judged as spam and as good mail, counted by word; from that the score of new mail. The arithmetic is in
-mail/spam.py. No score does anything by itself. Source: Mail, Spam score."""
+mail/spam.py. No score does anything by itself."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Split: a message that is about something else gets a ticket of its own. Source: Ours."""
+"""Split: a message that is about something else gets a ticket of its own."""
 
 from server.context import Context
 from server.contexts import TICKET

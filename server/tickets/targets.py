@@ -1,5 +1,5 @@
 """Tells of service targets that are about to be missed and of those that were, once each; and gives open tickets theirs
-anew after targets or calendars have changed. Found by scans of indexes. Source: ours."""
+anew after targets or calendars have changed. Found by scans of indexes."""
 
 from functools import partial
 from typing import Any

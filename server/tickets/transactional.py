@@ -1,4 +1,4 @@
-"""Mail that belongs to no ticket: drafts of the type mail.transactional. Source: Forward, broadcast, others."""
+"""Mail that belongs to no ticket: drafts of the type mail.transactional."""
 
 from dataclasses import replace
 

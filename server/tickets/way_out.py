@@ -1,4 +1,4 @@
-"""Whether mail from a ticket can leave, and how it begins and ends: told to who is about to write. Source: ours."""
+"""Whether mail from a ticket can leave, and how it begins and ends: told to who is about to write."""
 
 from server.context import Context
 from server.dataclass import dataclass

@@ -15,7 +15,6 @@ def duration(text: str) -> int:
     """The seconds in '1 hour', '90 minutes', '1d12h', '1.5 hours' or '3600'; fractions of a second are dropped.
 
     A month has 30 days and a year 365. Raises Invalid when it is unreadable or negative.
-    Source: Filter types, duration.
 
     >>> duration("1d12h")
     129600

@@ -22,7 +22,7 @@ def instant(text: str, now: int, tz: tzinfo) -> int:
     """The Unix second that `text` means at `now` for somebody in `tz`; 0 for '', '0' and 'never'.
 
     Digits, with or without '@', are Unix seconds. Raises Invalid when the text is unreadable, longer than 255
-    characters, or means an instant before 1970 or after 9999. Source: Time texts, Texts to instants.
+    characters, or means an instant before 1970 or after 9999.
 
     >>> from datetime import timezone
     >>> instant("tomorrow 8am", 1795187045, timezone.utc)
@@ -45,7 +45,7 @@ def instant(text: str, now: int, tz: tzinfo) -> int:
 def after(text: str, now: int, tz: tzinfo) -> int:
     """The Unix second that `text` means, which must be later than `now`: '1 hour', '3 months', '2027-01-31'.
 
-    For expiry and delays. Raises Invalid when it is unreadable or not later. Source: Time texts, Short durations.
+    For expiry and delays. Raises Invalid when it is unreadable or not later.
     """
     seconds = instant(text, now, tz)
     if seconds <= now:
@@ -57,7 +57,7 @@ def after(text: str, now: int, tz: tzinfo) -> int:
 def ahead(text: str, now: int, tz: tzinfo) -> int:
     """As instant, of a time to come: `mon 9am` on a Monday evening is in a week, `9am` at noon is tomorrow.
 
-    For what somebody plans. Raises Invalid for what has passed anyway. Source: ours.
+    For what somebody plans. Raises Invalid for what has passed anyway.
 
     >>> from datetime import timezone
     >>> ahead("9am", 1795187045, timezone.utc) - ahead("9pm", 1795187045, timezone.utc)

@@ -19,7 +19,6 @@ def weekdays(text: str) -> frozenset[int]:
     """The weekdays in 'mon,wed,fri', 'm,w,f', 'weekdays' or 'weekends'; 0 is Sunday, 6 Saturday.
 
     Names may be cut as long as they mean one day; others are dropped. Raises Invalid when none is left.
-    Source: Time texts, Parts of the parameter form.
     """
     found: set[int] = set()
     for word in _items(text):
@@ -30,7 +29,7 @@ def weekdays(text: str) -> frozenset[int]:
 def months(text: str) -> frozenset[int]:
     """The months in 'ja,f,mar'; 1 is January. Names may be cut as long as they mean one month; others are dropped.
 
-    Raises Invalid when none is left. Source: Time texts, Parts of the parameter form.
+    Raises Invalid when none is left.
     """
     found: set[int] = set()
     for word in _items(text):
@@ -39,14 +38,14 @@ def months(text: str) -> frozenset[int]:
 
 
 def days_of_month(text: str) -> frozenset[int]:
-    """The days in '1,15,31', moved into 1 to 31. Raises Invalid when there is no number. Source: as weekdays."""
+    """The days in '1,15,31', moved into 1 to 31. Raises Invalid when there is no number."""
     return _some(_numbers(text, 1, 31), text, "day of a month", "'1,15,31'")
 
 
 def weeks(text: str) -> frozenset[int]:
     """The weeks of the year in '00,53', moved into 0 to 53. Raises Invalid when there is no number.
 
-    Weeks begin on Sunday, days before the first Sunday are in week 0. Source: as weekdays."""
+    Weeks begin on Sunday, days before the first Sunday are in week 0."""
     return _some(_numbers(text, 0, 53), text, "week of the year", "'1,2,53'")
 
 
@@ -55,7 +54,7 @@ def times_of_day(text: str) -> list[tuple[int, int]]:
 
     A time alone is a range of one minute. A start without a.m. or p.m. takes the half of its end unless that would
     be later than the end; any other bare hour is a.m. A range that ends before it starts goes over midnight and
-    comes as two. Raises Invalid when a part is unreadable. Source: Time texts, Parts of the parameter form.
+    comes as two. Raises Invalid when a part is unreadable.
 
     >>> times_of_day("9-5p,10p-2a")
     [(540, 1020), (1320, 1439), (0, 120)]

@@ -50,7 +50,7 @@ def resolve(reading: TimeParts, now: int, zone: tzinfo, clock: int | None = None
     """The Unix second that `reading` means, seen at `now` from `zone`; a zone in the text wins.
 
     `clock` is the second of the day to take when the text is about whole days. May be negative.
-    Raises ValueError or OverflowError for dates that do not exist. Source: Time texts, Rules.
+    Raises ValueError or OverflowError for dates that do not exist.
     """
     zone = reading.zone or zone
     here = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
@@ -67,7 +67,7 @@ def unix(wall: datetime, zone: tzinfo, first: bool = False) -> int:
     """The Unix second at which the clocks of `zone` show `wall` (without a zone).
 
     A time that is skipped lies one hour ahead; of one that comes twice the later is meant, or the earlier with
-    `first`. Source: Time texts, Rules, wall clock.
+    `first`.
     """
     early = wall.replace(tzinfo=zone, fold=0).timestamp()
     late = wall.replace(tzinfo=zone, fold=1).timestamp()

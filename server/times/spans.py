@@ -32,7 +32,7 @@ def span(text: str, now: int, tz: tzinfo) -> Span:
 
     One text alone is a start and ends at `now`, except whole periods: today, this week, last month, 2026, 2026-11.
     A start without a clock time is at 00:00:00, such an end at 23:59:59. '', '0' and 'never' select dates that are
-    not set. Raises Invalid when either end is unreadable. Source: Time texts, Date filter values.
+    not set. Raises Invalid when either end is unreadable.
     """
     value = _value(text)
     if value in NO_DATE:

@@ -18,7 +18,7 @@ MAX_NAME = 64  # the longest name that exists has 32 characters
 def zone(name: str) -> tzinfo:
     """The time zone of an IANA name such as 'Europe/Berlin', in any letter case.
 
-    Raises Invalid, naming the nearest known one, when there is none. Source: Time texts, Rules, zone.
+    Raises Invalid, naming the nearest known one, when there is none.
     """
     folded = name.strip().lower()
     known = _shipped().get(folded) or _names().get(folded)

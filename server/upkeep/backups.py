@@ -116,7 +116,7 @@ class Backup:
 
 def list_backups(settings: Settings) -> list[Backup]:
     """The backups that the service made, the newest first; [] without a folder. Files with other names are not looked
-    at. Raises Unavailable when the folder cannot be read. Source: ours."""
+    at. Raises Unavailable when the folder cannot be read."""
     return [each for each in list_all_backups(settings) if not each.is_sent]
 
 
@@ -136,7 +136,7 @@ def list_all_backups(settings: Settings) -> list[Backup]:
 def make(service: Service, now: int) -> Backup:
     """Make a backup in the folder of the settings, read all of it, then remove those that no rule keeps. Raises
     Unavailable without a folder, or when it cannot be written; Full; Damaged for one that is not sound, which is kept
-    anyway. Source: ours."""
+    anyway."""
     settings, database = service.settings, service.store.file
     folder = _folder(settings)
     while (path := folder / time.strftime(f"helpdesk-{MOMENT}.db", time.gmtime(now))).exists():
@@ -204,7 +204,7 @@ def _folder(settings: Settings) -> Path:
 
 def superfluous(backups: Sequence[Backup], settings: Settings) -> list[Backup]:
     """Those that no rule keeps: neither among the newest, nor the last of one of the newest days, ISO weeks or months
-    that have any. Days are those of UTC. backups: the newest first. Source: ours."""
+    that have any. Days are those of UTC. backups: the newest first."""
     kept = set(backups[: settings.backup_keep_last])
     for count, span in (
         (settings.backup_keep_days, "%Y-%m-%d"),
@@ -309,7 +309,7 @@ def progress(ctx: Context) -> tuple[int, int] | None:
 
 def set_up(ctx: Context) -> None:
     """Make backups from now on, into a folder of the data folder, the first one at once. Raises AdminOnly; Invalid
-    where the settings file or a variable says otherwise; Unavailable where the database is no file. Source: ours."""
+    where the settings file or a variable says otherwise; Unavailable where the database is no file."""
     require_file(ctx)
     live_settings.change(ctx, {"backup_folder": OWN_FOLDER})
     start(ctx)
@@ -327,7 +327,7 @@ def require_file(ctx: Context) -> Path:
 
 
 def start(ctx: Context) -> None:
-    """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder. Source: ours."""
+    """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder."""
     require_file(ctx)
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)

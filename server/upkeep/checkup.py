@@ -40,7 +40,7 @@ FEW_WORKERS = 3  # signed in from one address before that is odd: two may share 
 
 def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
     """Everything that can be told of a database and its settings, and of the service where one runs. now: Unix seconds.
-    ask: how mail servers and names are looked at. Source: ours."""
+    ask: how mail servers and names are looked at."""
     running = list(of_running(service))
     yield from running
     yield from _guarded("data folder", of_folder(Path(service.settings.data)))

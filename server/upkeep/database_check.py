@@ -1,4 +1,4 @@
-"""A look at the whole database file for damage, as a job: it reads every page. Source: ours."""
+"""A look at the whole database file for damage, as a job: it reads every page."""
 
 import time
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""What is found of one part of a service, and how it is looked for. Source: ours."""
+"""What is found of one part of a service, and how it is looked for."""
 
 from collections.abc import Callable, Hashable
 from typing import Literal

@@ -106,7 +106,7 @@ def of_running(service: Service) -> Watch:
 
 
 def backlog(tx: Transaction, now: int) -> Backlog:
-    """The queues at `now`, in Unix seconds. Source: ours."""
+    """The queues at `now`, in Unix seconds."""
     job, outgoing, message = JOB.sql, OUTGOING.sql, QUEUE_MESSAGE.sql
     draft = table_named("draft")
     due = tx.row(
@@ -149,7 +149,7 @@ class Pulse:
         self._disk = (False, False, False, 0)
 
     def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS, takes_requests: bool = True) -> Health:
-        """The state of now; that of the disk may be so many seconds old. Source: ours."""
+        """The state of now; that of the disk may be so many seconds old."""
         service = self._service
         with self._lock:
             if time.monotonic() - self._looked_at >= seconds:

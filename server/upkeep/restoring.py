@@ -6,7 +6,7 @@ open, and the service starts again in the same process, with the same ports and 
 file below a service that runs would not be sound: requests, jobs and all that is remembered of rows would hold on to
 the old one. When the exchange fails, or the restored database cannot be opened, the service goes on with the old one.
 
-Copying and exchanging are store/backup.py; ending and starting is app.py. Source: ours."""
+Copying and exchanging are store/backup.py; ending and starting is app.py."""
 
 import threading
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """The jobs of the scheduler as administrators see them: what waits, runs and failed; running one now, dropping one.
 
-How jobs are claimed and tried again is in jobs/queue.py. Source: ours."""
+How jobs are claimed and tried again is in jobs/queue.py."""
 
 import json
 from typing import Any, Literal, get_args

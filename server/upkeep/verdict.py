@@ -1,5 +1,5 @@
 """One verdict on the state of a service. Everything that tells of it asks here and so says the same: System, the
-check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`. Source: ours."""
+check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`."""
 
 import json
 import threading

@@ -1,5 +1,5 @@
 """What the bodies of requests under way take of the memory: a bound for all of them, and a share of it for each address
-and for each site that anybody may send to, so that none takes what the others need. Source: ours."""
+and for each site that anybody may send to, so that none takes what the others need."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,8 +1,6 @@
 """The connections of clients: no more than the process has files for, so that it never runs out of those for the
 database, mail and answers. Above that a new one takes the place of the one that has waited longest for a request.
-A client that does not read its answer is not waited for longer than one that does not send its request.
-
-Source: ours."""
+A client that does not read its answer is not waited for longer than one that does not send its request."""
 
 import asyncio
 import socket

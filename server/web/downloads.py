@@ -1,5 +1,4 @@
-"""Files as they are handed out, to programs and to browsers: whole or in a range, and so that no browser runs one.
-Source: Endpoints, Attachments; ranges are ours."""
+"""Files as they are handed out, to programs and to browsers: whole or in a range, and so that no browser runs one."""
 
 import re
 import urllib.parse

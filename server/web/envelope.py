@@ -1,4 +1,4 @@
-"""Answers as JSON bytes: the payload's keys at the top level, beside the envelope's. Source: ours."""
+"""Answers as JSON bytes: the payload's keys at the top level, beside the envelope's."""
 
 import json
 from typing import Any

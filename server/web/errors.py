@@ -1,4 +1,4 @@
-"""The one table from error class to HTTP status, `__error` code and headers. Source: Errors; the codes are ours."""
+"""The one table from error class to HTTP status, `__error` code and headers."""
 
 from typing import Any
 

@@ -2,7 +2,6 @@
 
 Knows no parameter but the few whose bytes must arrive untouched. Loops instead of recursion, each byte looked at a
 fixed number of times. Multipart bodies are cut in multipart.py, JSON is read in json_text.py; params.py reads the tree.
-Source: REST API, Parameters.
 """
 
 import re

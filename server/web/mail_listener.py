@@ -284,7 +284,7 @@ class _BusyReply(asyncio.Protocol):
 
 
 def _traced(envelope: Any, greeting: str, host: str) -> bytes:
-    """The mail with what whoever delivers it adds: where it came from and went to. Source: RFC 5321, section 4.4."""
+    """The mail with what whoever delivers it adds: where it came from and went to. Follows RFC 5321, section 4.4."""
     sender = "" if envelope.mail_from == "<>" else envelope.mail_from
     when = format_datetime(datetime.fromtimestamp(clock.now(), UTC))
     lines = [f"Return-Path: <{sender}>", *(f"Delivered-To: {each}" for each in envelope.rcpt_tos)]

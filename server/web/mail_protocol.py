@@ -48,7 +48,7 @@ class _Smtp(_CountedConnection):
 
 
 class _Lmtp(_CountedConnection, LMTP):
-    """Says what became of a mail once for each recipient. Source: RFC 2033, section 4.2."""
+    """Says what became of a mail once for each recipient. Follows RFC 2033, section 4.2."""
 
     _answers = 1  # how often the next answer is given
 

@@ -1,5 +1,5 @@
 """What is answered while the database is exchanged: that the service is away for a moment, and to come back. Nothing of
-the service is there then. Source: ours."""
+the service is there then."""
 
 import email.utils
 from typing import Any

@@ -1,5 +1,5 @@
 """`/health` and `/metrics`: for programs that look after the service. No token; what is told depends on where a request
-comes from. Source: ours."""
+comes from."""
 
 import time
 from collections.abc import Callable

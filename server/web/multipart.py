@@ -1,7 +1,7 @@
 """Cuts a `multipart/form-data` body into its parts and grows the same tree as forms.py; file parts become Upload.
 
 Strict and linear: lines end in CRLF, every part has a name, the last boundary is there. Only heads are decoded:
-the content of a part is exactly the bytes between its head and the next boundary. Source: RFC 7578, RFC 2046.
+the content of a part is exactly the bytes between its head and the next boundary. Follows RFC 7578, RFC 2046.
 
 Ours, because the package multipart refuses content that only resembles a boundary and blanks after one, and reads
 heads more loosely: names twice, encoded parts. Only the cutting could be left to it, and forms would take a quarter

@@ -1,7 +1,7 @@
 """The endpoints that OAuth2 clients call themselves, as a site: tokens, revocation, introspection, metadata.
 
 They read a form and an Authorization header, never a cookie. What they answer is decided in access/provider.py; the
-page at /oauth/authorize is the console's. Source: ours, after RFC 6749, 7009, 7662, 8414 and 9728."""
+page at /oauth/authorize is the console's. Follows RFC 6749, 7009, 7662, 8414 and 9728."""
 
 import json
 import re
@@ -230,7 +230,7 @@ def _answer(status: int, payload: dict[str, Any] | None, headers: dict[str, str]
 
 
 def _described_plainly(message: str) -> str:
-    """A message in the characters that an error_description may have. Source: RFC 6749, section 5.2."""
+    """A message in the characters that an error_description may have. Follows RFC 6749, section 5.2."""
     return "".join(char if " " <= char <= "~" and char not in '"\\' else "'" for char in message)
 
 

@@ -1,7 +1,7 @@
 """What an endpoint reads its parameters with: Params over the tree of query string and body.
 
 Every accessor takes the outermost name and gives a plain value or raises an error that names the parameter. What a
-value means for a record is not decided here. Source: REST API, Parameters.
+value means for a record is not decided here.
 """
 
 import re

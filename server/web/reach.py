@@ -1,7 +1,7 @@
 """What the patterns of a scope let through, told of the endpoints that there are: for people who write scopes.
 
 Whether a request is allowed is decided in records/shared/scopes.py; here a pattern meets paths with arguments in them,
-such as records/{uri}/{id}. Source: ours."""
+such as records/{uri}/{id}."""
 
 import re
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
 """Requests on the connections of clients. The framework reads and checks them, and bounds what it reads; this leaves
 out what it would do again for each. An answer that is complete is sent as the bytes that it is: the framework takes it
-for the beginning of a stream. Headers that are those of the request before on the same connection are not parsed again.
-
-Source: ours."""
+for the beginning of a stream. Headers that are those of the request before on the same connection are not parsed
+again."""
 
 import asyncio
 import sys

@@ -1,5 +1,4 @@
-"""Streams: answers that go on as events for as long as somebody listens. Source: ours; the format is that of the HTML
-Standard, Server-sent events.
+"""Streams: answers that go on as events for as long as somebody listens.
 
 A stream holds a connection and no thread. When something is new on a channel, all streams on it become due; a round
 reads on one thread what is new for each group of them that is told the same (one caller, one question, one cursor), and

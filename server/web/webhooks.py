@@ -1,7 +1,7 @@
 """The webhook receiver as a site: `/webhooks/<token>`, with any method and any path behind it, at the host of base_url
 and that of webhook_base_url.
 
-Who answers, and what, is automation/webhooks/. Source: Webhook."""
+Who answers, and what, is automation/webhooks/."""
 
 import json
 import re
@@ -180,7 +180,7 @@ def replay(ctx: Context, delivery_id: int) -> int:
     """Let a webhook answer to the request of a delivery once more; answers the new delivery's id.
 
     Its secrets are those that came as long as this process remembers them, hidden ones from then on. Raises AdminOnly,
-    NotFound, and Conflict where the request was too large to be kept whole. Source: ours."""
+    NotFound, and Conflict where the request was too large to be kept whole."""
     ctx.require_admin(deliveries.DOING)
     store = ctx.service.store
     old = store.read(lambda tx: deliveries.row_of(tx, delivery_id))

@@ -1,4 +1,4 @@
-"""A day's support in a browser, by keyboard alone: what somebody does who answers tickets. Source: ours."""
+"""A day's support in a browser, by keyboard alone: what somebody does who answers tickets."""
 
 import email
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""New tickets from mail: who wrote, where it goes, what is kept of it. Source: Mail, sections 2 to 5 and 9."""
+"""New tickets from mail: who wrote, where it goes, what is kept of it."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Words counted from trained tickets, and the scores that follow. Source: Mail, Spam score."""
+"""Words counted from trained tickets, and the scores that follow."""
 
 import itertools
 from collections.abc import Iterator

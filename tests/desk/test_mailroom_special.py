@@ -1,4 +1,4 @@
-"""Bounces, loops, mail from addresses of ours, damaged mail. Source: Mail, sections 4.8, 5 and 9; Security, Mail in."""
+"""Bounces, loops, mail from addresses of ours, damaged mail."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which ticket a mail belongs to, and what a reply changes there. Source: Mail, sections 3, 5.4, 8 and 9."""
+"""Which ticket a mail belongs to, and what a reply changes there."""
 
 from collections.abc import Iterator
 from itertools import pairwise

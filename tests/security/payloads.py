@@ -54,7 +54,7 @@ def _is_mail(attributes: dict[str, str]) -> bool:
 
 
 class _Reader(HTMLParser):
-    """Collects what acts. Source: what browsers do with elements and attributes."""
+    """Collects what acts."""
 
     def __init__(self, own: str) -> None:
         super().__init__()

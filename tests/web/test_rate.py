@@ -1,4 +1,4 @@
-"""The rate limit for one token, when it is set. Source: Limits; ours."""
+"""The rate limit for one token, when it is set."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""The address that one signs in with: changing it takes the password, and a link that is mailed to the new one.
-
-Source: decisions, who may change the address that somebody signs in with."""
+"""The address that one signs in with: changing it takes the password, and a link that is mailed to the new one."""
 
 from console.html.form import Form
 from console.html.rendering import render

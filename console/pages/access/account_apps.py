@@ -1,5 +1,5 @@
 """The apps that may act in one's own name, and the tokens of one's own: what each may do, when it last did, and ending
-it. Source: ours."""
+it."""
 
 from console.html.rendering import render
 from console.html.ui import PAGE_ROWS

@@ -1,4 +1,4 @@
-"""The token generator: keys to the API, made by administrators for a worker. Source: Authentication."""
+"""The token generator: keys to the API, made by administrators for a worker."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

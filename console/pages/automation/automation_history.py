@@ -1,4 +1,4 @@
-"""What an automation was before, and what uses it. Source: ours."""
+"""What an automation was before, and what uses it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Automations: a list, and an editor that tells mistakes at their lines, simulates and runs. Source: ours."""
+"""Automations: a list, and an editor that tells mistakes at their lines, simulates and runs."""
 
 import json
 import secrets

@@ -1,4 +1,4 @@
-"""The calls of all webhooks, the newest first: of one of them, or those that failed. Source: ours."""
+"""The calls of all webhooks, the newest first: of one of them, or those that failed."""
 
 from collections.abc import Sequence
 from dataclasses import replace

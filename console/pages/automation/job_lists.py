@@ -1,4 +1,4 @@
-"""The jobs that wait, run and failed, and how they went. Source: ours."""
+"""The jobs that wait, run and failed, and how they went."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

@@ -1,6 +1,5 @@
-"""The scheduler: jobs that wait, run and failed, how they went, what runs from time to time, and timers of automations.
-
-Source: ours."""
+"""The scheduler: jobs that wait, run and failed, how they went, what runs from time to time, and timers of
+automations."""
 
 import re
 from collections.abc import Mapping

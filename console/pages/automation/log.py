@@ -1,5 +1,4 @@
-"""The automation log: what scripts wrote down, searched as the API does, by run and by level. Source: Automation logs;
-runs, histogram and files are ours."""
+"""The automation log: what scripts wrote down, searched as the API does, by run and by level."""
 
 from collections.abc import Iterable
 from typing import Any

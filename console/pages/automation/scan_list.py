@@ -1,4 +1,4 @@
-"""What runs from time to time: when it ran last and runs next, and whether it is on. Source: ours."""
+"""What runs from time to time: when it ran last and runs next, and whether it is on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Timers made and changed: which automation runs, and when. Their list is on a page of the scheduler. Source: ours."""
+"""Timers made and changed: which automation runs, and when. Their list is on a page of the scheduler."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Webhooks: their addresses, what was called and answered, trying one, calling one again. Source: Webhook."""
+"""Webhooks: their addresses, what was called and answered, trying one, calling one again."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What scripts ask while somebody types into the search of a list. Source: ours."""
+"""What scripts ask while somebody types into the search of a list."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""Saving the search of a list under a name. Source: ours."""
+"""Saving the search of a list under a name."""
 
 from console.http.page_response import PageResponse, see
 from console.http.routes import page

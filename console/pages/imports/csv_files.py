@@ -1,5 +1,5 @@
 """CSV files that become records of any type, for who may create them: a file is uploaded, its columns are mapped and
-tried, then all of it is imported or nothing. Source: ours; the rights are those of the operations."""
+tried, then all of it is imported or nothing."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""Mail that could not be taken: why, and taking it once more or discarding it. Source: ours."""
+"""Mail that could not be taken: why, and taking it once more or discarding it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

@@ -1,6 +1,6 @@
 """Mail: servers that it leaves by, addresses that it comes from, mailboxes it is fetched from, and the outbox.
 
-Passwords are written and never shown again. Source: Mail; ours."""
+Passwords are written and never shown again."""
 
 from dataclasses import replace
 from typing import Any

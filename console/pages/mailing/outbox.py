@@ -1,4 +1,4 @@
-"""Mail that has not left: why, and trying it again or dropping it. Source: ours."""
+"""Mail that has not left: why, and trying it again or dropping it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace

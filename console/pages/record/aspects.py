@@ -1,4 +1,4 @@
-"""What happened to a record, and the record as programs see it. Source: ours."""
+"""What happened to a record, and the record as programs see it."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Two contacts or organizations made one: the other is chosen, both are seen side by side, then they are merged.
-
-Source: ours."""
+"""Two contacts or organizations made one: the other is chosen, both are seen side by side, then they are merged."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""What a record is linked with, changed on its page, and reminders about it; on the pages of tickets as well.
-
-Source: ours."""
+"""What a record is linked with, changed on its page, and reminders about it; on the pages of tickets as well."""
 
 from console.http.page_response import PageResponse, see
 from console.http.routes import page

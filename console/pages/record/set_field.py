@@ -1,5 +1,5 @@
-"""One field set on several records at once: each by itself, with the rights of who asks, and taken back as each had it.
-Source: ours."""
+"""One field set on several records at once: each by itself, with the rights of who asks, and taken back as each had
+it."""
 
 import json
 from collections.abc import Mapping

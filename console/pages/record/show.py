@@ -1,5 +1,4 @@
-"""The pages of records, at the addresses that the API tells: what somebody may read of one. Source: Records,
-`record_url`; the pages are ours."""
+"""The pages of records, at the addresses that the API tells: what somebody may read of one."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""All record types that a worker may look through: the way to lists that stand in no rail. Source: ours."""
+"""All record types that a worker may look through: the way to lists that stand in no rail."""
 
 from console.html.rendering import render
 from console.html.ui import Sample

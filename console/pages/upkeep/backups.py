@@ -1,6 +1,4 @@
-"""Backups: which there are and whether they are sound, making one, sending and fetching one, and putting one back.
-
-Source: ours."""
+"""Backups: which there are and whether they are sound, making one, sending and fetching one, and putting one back."""
 
 from pathlib import Path
 from typing import Any

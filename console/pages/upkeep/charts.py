@@ -1,4 +1,4 @@
-"""What the pages of upkeep draw: jobs by the hour and those that wait, and where the storage goes. Source: ours."""
+"""What the pages of upkeep draw: jobs by the hour and those that wait, and where the storage goes."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The service itself: whether it is well, what waits, its settings, and the log of who did what. Source: ours."""
+"""The service itself: whether it is well, what waits, its settings, and the log of who did what."""
 
 import platform
 import sys

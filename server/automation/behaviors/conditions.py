@@ -1,4 +1,4 @@
-"""What outcomes of behaviors ask. Source: Bot behaviors, conditions.
+"""What outcomes of behaviors ask.
 
 A condition is false when what it asks about is not there, or when it cannot be understood; `!` before an operator turns
 the answer round, but not that."""

@@ -1,4 +1,4 @@
-"""A behavior and its bot, as they are run. Source: Bot behaviors, records."""
+"""A behavior and its bot, as they are run."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class BehaviorOwner:
 
     def lets(self, part: str, name: str) -> bool:
         """Whether its behaviors may answer to an event, or do an action. part: events or actions. The mode `allow` lets
-        only the items, `deny` all but them; without one of these everything is let. Source: ours."""
+        only the items, `deny` all but them; without one of these everything is let."""
         rule = self.config.get(part)
         if not isinstance(rule, dict) or rule.get("mode") not in ("allow", "deny"):
             return True

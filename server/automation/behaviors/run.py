@@ -3,7 +3,7 @@
 What an action cannot do leaves a null in its place, and the run goes on; only a limit, or a service that is not there,
 ends it with an error. The dictionary, templates, budget and what actions do are those of automations; the engine is
 not: a KATA script stops at its first error, can wait and go on elsewhere, and asks a policy; a behavior does none of
-it. Source: Bot behaviors, the tree."""
+it."""
 
 import time
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def run_request(
 
     name: an id or a uri. sent: its public variables. Raises NotFound, Rejected for one that is disabled or answers to
     another event, Forbidden for a bot that the caller may not read, Required and Invalid for variables, BudgetSpent,
-    Unavailable when too many run. Source: Bot behaviors, the REST call."""
+    Unavailable when too many run."""
     behavior, bot = enabled(ctx, name)
     given = variables.of_request(ctx, behavior, sent)
     with _turn(ctx.service):

@@ -42,7 +42,7 @@ class Variable:
 
 
 def tree(nodes: Any) -> tuple[BehaviorNode, ...]:
-    """The nodes of a behavior. Raises Invalid that names the node. Source: Bot behaviors, the tree."""
+    """The nodes of a behavior. Raises Invalid that names the node."""
     return _TreeReader().nodes(nodes, "nodes", "", 1)
 
 
@@ -99,7 +99,7 @@ def _maps(given: Any, path: str) -> list[dict[str, Any]]:
 
 
 def variables(given: Any) -> dict[str, Variable]:
-    """{key: variable} in their order. Raises Invalid that names the variable. Source: Bot behaviors, variables."""
+    """{key: variable} in their order. Raises Invalid that names the variable."""
     listed = _map(given, "variables", "variables")
     if len(listed) > MAX_VARIABLES:
         raise _bad("variables", f"at most {MAX_VARIABLES} variables")

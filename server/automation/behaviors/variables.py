@@ -1,4 +1,4 @@
-"""What a run of a behavior is given: its variables by kind, read and checked. Source: Bot behaviors, variables.
+"""What a run of a behavior is given: its variables by kind, read and checked.
 
 Records that a caller names are those that the caller may read: the bot may read more, and what it reads is answered."""
 

@@ -30,7 +30,7 @@ Answer = Callable[[CommandCall, Context, dict[str, Any]], Any]
     needs_output=True,
 )
 def api_command(call: CommandCall) -> Any:
-    """What the named command answers. Source: ours."""
+    """What the named command answers."""
     ctx, name = service_of(call), call.inputs["name"]
     if name not in _ANSWERS:
         raise Invalid(f"api.command: there is no '{name[:100]}'{nearest(name, _ANSWERS)}", field="name")

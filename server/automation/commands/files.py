@@ -48,7 +48,7 @@ URI = Input("uri", "text", "The file: svc:attachment:<id>, svc:resource:<name> o
 )  # fmt: skip
 def read(call: CommandCall) -> Any:
     """{bytes, uri, name, offset_from, offset_to, mime_type, size}. What is no text comes as a data URI; a character is
-    not cut in two. size: of the file as it is kept, or in the archive. Source: ours."""
+    not cut in two. size: of the file as it is kept, or in the archive."""
     ctx, given = service_of(call), call.inputs
     offset, length = given["offset"], given["length"]
     if not 1 <= length <= MAX_READ_BYTES:
@@ -152,7 +152,7 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
     needs_output=True,
 )  # fmt: skip
 def write(call: CommandCall) -> Any:
-    """{uri, mime_type, expires_at, size, id}, and the name when it has one. Source: ours."""
+    """{uri, mime_type, expires_at, size, id}, and the name when it has one."""
     ctx, given = service_of(call, ("content",)), call.inputs
     content = _content(call, ctx, given["content"])
     if given["uri"]:

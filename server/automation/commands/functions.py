@@ -16,7 +16,7 @@ MAX_CALLS_DEEP = 16  # automations that call each other
     own_keys=("uri", "inputs"), tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
 )  # fmt: skip
 def function(call: CommandCall) -> Any:
-    """Source: ours. The callee sees nothing but its inputs, has its own policy and its own time."""
+    """The callee sees nothing but its inputs, has its own policy and its own time."""
     run, name = call.run, call.inputs["uri"]
     found = run.host.automation(automation_name(name))
     if found is None:

@@ -66,7 +66,7 @@ _TEXTS = frozenset(
     needs_output=True, effects=True,
 )  # fmt: skip
 def http_request(call: CommandCall) -> Any:
-    """{status_code, url, content_type, headers, body}, and how a body that is no text is given. Source: ours."""
+    """{status_code, url, content_type, headers, body}, and how a body that is no text is given."""
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
     bounds = outbound.limits(ctx.service.settings if ctx is not None else None)
     headers = list(headers_of(inputs["headers"]))

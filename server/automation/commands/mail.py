@@ -21,7 +21,7 @@ MAX_ADDRESS_CHARS = 1024  # with a name
 )
 def parse(call: CommandCall) -> Any:
     """The dictionary of the ticket, whose keys load when they are read; false when none came of it. Refused in a dry
-    run: mail may set off more than can be undone. Source: ours."""
+    run: mail may set off more than can be undone."""
     ctx = service_of(call, ("message",))
     return _ticket(call, mailroom.receive(ctx, bytes_of(call.inputs["message"])))
 
@@ -43,7 +43,7 @@ def parse(call: CommandCall) -> Any:
 )
 def create_ticket(call: CommandCall) -> Any:
     """The dictionary of the ticket. The inputs become no mail headers, and always make a new ticket. Refused in a dry
-    run, like email.parse. Source: ours."""
+    run, like email.parse."""
     ctx, given = service_of(call), {name: plain(value) for name, value in call.inputs.items() if value is not None}
     customs = {f"custom_{name.removeprefix('custom_')}": value for name, value in given.pop("custom_fields").items()}
     return _ticket(call, mailroom.create(ctx, given | customs | {"file_id": given.pop("file_ids")}))

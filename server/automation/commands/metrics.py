@@ -27,9 +27,7 @@ MAX_NAMES = 500  # looked at for the nearest one
     Input("is_realtime", "flag", "Whether it is stored at once, instead of within a minute.", default=False),
 )
 def increment(call: CommandCall) -> Any:
-    """An empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have.
-
-    Source: Data queries, metrics.timeseries."""
+    """An empty list. Raises NotFound for an unknown metric, Invalid for a dimension that it does not have."""
     ctx, given = service_of(call), call.inputs
     name, values, at = given["metric_name"], _values(given["values"]), instant(call, ctx, "timestamp", ctx.now)
     declared = ctx.service.store.read(lambda tx: _dimensions(ctx, tx, name))

@@ -13,13 +13,13 @@ MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_C
     Input("public_keys", "map", "Whom it is for.", required=True), needs_output=True,
 )  # fmt: skip
 def encrypt(call: CommandCall) -> Any:
-    """Always fails. Source: ours."""
+    """Always fails."""
     _refuse(call)
 
 
 @command("decrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE, needs_output=True)
 def decrypt(call: CommandCall) -> Any:
-    """Always fails. Source: ours."""
+    """Always fails."""
     _refuse(call)
 
 

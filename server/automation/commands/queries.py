@@ -21,5 +21,5 @@ def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
     needs_output=True, tells=_tells,
 )  # fmt: skip
 def data_query(call: CommandCall) -> Any:
-    """{data, _} as the data query endpoint answers. Source: Data queries."""
+    """{data, _} as the data query endpoint answers."""
     return frame.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

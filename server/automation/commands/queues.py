@@ -19,7 +19,7 @@ NAME = Input("queue_name", "text", "The name of the queue.", required=True, max=
     needs_output=True,
 )  # fmt: skip
 def push(call: CommandCall) -> Any:
-    """A uuid for each message, as 32 hex digits. Source: ours."""
+    """A uuid for each message, as 32 hex digits."""
     ctx = service_of(call, ("messages",))
     name, at = call.inputs["queue_name"], instant(call, ctx, "available_at", 0)
     messages = [plain(each) for _, each in pairs(call.inputs["messages"])]
@@ -31,7 +31,7 @@ def push(call: CommandCall) -> Any:
     Input("limit", "number", f"How many at most, 1 to {queues.MAX_TAKEN}.", default=1), needs_output=True,
 )  # fmt: skip
 def pop(call: CommandCall) -> Any:
-    """{consumer_id, messages: {uuid: {queue, data, available_at}}}, the longest waiting first. Source: ours."""
+    """{consumer_id, messages: {uuid: {queue, data, available_at}}}, the longest waiting first."""
     ctx, name, limit = service_of(call), call.inputs["queue_name"], call.inputs["limit"]
     consumer, taken = changed(call, ctx, lambda ctx: queues.pop(ctx, name, limit))
     if taken and not call.run.host.dry:

@@ -33,7 +33,7 @@ VALUES = Input("record_query_params", "map", "The values for ${name}.", default=
 
 @command("record.create", "Make a record.", TYPE, FIELDS, EXPAND, SILENT)
 def create(call: CommandCall) -> Any:
-    """The dictionary of the new record; further keys load when they are read. Source: ours."""
+    """The dictionary of the new record; further keys load when they are read."""
     return _create(call, service_of(call))
 
 
@@ -48,7 +48,7 @@ def _create(call: CommandCall, ctx: Context) -> Any:
     Input("fields", "map", "The fields to change; none are fine.", default={}), EXPAND, SILENT,
 )  # fmt: skip
 def update(call: CommandCall) -> Any:
-    """The dictionary of the record afterwards. Source: ours."""
+    """The dictionary of the record afterwards."""
     if "fields" not in call.given:
         raise Required("record.update needs the input 'fields'", field="fields")
     return _update(call, service_of(call), call.inputs["record_id"])
@@ -66,7 +66,7 @@ def _update(call: CommandCall, ctx: Context, id: int) -> Any:
 def upsert(call: CommandCall) -> Any:
     """The dictionary of the record. The policy must allow this command and the one that it comes to.
 
-    What was found when the policy was asked is found again in the transaction that writes. Source: ours."""
+    What was found when the policy was asked is found again in the transaction that writes."""
     ctx = service_of(call)
     for _ in range(MAX_TRIES):
         id = ctx.service.store.read(lambda tx: _match(call, ctx, tx))
@@ -112,7 +112,7 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
     Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS), needs_output=True,
 )  # fmt: skip
 def get(call: CommandCall) -> Any:
-    """The dictionary of the record; an unknown id is an error. Source: ours."""
+    """The dictionary of the record; an unknown id is an error."""
     given, ctx = call.inputs, service_of(call)
     expand = ",".join(words(given["record_expand"]))
     return _record(call, records.retrieve(ctx, given["record_type"], given["record_id"], expand))
@@ -120,7 +120,7 @@ def get(call: CommandCall) -> Any:
 
 @command("record.delete", "Delete a record.", TYPE, ID, SILENT)
 def delete(call: CommandCall) -> Any:
-    """The dictionary that the record had. Source: ours."""
+    """The dictionary that the record had."""
     given = call.inputs
 
     def work(ctx: Context) -> Any:
@@ -144,7 +144,7 @@ def delete(call: CommandCall) -> Any:
 )  # fmt: skip
 def search(call: CommandCall) -> Any:
     """{id: dictionary} in the order of the search, DEFAULT_RESULTS at most unless it says `limit:`; with `limit:1` the
-    one dictionary, or false. Source: ours."""
+    one dictionary, or false."""
     given, ctx, query = call.inputs, service_of(call, ("validation",)), _query(call)
     asked = SearchRequest(limit=DEFAULT_RESULTS, expand=",".join(words(given["record_expand"])))
     results = records.search_parsed(ctx, given["record_type"], query, asked)["results"]

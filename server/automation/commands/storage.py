@@ -20,7 +20,7 @@ KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
     ),
 )  # fmt: skip
 def set_(call: CommandCall) -> Any:
-    """{key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}. Source: ours."""
+    """{key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}."""
     value = call.inputs["value"]
     if value is None or isinstance(value, bool):
         raise CommandFailed("storage.set: the input 'value' takes a text, a number, a list or a map")
@@ -37,7 +37,7 @@ def set_(call: CommandCall) -> Any:
     Input("default", "any", "What it is when there is none; without it that is an error."), needs_output=True,
 )  # fmt: skip
 def get(call: CommandCall) -> Any:
-    """The value. Source: ours."""
+    """The value."""
     is_there, value = storage.get(service_of(call, ("default",)), call.inputs["key"])
     if is_there:
         return value
@@ -48,6 +48,6 @@ def get(call: CommandCall) -> Any:
 
 @command("storage.delete", "Remove the value under a key.", KEY)
 def delete(call: CommandCall) -> Any:
-    """True, whether there was one or not. Source: ours."""
+    """True, whether there was one or not."""
     changed(call, service_of(call), lambda ctx: storage.delete(ctx, call.inputs["key"]))
     return True

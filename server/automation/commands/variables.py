@@ -17,7 +17,7 @@ DELIMITER = Input("delimiter", "text", "What stands between the keys instead of 
     Input("value", "any", "Text, number, list, map or null.", required=True), governed=False,
 )  # fmt: skip
 def set_(call: CommandCall) -> Any:
-    """Source: ours. False when a plain value stands in the way."""
+    """False when a plain value stands in the way."""
     value = call.inputs["value"]
     if isinstance(value, bool):
         raise CommandFailed("var.set: the input 'value' takes no boolean")

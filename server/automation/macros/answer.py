@@ -1,5 +1,4 @@
-"""What a macro returns, read strictly: a word that means nothing is refused, so that nothing is left out unseen.
-Source: ours."""
+"""What a macro returns, read strictly: a word that means nothing is refused, so that nothing is left out unseen."""
 
 from collections.abc import Mapping
 from dataclasses import field

@@ -1,5 +1,5 @@
-"""Which macros a worker may run on a ticket: automations of the trigger that they may read and whose policy lets them.
-Source: ours."""
+"""Which macros a worker may run on a ticket: automations of the trigger that they may read and whose policy lets
+them."""
 
 import functools
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""A macro is run on a ticket, and what it returns is done: all of it in one transaction, or nothing. Source: ours."""
+"""A macro is run on a ticket, and what it returns is done: all of it in one transaction, or nothing."""
 
 from collections.abc import Mapping
 from dataclasses import field, replace

@@ -1,4 +1,4 @@
-"""A macro run on several tickets, one after the other. Source: ours."""
+"""A macro run on several tickets, one after the other."""
 
 import time
 from collections.abc import Sequence

@@ -51,8 +51,7 @@ def _inputs(record: Record, shown: DictionaryContext) -> dict[str, Any]:
 class Automation(RecordType):
     """A script in KATA that a trigger starts, such as a webhook or arriving mail, within its policy.
 
-    Script and policy are kept as they were sent; those with mistakes are refused. Source: Automation, as created by a
-    package; the rest is ours."""
+    Script and policy are kept as they were sent; those with mistakes are refused."""
 
     uri, context = "automation", contexts.AUTOMATION
     lookup = "name"

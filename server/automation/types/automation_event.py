@@ -13,7 +13,7 @@ ROWS = tuple({"name": name, "extension_id": PREFIX + name, "description": each.w
 
 class AutomationEvent(RecordType):
     """One kind of happening and the automations that answer to it. All are there from the first start, none is added or
-    removed. Source: Events and background behavior; the names are ours."""
+    removed."""
 
     uri, context = "automation_event", contexts.AUTOMATION_EVENT
     tier = 2

@@ -74,7 +74,7 @@ class AutomationFilter(TextFilter):
 
 
 class AutomationLog(RecordType):
-    """One line that an automation wrote. Too long texts are cut. Source: Automation log entry; its keys are ours."""
+    """One line that an automation wrote. Too long texts are cut."""
 
     uri, context = "automation_log", ""  # nothing points to an entry
     aliases = ()

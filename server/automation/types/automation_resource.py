@@ -12,7 +12,7 @@ from server.store.tables import Column, Index
 
 
 class AutomationResource(RecordType):
-    """A file that an automation keeps for a while, such as a picture to answer a webhook with. Source: ours."""
+    """A file that an automation keeps for a while, such as a picture to answer a webhook with."""
 
     uri, context = "automation_resource", contexts.AUTOMATION_RESOURCE
     tier = 3

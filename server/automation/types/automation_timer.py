@@ -8,7 +8,7 @@ from server.store.tables import Column, Index
 
 
 class AutomationTimer(RecordType):
-    """A time at which an automation runs, and the patterns by which it runs again. Source: ours."""
+    """A time at which an automation runs, and the patterns by which it runs again."""
 
     uri, context = "automation_timer", contexts.AUTOMATION_TIMER
     aliases = ("automation timer", "automation timers", "timer", "timers")

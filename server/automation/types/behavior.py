@@ -62,9 +62,7 @@ class UsableByBotFilter(Filter):
 
 
 class Behavior(RecordType):
-    """A tree of decisions and actions with variables, run for a bot. Tree and variables come with packages.
-
-    Source: Bot behaviors; its fields are ours."""
+    """A tree of decisions and actions with variables, run for a bot. Tree and variables come with packages."""
 
     uri = "behavior"
     lookup = "uri"

@@ -7,7 +7,7 @@ from server.store.tables import Index
 
 
 class Queue(RecordType):
-    """A named queue. Source: Ours."""
+    """A named queue."""
 
     uri = "queue"
     tier = 3

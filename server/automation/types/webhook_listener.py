@@ -13,9 +13,7 @@ MAX_KEPT_DAYS, MAX_KEPT_LAST = 365, 10_000  # days; deliveries
 
 
 class WebhookListener(RecordType):
-    """An address that cannot be guessed, whose requests go to an automation. Administrators alone see it.
-
-    Source: Webhook."""
+    """An address that cannot be guessed, whose requests go to an automation. Administrators alone see it."""
 
     uri = "webhook_listener"
     plugin = "svc.webhooks"

@@ -1,7 +1,7 @@
 """Which headers a webhook's script may answer with, and the policy that its answer has whatever it asks for.
 
 Webhooks have the address of the console. So a script tells what its answer is, and nothing that holds for the address
-as a whole, that a browser takes for the console's word, or that a proxy acts on. Source: ours."""
+as a whole, that a browser takes for the console's word, or that a proxy acts on."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What webhooks received and answered, as rows: to look at, and to run again. Source: ours.
+"""What webhooks received and answered, as rows: to look at, and to run again.
 
 Headers, parameters and values in bodies whose names tell of a secret are not written; see secret_requests.py and
 redacting.py."""
@@ -230,8 +230,7 @@ def _text(body: bytes) -> str:
 
 @periodic("old webhook deliveries", deletes=True)
 def forget_old(service: Service, now: int) -> None:
-    """Remove deliveries that their webhook keeps no longer, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES.
-    Source: ours."""
+    """Remove deliveries that their webhook keeps no longer, and the oldest of all beyond MAX_KEPT or MAX_KEPT_BYTES."""
     ids = service.store.read(lambda tx: _old_ids(service, tx, now))
     for begin in range(0, len(ids), BATCH):
         batch = [(id,) for id in ids[begin : begin + BATCH]]

@@ -1,4 +1,4 @@
-"""Where a webhook is called, and what of a request there is not for its script. Source: ours.
+"""Where a webhook is called, and what of a request there is not for its script.
 
 A webhook answers from the address of the console unless webhook_base_url gives webhooks a host of their own. A browser
 sends the console's cookies along anyway."""

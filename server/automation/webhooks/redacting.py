@@ -1,7 +1,7 @@
 """Bodies without their secrets: the values of JSON keys, form fields and parts whose names tell of one. Byte by byte
 the same otherwise, also where a body is broken or cut, so that what is kept can be looked at and run again.
 
-Takes time in proportion to the body. Which names say so is in records/shared/secrets.py. Source: ours."""
+Takes time in proportion to the body. Which names say so is in records/shared/secrets.py."""
 
 import json
 import re

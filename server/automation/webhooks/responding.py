@@ -1,6 +1,6 @@
 """Webhooks: a request comes in, the automation bound to its address answers, and both are kept as a delivery.
 
-Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py. Source: Webhook."""
+Deliveries can be looked at and run again. Not for HTTP itself: web/webhooks.py."""
 
 import json
 import time
@@ -100,7 +100,7 @@ def respond(
 ) -> tuple[WebhookResponse, Write | None]:
     """The answer to a request under a token, and what is to be written before it is sent. 404 for an unknown one, one
     that is switched off and where no automation is bound, 500 when the automation failed; all without a body. known:
-    the webhook, where it was looked for just now. Source: Webhook; the switch, the deliveries: ours."""
+    the webhook, where it was looked for just now."""
     found = known or listener(ctx, token)
     if found is None:
         return WebhookResponse(404), None

@@ -1,5 +1,5 @@
 """What tells of a secret in a request: never written into the file, and kept in memory so that a delivery can be run
-again as it was while this process goes on. Source: ours."""
+again as it was while this process goes on."""
 
 import threading
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""The secret addresses of webhooks: which listener a token is for, new tokens. Source: Webhook; rotation is ours."""
+"""The secret addresses of webhooks: which listener a token is for, new tokens."""
 
 from typing import Any
 

@@ -8,7 +8,7 @@ from server.store.tables import Column, Index
 
 
 class ConnectedAccount(RecordType):
-    """An account at another program. Its credentials are secret: they are written and never shown. Source: ours."""
+    """An account at another program. Its credentials are secret: they are written and never shown."""
 
     uri = "connected_account"
     aliases = ("connected account", "connected accounts", "account", "accounts")

@@ -22,7 +22,7 @@ def _provider_name(record: Record, shown: DictionaryContext) -> str:
 
 
 class ConnectedService(RecordType):
-    """Another program, with its settings, which are secret: they are written and never shown. Source: ours."""
+    """Another program, with its settings, which are secret: they are written and never shown."""
 
     uri = "connected_service"
     aliases = ("connected service", "connected services", "service", "services")

@@ -114,12 +114,12 @@ class Dimension:
         return type(self).__name__, self.source.key
 
     def dictionary(self, member: Member) -> dict[str, Any]:
-        """What stands in a dictionary. Source: Data queries, Result shapes, dictionaries."""
+        """What stands in a dictionary."""
         name = self.base.replace(".", "_")
         return {name: member.value, f"{name}_label": member.label}
 
     def columns(self) -> dict[str, dict[str, Any]]:
-        """Its columns of a table. Source: Data queries, Result shapes, table."""
+        """Its columns of a table."""
         return {self.base: {"label": self.label, "type": "text"}}
 
     def cells(self, member: Member) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`created@day~10`: a field, the unit of its bins and how many values are kept. Source: Data queries, Field options."""
+"""`created@day~10`: a field, the unit of its bins and how many values are kept."""
 
 import re
 

@@ -1,6 +1,4 @@
-"""A name of `by:` becomes a dimension: what can be sorted by, what is declared for counting, custom fields, links.
-
-Source: Data queries, Field options; Extra `by:` names."""
+"""A name of `by:` becomes a dimension: what can be sorted by, what is declared for counting, custom fields, links."""
 
 from typing import TYPE_CHECKING, Any
 

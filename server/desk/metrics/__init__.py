@@ -15,12 +15,12 @@ from server.records.shared.usage_buffer import UsageBuffer, usage_buffer
 def record(service: Service, name: str, value: float, dimensions: Mapping[str, object], now: int) -> None:
     """Note a sample of a metric: cheap, and without the database. One of an unknown metric is dropped when written.
 
-    now: Unix seconds. Source: Data queries, metrics.timeseries."""
+    now: Unix seconds."""
     usage_buffer(service.store).sample(name, value, dimensions, now)
 
 
 def store(service: Service, name: str, values: Iterable[float], dimensions: Mapping[str, object], now: int) -> None:
-    """Write samples of a metric at once. Source: Data queries, metrics.timeseries."""
+    """Write samples of a metric at once."""
     notes = UsageBuffer()
     for value in values:
         notes.sample(name, value, dimensions, now)

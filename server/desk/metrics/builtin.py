@@ -1,4 +1,4 @@
-"""The metrics that every service has. Source: Data queries, metrics.timeseries."""
+"""The metrics that every service has."""
 
 from typing import Any
 

@@ -4,7 +4,7 @@ desk.py, stories.py   what resources/demo tells        words.py    which of its 
 plan.py               who writes what when              files.py    what hangs on mails, mails.py the mails themselves
 making.py             all of it into the database       removing.py and out of it again;  kept.py what is known of it
 
-The same every time but for the hour that it counts back from. No mail is sent, and nobody is told. Source: ours."""
+The same every time but for the hour that it counts back from. No mail is sent, and nobody is told."""
 
 from server.first_start.demo.kept import has_other_tickets, is_filled, is_there, join, made
 from server.first_start.demo.making import Made, fill

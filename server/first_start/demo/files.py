@@ -79,7 +79,7 @@ def _articles(words: Words, rand: Random) -> str:
 def pdf(lines: Sequence[str]) -> bytes:
     """A page with these lines: the first one large, tabs between columns. Letters of Windows-1252 only.
 
-    Source: ISO 32000-1, 7.5 File structure."""
+    Follows ISO 32000-1, 7.5 File structure."""
     content = "\n".join(_drawn(place, line) for place, line in enumerate(lines)).encode("cp1252", "replace")
     objects = (
         b"<< /Type /Catalog /Pages 2 0 R >>",
@@ -133,7 +133,7 @@ class _Canvas:
             row[left:right] = bytes((color,)) * max(right - left, 0)
 
     def png(self) -> bytes:
-        """The file. Source: PNG (Third Edition), 5 Datastream structure."""
+        """The file. Follows PNG (Third Edition), 5 Datastream structure."""
         head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 3, 0, 0, 0)  # one byte a pixel, by palette
         pixels = zlib.compress(b"".join(b"\0" + row for row in self._rows))
         palette = b"".join(bytes(color) for color in self._colors)

@@ -1,4 +1,4 @@
-"""Mailboxes of IMAP servers, by the uids that they give to mails. Source: RFC 3501, RFC 4315."""
+"""Mailboxes of IMAP servers, by the uids that they give to mails. Follows RFC 3501, RFC 4315."""
 
 import imaplib
 import socket

@@ -1,4 +1,4 @@
-"""Mailboxes of POP3 servers, by the unique ids that they give to mails. Source: RFC 1939, RFC 2595."""
+"""Mailboxes of POP3 servers, by the unique ids that they give to mails. Follows RFC 1939, RFC 2595."""
 
 import base64
 import contextlib

@@ -74,7 +74,7 @@ class Transport(Protocol):
 
 
 def transport(extension_id: str) -> Transport:
-    """The transport of that id. Raises Invalid for one that is not in TRANSPORTS. Source: records, mail_transport."""
+    """The transport of that id. Raises Invalid for one that is not in TRANSPORTS."""
     name = _MODULES.get(extension_id)
     if name is None:
         raise Invalid(

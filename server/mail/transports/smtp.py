@@ -69,7 +69,7 @@ def settings_from(params: Mapping[str, object]) -> SmtpSettings:
     connected_account (its id or uri; "0" for none), timeout (seconds), verify. Numbers and yes/no may be text, as forms
     send them; blank is as if it was left out.
 
-    Raises Required or Invalid, with the key in `field`. Source: records, mail_transport. Ours: the defaults.
+    Raises Required or Invalid, with the key in `field`. Ours: the defaults.
     """
     for key in params:
         if key not in _KEYS:

@@ -193,9 +193,7 @@ def _login(ctx: Context, box: Record) -> Login:
 
 
 def _stub(head: bytes, size: int, limit: int) -> bytes:
-    """A mail that is too large: its headers, and a text in place of what it holds.
-
-    Source: Limits, mailbox download."""
+    """A mail that is too large: its headers, and a text in place of what it holds."""
     told = f"This mail has {size:,} bytes, more than the {limit:,} that its mailbox takes. It is still on its server."
     fields = _OF_BODY.sub(b"", head.replace(b"\r\n", b"\n")).strip(b"\n")
     return b"%s\nX-Mailbox-Error: too large\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % (fields, told.encode())

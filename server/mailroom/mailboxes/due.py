@@ -1,6 +1,6 @@
 """Finds mailboxes that are to be looked at: those that are enabled, the one not looked at for the longest time first.
 
-After a failure the wait grows with the number of failures in a row. Source: Special mail, Mailboxes."""
+After a failure the wait grows with the number of failures in a row."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""Mails that could not be taken, as administrators see them: why, what they say, taking them now, discarding them.
-
-Source: ours."""
+"""Mails that could not be taken, as administrators see them: why, what they say, taking them now, discarding them."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ def note_success(ctx: Context, id: int, has_more: bool, mails: int = 0, missed: 
 
 
 def note_failure(ctx: Context, id: int, error: str) -> None:
-    """The mailbox could not be read, or not to its end. Source: Special mail, Mailboxes."""
+    """The mailbox could not be read, or not to its end."""
 
     def write(tx: Transaction) -> None:
         writing = RecordWriter(ctx, tx)

@@ -17,7 +17,7 @@ LOGIN = (*SAME_LOGIN, "connected_account_id", "folder", "is_enabled", "password"
 
 
 class Mailbox(RecordType):
-    """An account on a mail server, with its login. The password is written and never shown. Source: Ours."""
+    """An account on a mail server, with its login. The password is written and never shown."""
 
     uri = "mailbox"
     aliases = ("email mailbox", "email mailboxes", "mailboxes")

@@ -14,7 +14,7 @@ REFERENCES = (("group", "reply_signature_id"), ("bucket", "reply_signature_id"),
 
 
 class EmailSignature(RecordType):
-    """A template of closing lines, as plain text and as HTML, owned by the service or a group. Source: Ours."""
+    """A template of closing lines, as plain text and as HTML, owned by the service or a group."""
 
     uri, context = "email_signature", contexts.EMAIL_SIGNATURE
     aliases = ("email signature", "email signatures", "signature", "signatures")

@@ -13,9 +13,7 @@ from server.store.tables import Column
 
 
 class HtmlTemplate(RecordType):
-    """HTML with a placeholder for the message, chosen by a group, a bucket or the sender of a mail.
-
-    Source: Tickets, html_template_id; its fields are ours."""
+    """HTML with a placeholder for the message, chosen by a group, a bucket or the sender of a mail."""
 
     uri, context = "html_template", contexts.HTML_TEMPLATE
     aliases = (

@@ -18,9 +18,7 @@ CLEAR = "none"  # of `encryption`: a password is not kept to be sent so, where i
 
 class MailTransport(RecordType):
     """A way for mail to leave. Its connection settings are written and never shown, since they hold a password. The
-    first one by SMTP becomes the default of the service, through which all senders without one of their own send.
-
-    Source: Ours."""
+    first one by SMTP becomes the default of the service, through which all senders without one of their own send."""
 
     uri, context = "mail_transport", contexts.MAIL_TRANSPORT
     aliases = (

@@ -22,9 +22,7 @@ def _load_state(shown: DictionaryContext, found: list[Record], form: str) -> dic
 
 
 class OutgoingWebhook(RecordType):
-    """A program that receives changes as requests to its address. Only administrators see it.
-
-    Source: Ours."""
+    """A program that receives changes as requests to its address. Only administrators see it."""
 
     uri = "outgoing_webhook"
     aliases = ("outgoing_webhooks", "outgoing webhook", "outgoing webhooks")

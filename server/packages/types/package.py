@@ -8,9 +8,7 @@ from server.store.tables import Index
 
 
 class Package(RecordType):
-    """A package that the library offers. The service puts them there; administrators may rename and remove them.
-
-    Source: Package; its fields are ours."""
+    """A package that the library offers. The service puts them there; administrators may rename and remove them."""
 
     uri, context = "package", contexts.PACKAGE
     tier = 3

@@ -24,9 +24,7 @@ def load_behaviors(shown: DictionaryContext, records: list[Record], form: str) -
 
 class Bot(RecordType):
     """Somebody who is no worker, and owns behaviors and other records. What a bot owns is for those who may act for the
-    bot's own owner.
-
-    Source: Bot behaviors; its fields are ours."""
+    bot's own owner."""
 
     uri, context = "bot", owners.BOT
     aliases = ("bots", "virtual attendant", "virtual attendants", "virtual agent", "virtual agents")

@@ -13,9 +13,8 @@ from server.translation import N_, lazy_gettext
 
 
 class Bucket(RecordType):
-    """A tray of a group's tickets, such as Inbox or Refunds, with a sender and signature of its own if it needs them.
-
-    Source: Ticket, bucket_id; its fields are ours."""
+    """A tray of a group's tickets, such as Inbox or Refunds, with a sender and signature of its own if it needs
+    them."""
 
     uri = "bucket"
     features = frozenset(("comments", "custom_fields", "links", "search"))

@@ -55,7 +55,7 @@ def _load_emails(shown: DictionaryContext, records: list[Record], form: str) -> 
 
 
 class Contact(RecordType):
-    """A person outside the helpdesk. Source: Records, contact."""
+    """A person outside the helpdesk."""
 
     uri = "contact"
     aliases = ("contacts", "person", "people")

@@ -133,7 +133,7 @@ def load_buckets(shown: DictionaryContext, records: list[Record], form: str) -> 
 class Group(RecordType):
     """A team: it has tickets in buckets, members and managers, and an address that its replies come from.
 
-    One group is the default: mail that nothing else claims goes there. Source: Groups; its fields are ours."""
+    One group is the default: mail that nothing else claims goes there."""
 
     uri = "group"
     aliases = ("groups", "team", "teams")

@@ -19,8 +19,7 @@ class OAuthApp(RecordType):
     """A program that acts for workers who consented, within its scopes.
 
     Of the secret only a hash is kept; a generated one is told once, in the answer that made it. The secret before the
-    present one goes on working, for as long as it is given, so that it can be changed without a gap. Source:
-    Authentication, Creating an OAuth app."""
+    present one goes on working, for as long as it is given, so that it can be changed without a gap."""
 
     uri, context = "oauth_app", contexts.OAUTH_APP
     label_names = ("OAuth App", "OAuth Apps")

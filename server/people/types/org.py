@@ -18,7 +18,7 @@ MEMBERS = ("address", "contact", "ticket")  # types whose records have an organi
 
 
 class Org(RecordType):
-    """An organization. Source: Records, org."""
+    """An organization."""
 
     uri = "org"
     aliases = ("organization", "organizations", "orgs", "company", "companies")

@@ -9,7 +9,7 @@ from server.translation import N_, lazy_gettext
 
 
 class Reminder(RecordType):
-    """A note that becomes a notification of its worker when its time has come, once. Source: Ours."""
+    """A note that becomes a notification of its worker when its time has come, once."""
 
     uri = "reminder"
     tier = 2

@@ -20,7 +20,7 @@ MAX_PRIVILEGES = 5000
 class Role(RecordType):
     """A set of privileges, and the workers who have it: the members, editors and readers that worker queries find.
 
-    The three lists are made anew with every write of a role, a worker or a roster. Source: Ours."""
+    The three lists are made anew with every write of a role, a worker or a roster."""
 
     uri = "role"
     tier = 2

@@ -99,9 +99,7 @@ def full_name(record: Record) -> str:
 
 
 class Worker(RecordType):
-    """Somebody who works on tickets: name, main address, language and time zone, and whether they administrate.
-
-    Source: Workers."""
+    """Somebody who works on tickets: name, main address, language and time zone, and whether they administrate."""
 
     uri = "worker"
     aliases = (

@@ -1,6 +1,4 @@
-"""`attachment.manifest`: what is in a ZIP attachment, without unpacking it.
-
-Source: Data queries, attachment.manifest."""
+"""`attachment.manifest`: what is in a ZIP attachment, without unpacking it."""
 
 from dataclasses import asdict
 from typing import Any

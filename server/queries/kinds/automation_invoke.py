@@ -1,4 +1,4 @@
-"""`automation.invoke`: an automation answers the query. Source: Data queries, automation.invoke.
+"""`automation.invoke`: an automation answers the query.
 
 What runs automations stands above this layer, and registers here (`answers`)."""
 

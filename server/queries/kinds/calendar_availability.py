@@ -1,4 +1,4 @@
-"""`calendar.availability`: available minutes of each hour. Source: Data queries, calendar.availability."""
+"""`calendar.availability`: available minutes of each hour."""
 
 from datetime import datetime
 

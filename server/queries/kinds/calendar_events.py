@@ -1,4 +1,4 @@
-"""`calendar.events`: what is on calendars between two dates, by day. Source: Data queries, calendar.events."""
+"""`calendar.events`: what is on calendars between two dates, by day."""
 
 from server.errors import Invalid
 from server.queries.calendars import calendars_of, on_them

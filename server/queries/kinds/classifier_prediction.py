@@ -1,4 +1,4 @@
-"""`classifier.prediction`: needs classifiers, which this program does not have. Source: Data queries, Others."""
+"""`classifier.prediction`: needs classifiers, which this program does not have."""
 
 from server.queries.query_type import QueryKey
 from server.queries.unsupported import UnsupportedQuery

@@ -1,4 +1,4 @@
-"""`data.query.types`: what can be asked. Source: Data queries, data.query.types."""
+"""`data.query.types`: what can be asked."""
 
 from server.queries import frame
 from server.queries.data_query import DataQuery

@@ -1,4 +1,4 @@
-"""`gpg.keyinfo`: needs a key ring, which this program does not have. Source: Data queries, Others."""
+"""`gpg.keyinfo`: needs a key ring, which this program does not have."""
 
 from server.queries.query_type import QueryKey
 from server.queries.unsupported import UnsupportedQuery

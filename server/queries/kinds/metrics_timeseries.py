@@ -1,4 +1,4 @@
-"""`metrics.timeseries`: metrics over time, a line for each series. Source: Data queries, metrics.timeseries."""
+"""`metrics.timeseries`: metrics over time, a line for each series."""
 
 from typing import Any
 

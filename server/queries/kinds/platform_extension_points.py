@@ -1,4 +1,4 @@
-"""`platform.extension.points`: where the program can be told apart by parts. Source: Data queries, platform.*."""
+"""`platform.extension.points`: where the program can be told apart by parts."""
 
 from server.queries.data_query import DataQuery
 from server.queries.extensions import EXTENSION_POINTS

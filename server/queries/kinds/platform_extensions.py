@@ -1,4 +1,4 @@
-"""`platform.extensions`: the parts of one extension point. Source: Data queries, platform.extensions."""
+"""`platform.extensions`: the parts of one extension point."""
 
 from server.errors import nearest
 from server.queries.data_query import DataQuery

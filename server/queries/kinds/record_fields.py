@@ -1,4 +1,4 @@
-"""`record.fields`: what can be written to records of a type. Source: Data queries, record.fields."""
+"""`record.fields`: what can be written to records of a type."""
 
 from typing import Any
 

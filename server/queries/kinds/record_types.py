@@ -1,4 +1,4 @@
-"""`record.types`: the record types that there are. Source: Data queries, record.types."""
+"""`record.types`: the record types that there are."""
 
 from server.errors import BadDataQuery, nearest
 from server.queries.data_query import DataQuery, KeyValues

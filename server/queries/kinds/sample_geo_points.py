@@ -1,4 +1,4 @@
-"""`sample.geo.points`: points that the query itself holds, for trying out maps. Source: Data queries, Others."""
+"""`sample.geo.points`: points that the query itself holds, for trying out maps."""
 
 from server.errors import Invalid
 from server.queries.data_query import DataQuery, KeyValues

@@ -1,4 +1,4 @@
-"""`sample.timeseries`: made-up numbers over time, for trying out charts. Source: Data queries, Others."""
+"""`sample.timeseries`: made-up numbers over time, for trying out charts."""
 
 from datetime import datetime, timedelta
 

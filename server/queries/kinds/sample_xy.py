@@ -1,4 +1,4 @@
-"""`sample.xy`: made-up points for trying out scatter charts. Source: Data queries, Others."""
+"""`sample.xy`: made-up points for trying out scatter charts."""
 
 from server.queries.data_query import DataQuery
 from server.queries.labels import labels

@@ -1,4 +1,4 @@
-"""`ui.icons`: the names of icons. Source: Data queries, Others."""
+"""`ui.icons`: the names of icons."""
 
 from server.queries.data_query import DataQuery
 from server.queries.icons import ICONS

@@ -1,4 +1,4 @@
-"""`usage.snippets` and `usage.behaviors`: what is used how often. Source: Data queries, usage."""
+"""`usage.snippets` and `usage.behaviors`: what is used how often."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`worklist.geo.points`: records with a geolocation as points on a map. Source: Data queries, worklist.geo.points."""
+"""`worklist.geo.points`: records with a geolocation as points on a map."""
 
 from dataclasses import replace
 from typing import Any

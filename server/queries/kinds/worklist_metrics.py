@@ -1,4 +1,4 @@
-"""`worklist.metrics`: single numbers, each of a search of its own. Source: Data queries, worklist.metrics."""
+"""`worklist.metrics`: single numbers, each of a search of its own."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`worklist.records`: a page of records that a search finds. Source: Data queries, worklist.records."""
+"""`worklist.records`: a page of records that a search finds."""
 
 from server.queries.data_query import DataQuery
 from server.queries.expanding import paths_of

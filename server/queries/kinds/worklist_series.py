@@ -1,6 +1,4 @@
-"""`worklist.series`: numbers over the values of a field, such as days; one line for each search.
-
-Source: Data queries, worklist.series."""
+"""`worklist.series`: numbers over the values of a field, such as days; one line for each search."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""`worklist.subtotals`: how records spread over the values of fields. Source: Data queries, worklist.subtotals."""
+"""`worklist.subtotals`: how records spread over the values of fields."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,6 +1,4 @@
-"""`worklist.xy`: two fields of each record as a point, or one field over bins of dates.
-
-Source: Data queries, worklist.xy."""
+"""`worklist.xy`: two fields of each record as a point, or one field over bins of dates."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Series of metrics over time. Source: Data queries, metrics.timeseries.
+"""Series of metrics over time.
 
 ticks.py     the steps of the axis, and the size of bins to read     choosing.py   `query:` on dimensions
 samples.py   samples out of the database, added up by tick           splitting.py  one series for each value"""

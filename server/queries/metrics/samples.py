@@ -1,6 +1,6 @@
 """Samples of one metric, added up by tick and by the values of some dimensions.
 
-Samples of records that the caller may not read do not count. Source: decisions, who sees what."""
+Samples of records that the caller may not read do not count."""
 
 import json
 from collections.abc import Mapping

@@ -1,5 +1,4 @@
-"""`format:categories`, `pie` and `timeseries`: names on one side, numbers on the other. Source: Data queries, Result
-shapes.
+"""`format:categories`, `pie` and `timeseries`: names on one side, numbers on the other.
 
 Different values of the same name are told apart by their values, since charts know only names."""
 

@@ -1,4 +1,4 @@
-"""`format:dictionaries` and `format:table`: one row for each cell. Source: Data queries, Result shapes."""
+"""`format:dictionaries` and `format:table`: one row for each cell."""
 
 from typing import Any
 

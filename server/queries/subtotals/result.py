@@ -46,7 +46,7 @@ class SubtotalsResult:
         return "Count" if self.measured is None else f"{self.function.label} {self.measured.label.lower()}"
 
     def query(self, members: Sequence[Member]) -> str:
-        """A search that finds the records with these members. Source: Data queries, The `query` texts."""
+        """A search that finds the records with these members."""
         terms = [self.source, *(member.term for member in members), f"set.timezone:{self.zone}"]
         return " ".join(term for term in terms if term)
 
@@ -72,7 +72,7 @@ def order(row: SubtotalsRow) -> tuple[bool, float, list[str]]:
 
 
 def regrouped(cells: Cells, kept: Sequence[Dimension], function: Function) -> Cells:
-    """`group:`: the values of cells put together by some of their dimensions. Source: Data queries, Keys."""
+    """`group:`: the values of cells put together by some of their dimensions."""
     places = [cells.dimensions.index(each) for each in kept]
     tallies: dict[tuple[Hashable, ...], Tally] = {}
     members: dict[tuple[Hashable, ...], Members] = {}

@@ -1,4 +1,4 @@
-"""`format:tree`: values inside values. Source: Data queries, Result shapes, tree.
+"""`format:tree`: values inside values.
 
 Ours: one branch for each value, with what all its leaves come to."""
 

@@ -1,4 +1,4 @@
-"""Occurrences as answers show them: by day, each cut to it. Source: Data queries, calendar.events."""
+"""Occurrences as answers show them: by day, each cut to it."""
 
 from collections.abc import Iterable, Mapping
 from datetime import tzinfo

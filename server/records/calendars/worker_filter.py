@@ -26,7 +26,7 @@ class AvailabilityFilter(DateFilter):
     (`(since:monday until:friday times:9a-5p)`).
 
     A worker is available when the calendar says so for all of it, and busy otherwise; without a calendar, or with one
-    that the caller may not read, neither. Source: Searching; what busy means is ours."""
+    that the caller may not read, neither."""
 
     def __init__(self, name: str, note: str, is_available: bool) -> None:
         super().__init__(name, note, sortable=False)

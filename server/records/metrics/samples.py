@@ -5,7 +5,7 @@ All three are written at once, so that a question reads bins of one size and not
 from server.store.tables import Column, Index, Table
 
 FIVE_MINUTES, HOUR, DAY = 300, 3600, 86400
-# How many seconds bins of each size are kept; 0 for ever. Source: Data queries, metrics.timeseries.
+# How many seconds bins of each size are kept; 0 for ever.
 KEPT = {FIVE_MINUTES: DAY, HOUR: 14 * DAY, DAY: 0}
 
 METRIC_SAMPLE = Table(

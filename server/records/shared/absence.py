@@ -1,6 +1,4 @@
-"""Workers who are away for a time, and who stands in for them. Not for who is told of what (desk/activity.py).
-
-Source: ours."""
+"""Workers who are away for a time, and who stands in for them. Not for who is told of what (desk/activity.py)."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

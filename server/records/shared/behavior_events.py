@@ -51,7 +51,7 @@ def event_name(event_point: str) -> str:
 
 
 def exported(behavior: Record) -> dict[str, Any]:
-    """A behavior in the form of a package's section `behaviors`. Source: ours."""
+    """A behavior in the form of a package's section `behaviors`."""
     return {
         "uid": f"behavior_{behavior['id']}",
         "title": behavior["name"],

@@ -25,7 +25,7 @@ OWNER_COLUMNS = (Column("owner__context", "TEXT"), Column("owner_id"))  # fields
 
 
 class CustomType(Asset):
-    """Records of a type that an administrator made. Source: Record addressing, custom records; its fields are ours."""
+    """Records of a type that an administrator made."""
 
     uri = ""
     owner_contexts: tuple[str, ...] = ()

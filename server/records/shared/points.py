@@ -31,7 +31,7 @@ class ActivityPoint:
         return [name for name in self.placeholders if variables.get(name) in (None, "")]
 
     def describe(self) -> dict[str, Any]:
-        """As in the list of activity events. Source: Contexts, List activity events."""
+        """As in the list of activity events."""
         return {
             "id": self.id,
             "name": self.name,

@@ -18,9 +18,7 @@ MAX_REINDEXED = 1000  # records whose texts follow a changed name at once; more 
 
 
 def org_named(writing: Writing, name: str) -> int:
-    """The organization with exactly this name, case aside; made when there is none. 0 for a blank name.
-
-    Source: Records, Create."""
+    """The organization with exactly this name, case aside; made when there is none. 0 for a blank name."""
     if not name.strip():
         return 0
     known = writing.find("org", name=name)

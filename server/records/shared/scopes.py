@@ -55,7 +55,7 @@ class Scope:
     def allows(self, method: str, path: str) -> bool:
         """Whether a request is covered. path: what follows `/rest/`, without `.json`, slash in front and query.
 
-        HEAD is asked as GET; OPTIONS needs no scope. Source: Authentication; the patterns are ours."""
+        HEAD is asked as GET; OPTIONS needs no scope."""
         verb = method.upper()
         if verb == "OPTIONS":
             return True

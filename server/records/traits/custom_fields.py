@@ -119,8 +119,7 @@ class CustomFields(Trait):
 
 
 def write_values(writing: Writing, record_type: "RecordType", id: int, values: Values) -> None:
-    """Keep checked values of a record that is there, and tell workers who were chosen by them. Source: Record
-    addressing, Custom field; telling is ours."""
+    """Keep checked values of a record that is there, and tell workers who were chosen by them."""
     for field, coerced in values:
         before = custom.values_of(writing.tx, [field] if field.tells_worker else [], [{"id": id}])[id]
         custom.write(writing, record_type, id, field, coerced)

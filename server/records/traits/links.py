@@ -103,7 +103,7 @@ def note_linked(tx: Transaction, *records: tuple[str, int]) -> None:
 def link(writing: Writing, context: str, id: int, other_context: str, other_id: int, adds: bool) -> bool:
     """Add or remove one link and log it on both records; tells whether anything changed.
 
-    Linking twice and removing what is not there are silent. Source: Records, Links."""
+    Linking twice and removing what is not there are silent."""
     if (context, id) == (other_context, other_id):
         return False
     tx = writing.tx

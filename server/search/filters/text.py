@@ -113,7 +113,7 @@ def text_condition(column: Any, text: SearchValue, match: Match) -> Condition:
 def literal(column: Any, query: Subquery) -> Condition:
     """`name:(exact:"...")` and `name:(begins:"...")`: no character has a meaning, and `%22` stands for a quote.
 
-    For what quotes alone cannot hold, since there is no escape character. Raises Invalid. Source: ours."""
+    For what quotes alone cannot hold, since there is no escape character. Raises Invalid."""
     child = query.root.children[0] if len(query.root.children) == 1 else None
     if (
         not isinstance(child, Term)

@@ -23,7 +23,7 @@ _HOST_AND_PORT = re.compile(r"[^/?#:]+:[0-9]{1,5}(?:[/?#].*)?", re.DOTALL)
 @filter("parse_url")
 def parse_url(run: Rendering, value: Any) -> Any:
     """The parts that a URL has, of scheme, host, port, user, pass, path, query, fragment; an empty list for what is no
-    URL. Source: Templates, parse_url."""
+    URL."""
     url = read_text(run, value)
     if url is None or len(url) > MAX_URL_CHARS:
         return []
@@ -59,8 +59,7 @@ def _authority(text: str) -> dict[str, Any] | None:
 
 @filter("parse_emails")
 def parse_emails(run: Rendering, value: Any) -> Any:
-    """The mail addresses in a text: [{full_email, email, mailbox, host, personal}]. Nothing of what is no text.
-    Source: Templates, parse_emails."""
+    """The mail addresses in a text: [{full_email, email, mailbox, host, personal}]. Nothing of what is no text."""
     if not isinstance(value, str):
         return []
     text = read(run, value)

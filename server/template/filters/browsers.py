@@ -29,8 +29,7 @@ _FIRST = late_pattern(r"([A-Za-z][\w .-]{0,60}?)/v?([0-9][0-9A-Za-z.]*)")
 
 @filter("parse_user_agent")
 def parse_user_agent(run: Rendering, value: Any) -> dict[str, Any]:
-    """{platform, browser, version} of a User-Agent header, null for what it does not tell.
-    Source: Templates, parse_user_agent."""
+    """{platform, browser, version} of a User-Agent header, null for what it does not tell."""
     return browser_of(read_text(run, value) or "")
 
 

@@ -18,7 +18,7 @@ _QUOTED = frozenset(' ,"\\\n\r\t')
 @filter("csv")
 def csv_(run: Rendering, value: Any) -> str:
     """The rows of a list as lines of values with commas between them. Rows that are no lists are left out. A value that
-    a spreadsheet would take for a formula has a quote before it, unless it is a number. Source: Templates, csv."""
+    a spreadsheet would take for a formula has a quote before it, unless it is a number."""
     out = TextBuffer(run)
     for row in items(value):
         run.budget.step()
@@ -39,7 +39,7 @@ def _cell(text: str) -> str:
 @filter("parse_csv")
 def parse_csv(run: Rendering, value: Any, separator: Any = ",", enclosure: Any = '"', escape: Any = "\\") -> list[Any]:
     """The rows of a CSV text, each a list of texts; blank lines are left out. escape: a character behind which the
-    enclosure does not end. Raises TemplateFailed for marks that are not one character. Source: Templates, parse_csv."""
+    enclosure does not end. Raises TemplateFailed for marks that are not one character."""
     text = read_text(run, value)
     if text is None:
         return []

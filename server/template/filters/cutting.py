@@ -16,7 +16,7 @@ SIDES = ("both", "left", "right")
 @filter("trim")
 def trim(run: Rendering, value: Any, chars: Any = None, side: Any = "both") -> str:
     """The text without these characters (white space) at its ends. side: both, left or right. Raises TemplateFailed
-    for another side. Source: Templates, trim."""
+    for another side."""
     text, taken, at = read(run, value), WHITESPACE if chars is None else printed(chars), printed(side)
     if at not in SIDES:
         raise TemplateFailed(f"'trim' has the sides both, left and right, not '{at[:50]}'{nearest(at, SIDES)}")
@@ -37,8 +37,7 @@ def _each_once(run: Rendering, text: str, chars: str) -> str:
 
 @filter("truncate")
 def truncate(run: Rendering, value: Any, length: Any = 30, suffix: Any = "...") -> str:
-    """At most `length` characters, the suffix included; the suffix alone where nothing else has room.
-    Source: Templates, truncate."""
+    """At most `length` characters, the suffix included; the suffix alone where nothing else has room."""
     text, most, end = read(run, value), whole(length), printed(suffix)
     if len(text) <= most or not text:
         return text
@@ -48,7 +47,7 @@ def truncate(run: Rendering, value: Any, length: Any = 30, suffix: Any = "...") 
 @filter("append")
 def append(run: Rendering, value: Any, suffix: Any, delimiter: Any = "", trim: Any = None) -> str:
     """The text, the delimiter unless the text is empty, and the suffix. trim: characters that are taken off the end of
-    the text first, those of the delimiter when it is left out. Source: Templates, append."""
+    the text first, those of the delimiter when it is left out."""
     between, added = printed(delimiter), printed(suffix)
     text = read(run, value)
     text = text.rstrip(_each_once(run, text, between if trim is None else printed(trim)))
@@ -58,8 +57,7 @@ def append(run: Rendering, value: Any, suffix: Any, delimiter: Any = "", trim: A
 
 @filter("repeat")
 def repeat(run: Rendering, value: Any, number: Any) -> str:
-    """The text so many times. Nothing of what is no text. Raises TemplateFailed below 0, BudgetSpent.
-    Source: Templates, repeat."""
+    """The text so many times. Nothing of what is no text. Raises TemplateFailed below 0, BudgetSpent."""
     times = whole(number)
     if times < 0:
         raise TemplateFailed(f"a text cannot be repeated {times} times")
@@ -71,8 +69,8 @@ def repeat(run: Rendering, value: Any, number: Any) -> str:
 
 @filter("str_pos")
 def str_pos(run: Rendering, value: Any, needle: Any, offset: Any = 0, ignore_case: Any = False) -> int:
-    """Where the needle first stands from `offset` on, in bytes; -1 for nowhere. A negative offset counts from the end.
-    Source: Templates, str_pos."""
+    """Where the needle first stands from `offset` on, in bytes; -1 for nowhere. A negative offset counts from the
+    end."""
     text, wanted = read(run, value), read(run, needle)
     if ignore_case:
         text, wanted = text.lower(), wanted.lower()
@@ -84,7 +82,7 @@ def str_pos(run: Rendering, value: Any, needle: Any, offset: Any = 0, ignore_cas
 @filter("str_sub")
 def str_sub(run: Rendering, value: Any, from_: Any, to: Any) -> str:
     """The bytes from one position up to another, which is not included. A negative `from` counts from the end; a `to`
-    before it gives nothing. Source: Templates, str_sub."""
+    before it gives nothing."""
     data, first, last = bytes_of(read(run, value)), whole(from_), whole(to)
     first = max(first if first >= 0 else len(data) + first, 0)
     return text_of_bytes(data[first : max(last, 0)])

@@ -31,20 +31,20 @@ _NOT_BASE64 = bytes(set(range(256)) - set(_BASE64))
 
 @filter("base64_encode")
 def base64_encode(run: Rendering, value: Any) -> str:
-    """The Base64 text of a text's bytes. Nothing of what is no text. Source: Templates, base64_encode."""
+    """The Base64 text of a text's bytes. Nothing of what is no text."""
     text = read_text(run, value)
     return "" if text is None else base64.b64encode(bytes_of(text)).decode()
 
 
 @filter("base64url_encode")
 def base64url_encode(run: Rendering, value: Any) -> str:
-    """As base64_encode, with letters for URLs and no padding. Source: Templates, base64url_encode."""
+    """As base64_encode, with letters for URLs and no padding."""
     return base64_encode(run, value).rstrip("=").translate(str.maketrans("+/", "-_"))
 
 
 @filter("base64_decode")
 def base64_decode(run: Rendering, value: Any) -> str:
-    """What a Base64 text stands for; other characters in it do not count. Source: Templates, base64_decode."""
+    """What a Base64 text stands for; other characters in it do not count."""
     text = read_text(run, value)
     if text is None:
         return ""
@@ -56,21 +56,21 @@ def base64_decode(run: Rendering, value: Any) -> str:
 
 @filter("base64url_decode")
 def base64url_decode(run: Rendering, value: Any) -> str:
-    """As base64_decode, of letters for URLs. Source: Templates, base64url_decode."""
+    """As base64_decode, of letters for URLs."""
     text = read_text(run, value)
     return "" if text is None else base64_decode(run, text.translate(str.maketrans("-_", "+/")))
 
 
 @filter("md5")
 def md5(run: Rendering, value: Any) -> str:
-    """The MD5 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, md5."""
+    """The MD5 digest in hexadecimal digits. Nothing of what is no text."""
     text = read_text(run, value)
     return "" if text is None else hashlib.md5(bytes_of(text), usedforsecurity=False).hexdigest()
 
 
 @filter("sha1")
 def sha1(run: Rendering, value: Any) -> str:
-    """The SHA-1 digest in hexadecimal digits. Nothing of what is no text. Source: Templates, sha1."""
+    """The SHA-1 digest in hexadecimal digits. Nothing of what is no text."""
     text = read_text(run, value)
     return "" if text is None else hashlib.sha1(bytes_of(text), usedforsecurity=False).hexdigest()
 
@@ -78,7 +78,7 @@ def sha1(run: Rendering, value: Any) -> str:
 @filter("hash_hmac")
 def hash_hmac(run: Rendering, value: Any, key: Any = "", algo: Any = "sha256", raw: Any = False) -> str:
     """The keyed digest (HMAC) in hexadecimal digits, or as bytes when `raw`. Nothing of an empty text and of what is
-    none. Raises TemplateFailed for an unknown algorithm. Source: Templates, hash_hmac."""
+    none. Raises TemplateFailed for an unknown algorithm."""
     text, name = read_text(run, value), printed(algo).lower()
     if name not in ALGORITHMS:
         raise TemplateFailed(f"there is no algorithm '{name[:50]}'{nearest(name, ALGORITHMS)}")
@@ -91,7 +91,7 @@ def hash_hmac(run: Rendering, value: Any, key: Any = "", algo: Any = "sha256", r
 @filter("convert_encoding")
 def convert_encoding(run: Rendering, value: Any, to: Any, from_: Any) -> str:
     """The text whose bytes are in one character set, as bytes in another. What a set does not have becomes `?`.
-    Raises TemplateFailed for an unknown set. Source: Templates, convert_encoding."""
+    Raises TemplateFailed for an unknown set."""
     source, target = _charset(printed(from_)), _charset(printed(to))
     text = bytes_of(read_slowly(run, value)).decode(source, "replace")
     run.budget.text(len(text) * 2)
@@ -113,8 +113,7 @@ def _charset(name: str) -> str:
 
 @filter("url_encode")
 def url_encode(run: Rendering, value: Any) -> str:
-    """The text for a URL, a blank as %20; of a list or a map the query text `a%5Bb%5D=1&c=2`.
-    Source: Templates, url_encode."""
+    """The text for a URL, a blank as %20; of a list or a map the query text `a%5Bb%5D=1&c=2`."""
     if isinstance(value, (list, dict)):
         return form_text(run, value)
     if isinstance(value, ByteText):
@@ -130,7 +129,7 @@ def percent_encoded(run: Rendering, value: Any) -> str:
 @filter("url_decode")
 def url_decode(run: Rendering, value: Any, as_: Any = "") -> str:
     """The text with %20 as a blank; `+` stays. as: `json` for the JSON text of a query text's values.
-    Raises TemplateFailed for another one. Source: Templates, url_decode."""
+    Raises TemplateFailed for another one."""
     form, text = printed(as_), read_slowly(run, value)
     if form == "json":
         return encoded(run, form_tree(run, text))

@@ -51,7 +51,7 @@ STRATEGIES = ("html", "url", *CHANGES)
 @filter("e", "escape")
 def escape(run: Rendering, value: Any, strategy: Any = "html") -> Any:
     """The text for HTML, or for js, css, url, html_attr; numbers and lists as they are. Raises TemplateFailed for
-    another strategy. Source: Templates, escape."""
+    another strategy."""
     name = printed(strategy)
     if name not in STRATEGIES:
         raise TemplateFailed(f"'escape' has no strategy '{name[:50]}'{nearest(name, STRATEGIES)}")
@@ -65,5 +65,5 @@ def escape(run: Rendering, value: Any, strategy: Any = "html") -> Any:
 
 @filter("unescape")
 def unescape(run: Rendering, value: Any) -> str:
-    """The text with character references such as &lt; and &#65; replaced, once. Source: Templates, unescape."""
+    """The text with character references such as &lt; and &#65; replaced, once."""
     return substituted(run, read(run, value), _REFERENCE, lambda match: resolve(match[0]))

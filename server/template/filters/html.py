@@ -23,14 +23,14 @@ _NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 
 @filter("spaceless")
 def spaceless(run: Rendering, value: Any) -> str:
-    """The text without white space between tags and at its ends. Source: Templates, spaceless."""
+    """The text without white space between tags and at its ends."""
     return substituted(run, read(run, value), _BETWEEN, lambda _: "><").strip()
 
 
 @filter("html_to_text")
 def html_to_text(run: Rendering, value: Any, truncate: Any = 50_000) -> str:
     """The text of a page, a line for each paragraph. truncate: characters of HTML that are read. Nothing of what is no
-    text. Source: Templates, html_to_text."""
+    text."""
     html, most = read_text(run, value), max(whole(truncate), 0)
     if html is None:
         return ""
@@ -47,7 +47,7 @@ def html_to_text(run: Rendering, value: Any, truncate: Any = 50_000) -> str:
 @filter("markdown_to_html")
 def markdown_to_html(run: Rendering, value: Any, is_untrusted: Any = True) -> str:
     """The safe HTML of a Markdown text. HTML in it shows as text when it is untrusted, else harmless elements count.
-    Raises TemplateFailed for a text that is too long. Source: Templates, markdown_to_html."""
+    Raises TemplateFailed for a text that is too long."""
     text, untrusted = read(run, value), truthy(is_untrusted)
     if len(text) > MAX_MARKDOWN_CHARS:
         raise TemplateFailed(f"'markdown_to_html' takes at most {MAX_MARKDOWN_CHARS:,} characters, not {len(text):,}")
@@ -60,8 +60,7 @@ def markdown_to_html(run: Rendering, value: Any, is_untrusted: Any = True) -> st
 
 @filter("striptags")
 def striptags(run: Rendering, value: Any, allowed: Any = "") -> str:
-    """The text without tags and comments, except for the tags named in `allowed`, such as `<b><i>`.
-    Source: Templates, striptags."""
+    """The text without tags and comments, except for the tags named in `allowed`, such as `<b><i>`."""
     text = read(run, value)
     kept = {name.lower() for name in _NAME.findall(printed(allowed))}
     parts, place = [], 0

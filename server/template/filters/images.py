@@ -22,7 +22,7 @@ Info = dict[str, Any]
 @filter("image_info")
 def image_info(run: Rendering, value: Any) -> Info:
     """{width, height, channels, bits, type} of an image's bytes or data URI, pixels and bits a channel, the type as in
-    mail; {_error} for what is none. Source: Templates, image_info."""
+    mail; {_error} for what is none."""
     text = read_text(run, value)
     data = None if text is None else _bytes(text)
     if data is None:

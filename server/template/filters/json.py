@@ -21,7 +21,7 @@ FLAGS = FORCE_OBJECT | PRETTY | UNESCAPED_SLASHES | UNESCAPED_UNICODE
 @filter("json_encode")
 def json_encode(run: Rendering, value: Any, flags: Any = 0) -> str:
     """The JSON text of a value. flags, added up: 16 lists as objects, 64 no `\\/`, 128 on several lines, 256 letters as
-    they are. Raises TemplateFailed for other flags and for what is no JSON. Source: Templates, json_encode."""
+    they are. Raises TemplateFailed for other flags and for what is no JSON."""
     given = whole(flags)
     if given & ~FLAGS:
         raise TemplateFailed(f"'json_encode' has the flags 16, 64, 128 and 256, added up, not {given}")
@@ -30,8 +30,7 @@ def json_encode(run: Rendering, value: Any, flags: Any = 0) -> str:
 
 @filter("json_pretty")
 def json_pretty(run: Rendering, value: Any) -> str:
-    """A JSON text on several lines, indented by 4. Raises TemplateFailed for what is no JSON.
-    Source: Templates, json_pretty."""
+    """A JSON text on several lines, indented by 4. Raises TemplateFailed for what is no JSON."""
     if not printed(value).strip():
         return ""
     try:

@@ -21,26 +21,26 @@ _ASCII = str.maketrans({
 
 @filter("lower")
 def lower(run: Rendering, value: Any) -> str:
-    """The text in small letters. Source: Templates, lower."""
+    """The text in small letters."""
     return mapped(run, value, str.lower)
 
 
 @filter("upper")
 def upper(run: Rendering, value: Any) -> str:
-    """The text in capital letters. Source: Templates, upper."""
+    """The text in capital letters."""
     return mapped(run, value, str.upper)
 
 
 @filter("capitalize")
 def capitalize(run: Rendering, value: Any) -> str:
-    """The first letter as a capital, the rest small. Source: Templates, capitalize."""
+    """The first letter as a capital, the rest small."""
     found = mapped(run, value, str.lower)
     return found[:1].upper() + found[1:]
 
 
 @filter("title")
 def title(run: Rendering, value: Any) -> str:
-    """Every word with a capital first: They're Bob-O. Source: Templates, title."""
+    """Every word with a capital first: They're Bob-O."""
     return substituted(run, read_slowly(run, value), _WORD, _titled)
 
 
@@ -51,7 +51,7 @@ def _titled(word: re.Match[str]) -> str:
 @filter("alphanum")
 def alphanum(run: Rendering, value: Any, also: Any = "", replace: Any = "") -> str:
     """The ASCII letters and digits of a text and the characters in `also`; others become `replace`. Nothing of what is
-    no text. Source: Templates, alphanum."""
+    no text."""
     if not isinstance(value, str):
         return ""
     other = printed(replace)
@@ -67,8 +67,7 @@ def _is_plain(char: str) -> bool:
 
 @filter("permalink")
 def permalink(run: Rendering, value: Any, spaces_as: Any = "-") -> str:
-    """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`. Source: Templates,
-    permalink."""
+    """A text for URLs: ASCII letters and digits, what stands between them as one `spaces_as`."""
     text, between = mapped(run, value, lambda part: _without_marks(part.translate(_ASCII))), printed(spaces_as)
     words = substituted(run, text, _OTHERS, lambda _: " ").strip()
     run.budget.text(len(words) + words.count(" ") * len(between), between)

@@ -15,8 +15,7 @@ _WORD = re.compile(r"\S+")
 
 @filter("indent")
 def indent(run: Rendering, value: Any, marker: Any = "", from_line: Any = 0) -> str:
-    """The text with a marker before each line from the line of this number on, the first being 1.
-    Source: Templates, indent."""
+    """The text with a marker before each line from the line of this number on, the first being 1."""
     text, mark, first = read(run, value), printed(marker), max(whole(from_line), 1)
     if first > text.count("\n") + 1:
         return text
@@ -30,14 +29,13 @@ def indent(run: Rendering, value: Any, marker: Any = "", from_line: Any = 0) -> 
 
 @filter("nl2br")
 def nl2br(run: Rendering, value: Any) -> str:
-    """The text with `<br />` before each line end. Source: Templates, nl2br."""
+    """The text with `<br />` before each line end."""
     return substituted(run, read(run, value), _END, lambda end: f"<br />{end[0]}")
 
 
 @filter("strip_lines")
 def strip_lines(run: Rendering, value: Any, prefixes: Any) -> str:
-    """The lines that begin with none of the prefixes, a text or a list of them, with CRLF between them.
-    Source: Templates, strip_lines."""
+    """The lines that begin with none of the prefixes, a text or a list of them, with CRLF between them."""
     text = read(run, value)
     given = items(prefixes) if isinstance(prefixes, (list, dict)) else [prefixes]
     starts = tuple(start for start in listed(run, (printed(each) for each in given)) if start)
@@ -48,8 +46,7 @@ def strip_lines(run: Rendering, value: Any, prefixes: Any) -> str:
 
 @filter("split_crlf")
 def split_crlf(run: Rendering, value: Any, keep_blanks: Any = False, trim: Any = True) -> Any:
-    """The lines of a text, trimmed, by position; where blank ones are left out, their positions are.
-    Source: Templates, split_crlf."""
+    """The lines of a text, trimmed, by position; where blank ones are left out, their positions are."""
     return positions(lines(run, read(run, value)), truthy(keep_blanks), truthy(trim))
 
 
@@ -62,8 +59,8 @@ def positions(parts: list[str], keep_blanks: bool, trim: bool) -> Any:
 
 @filter("quote")
 def quote(run: Rendering, value: Any, wrap_to: Any = 76) -> str:
-    """The text as mails quote it: `> ` before each line, lines longer than `wrap_to` characters broken between words.
-    Source: Templates, quote."""
+    """The text as mails quote it: `> ` before each line, lines longer than `wrap_to` characters broken between
+    words."""
     out, width = TextBuffer(run), whole(wrap_to)
     end = ""
     for line in lines(run, read_slowly(run, value)):

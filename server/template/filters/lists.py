@@ -16,20 +16,19 @@ Pair = tuple[Any, Any]
 
 @filter("keys")
 def keys(run: Rendering, value: Any) -> list[Any]:
-    """The keys of a map, the positions of a list, nothing of anything else. Source: Templates, keys."""
+    """The keys of a map, the positions of a list, nothing of anything else."""
     return [key for key, _ in pairs(value)]
 
 
 @filter("values")
 def values(run: Rendering, value: Any) -> list[Any]:
-    """The values of a list or a map. Raises TemplateFailed for anything else. Source: Templates, values."""
+    """The values of a list or a map. Raises TemplateFailed for anything else."""
     return [each for _, each in entries(value, "values")]
 
 
 @filter("column")
 def column(run: Rendering, value: Any, key: Any, index: Any = None) -> Any:
-    """What stands under a key in each row that has it. Raises TemplateFailed for what is no list.
-    Source: Templates, column."""
+    """What stands under a key in each row that has it. Raises TemplateFailed for what is no list."""
     entries(value, "column")
     return lists.column(value, key, index)
 
@@ -37,7 +36,7 @@ def column(run: Rendering, value: Any, key: Any, index: Any = None) -> Any:
 @filter("merge")
 def merge(run: Rendering, value: Any, others: Any) -> Any:
     """Two lists or maps in one: numbered entries follow each other, named ones of the second replace those of the
-    first. Raises TemplateFailed for anything else. Source: Templates, merge."""
+    first. Raises TemplateFailed for anything else."""
     found: dict[str, Any] = {}
     number = 0
     listed, more = entries(value, "merge"), entries(others, "merge")
@@ -52,7 +51,7 @@ def merge(run: Rendering, value: Any, others: Any) -> Any:
 @filter("batch")
 def batch(run: Rendering, value: Any, size: Any, fill: Any = None, preserve_keys: Any = True) -> list[Any]:
     """Parts of so many entries, which keep their keys. fill: what the last part is filled up with.
-    Raises TemplateFailed for what is no list and for a size below 1. Source: Templates, batch."""
+    Raises TemplateFailed for what is no list and for a size below 1."""
     listed, most = entries(value, "batch"), whole(size)
     if most < 1:
         raise TemplateFailed(f"a part has at least 1 entry, not {most}")
@@ -72,8 +71,7 @@ def batch(run: Rendering, value: Any, size: Any, fill: Any = None, preserve_keys
 
 @filter("sort", takes_arrow=True)
 def sort(run: Rendering, value: Any, arrow: Any = None) -> Any:
-    """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list.
-    Source: Templates, sort."""
+    """By value, each under its key. arrow: `(a, b) => a.n <=> b.n`. Raises TemplateFailed for what is no list."""
     listed = entries(value, "sort")
     order = functools.partial(_by_value, run) if arrow is None else functools.partial(_by, arrow_of(arrow, "sort"))
     return keyed(sorted(listed, key=functools.cmp_to_key(order)))
@@ -99,7 +97,7 @@ def _by(arrow: Arrow, left: Pair, right: Pair) -> int:
 
 @filter("map", takes_arrow=True)
 def map_(run: Rendering, value: Any, arrow: Any) -> Any:
-    """What the arrow function makes of each value and key, under the same keys. Source: Templates, map."""
+    """What the arrow function makes of each value and key, under the same keys."""
     change = arrow_of(arrow, "map")
     return keyed([(key, change(each, key)) for key, each in pairs(value)])
 
@@ -107,7 +105,7 @@ def map_(run: Rendering, value: Any, arrow: Any) -> Any:
 @filter("filter", takes_arrow=True)
 def filter_(run: Rendering, value: Any, arrow: Any) -> Any:
     """The entries for which the arrow function of value and key is true, under their keys.
-    Raises TemplateFailed for what is no list. Source: Templates, filter."""
+    Raises TemplateFailed for what is no list."""
     fits = arrow_of(arrow, "filter")
     return keyed([(key, each) for key, each in entries(value, "filter") if truthy(fits(each, key))])
 
@@ -115,7 +113,7 @@ def filter_(run: Rendering, value: Any, arrow: Any) -> Any:
 @filter("reduce", takes_arrow=True)
 def reduce(run: Rendering, value: Any, arrow: Any, initial: Any = None) -> Any:
     """One value, made by the arrow function of what there is so far, the next value and its key.
-    Raises TemplateFailed for what is no list. Source: Templates, reduce."""
+    Raises TemplateFailed for what is no list."""
     step, found = arrow_of(arrow, "reduce"), initial
     for key, each in entries(value, "reduce"):
         found = step(found, each, key)

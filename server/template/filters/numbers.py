@@ -23,7 +23,7 @@ SECONDS = (
 
 @filter("abs")
 def abs_(run: Rendering, value: Any) -> int | float:
-    """The number without its sign. Raises TemplateFailed for what is none. Source: Templates, abs."""
+    """The number without its sign. Raises TemplateFailed for what is none."""
     found = abs(number(value))
     return within(found) if isinstance(found, int) else found
 
@@ -31,7 +31,7 @@ def abs_(run: Rendering, value: Any) -> int | float:
 @filter("round")
 def round_(run: Rendering, value: Any, precision: Any = 0, method: Any = "common") -> int | float:
     """The number with so many digits behind the point, or before it for a negative precision. method: common, with
-    halves away from zero, ceil, floor. Raises TemplateFailed for another one. Source: Templates, round."""
+    halves away from zero, ceil, floor. Raises TemplateFailed for another one."""
     way = printed(method)
     if way not in METHODS:
         raise TemplateFailed(f"'round' has the methods common, ceil and floor, not '{way[:50]}'{nearest(way, METHODS)}")
@@ -40,8 +40,7 @@ def round_(run: Rendering, value: Any, precision: Any = 0, method: Any = "common
 
 @filter("number_format")
 def number_format(run: Rendering, value: Any, decimals: Any = 0, point: Any = ".", thousands: Any = ",") -> str:
-    """The number with so many digits behind the point and marks between thousands. What is no number counts as 0.
-    Source: Templates, number_format."""
+    """The number with so many digits behind the point and marks between thousands. What is no number counts as 0."""
     text = fixed(number_or(value), max(0, min(whole(decimals), MAX_PLACES)))
     marks = {".": printed(point), ",": printed(thousands)}
     run.budget.text(len(text) * (1 + max(map(len, marks.values()))))
@@ -51,7 +50,7 @@ def number_format(run: Rendering, value: Any, decimals: Any = 0, point: Any = ".
 @filter("base_convert")
 def base_convert(run: Rendering, value: Any, from_: Any, to: Any) -> str:
     """A whole number in another base, 2 to 36; characters that are no digits of its base are left out.
-    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS digits. Source: Templates, base_convert."""
+    Raises TemplateFailed for other bases and above MAX_BASE_DIGITS digits."""
     old, new = whole(from_), whole(to)
     for base in (old, new):
         if not 2 <= base <= 36:
@@ -69,8 +68,7 @@ def base_convert(run: Rendering, value: Any, from_: Any, to: Any) -> str:
 
 @filter("bytes_pretty")
 def bytes_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
-    """A number of bytes as people read it: '999 bytes', '1.5 KB'. Nothing for what is no number.
-    Source: Templates, bytes_pretty."""
+    """A number of bytes as people read it: '999 bytes', '1.5 KB'. Nothing for what is no number."""
     if not is_numeric(value):
         return ""
     size = whole(value)
@@ -85,7 +83,7 @@ def bytes_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
 @filter("secs_pretty")
 def secs_pretty(run: Rendering, value: Any, precision: Any = 0) -> str:
     """A number of seconds as people read it: '1 hour, 1 min'. precision: how many units at most, 0 for all. Nothing for
-    what is no number. Source: Templates, secs_pretty."""
+    what is no number."""
     if not is_numeric(value):
         return ""
     return ", ".join(parts_of_time(whole(value), whole(precision))) or "0 secs"
@@ -109,7 +107,7 @@ def parts_of_time(seconds: int, most: int = 0) -> list[str]:
 @filter("stat")
 def stat(run: Rendering, value: Any, measure: Any, decimals: Any = 2) -> Any:
     """A measure of a list of numbers, rounded: count max mean median min mode stdevp stdevs sum varp vars. Null for an
-    unknown one, and for those that an empty list has not. Source: Templates, stat."""
+    unknown one, and for those that an empty list has not."""
     listed = items(value)
     numbers = [number_or(each) for each in listed]
     name = printed(measure)

@@ -23,7 +23,7 @@ _FLAG = re.compile(r"'(.)|([-+ 0])", re.DOTALL)
 @filter("replace")
 def replace(run: Rendering, value: Any, pairs: Any) -> str:
     """The text with each key of a map replaced by its value, all at once, the longest key first.
-    Raises TemplateFailed for anything but a map. Source: Templates, replace."""
+    Raises TemplateFailed for anything but a map."""
     changes = {str(key): printed(each) for key, each in entries(pairs, "replace") if key != ""}
     text = read(run, value)
     if not changes:
@@ -63,7 +63,7 @@ def _found(run: Rendering, text: str, changes: dict[str, str]) -> Iterator[tuple
 @filter("regexp")
 def regexp(run: Rendering, value: Any, pattern: Any, group: Any = 0) -> str:
     """What a group of the first match is, "" where there is none. Raises TemplateFailed for a pattern that cannot be
-    used. Source: Templates, regexp."""
+    used."""
     text, number = read_slowly(run, value), whole(group)
     found = patterns.search(run.budget, patterns.compiled(printed(pattern)), text)
     if found is None or not 0 <= number <= len(found.groups()):
@@ -124,7 +124,7 @@ def _group(pattern: Any, name: str) -> int:
 @filter("format")
 def format(run: Rendering, value: Any, *arguments: Any) -> str:
     """The text with each directive replaced by an argument: %s, %d, %05.2f, %-8s, %'*8s, %2$s.
-    Raises TemplateFailed for an unknown directive and a missing argument. Source: Templates, format."""
+    Raises TemplateFailed for an unknown directive and a missing argument."""
     text, out, place, taken = read(run, value), TextBuffer(run), 0, 0
     for match in _DIRECTIVE.finditer(text):
         run.budget.step()

@@ -11,7 +11,7 @@ from server.template.values import items, keyed, pairs, printed, truthy, whole
 
 @filter("length", charges_itself=True)
 def length(run: Rendering, value: Any) -> int:
-    """How many values a list or a map has, or characters anything else when printed. Source: Templates, length."""
+    """How many values a list or a map has, or characters anything else when printed."""
     if isinstance(value, XmlNode):
         return len(value.listed())
     return len(value) if isinstance(value, (list, dict)) else len(printed(value))
@@ -19,8 +19,7 @@ def length(run: Rendering, value: Any) -> int:
 
 @filter("first", charges_itself=True)
 def first(run: Rendering, value: Any) -> Any:
-    """The first value of a list or a map, the first character of anything else; null or "" for none.
-    Source: Templates, first."""
+    """The first value of a list or a map, the first character of anything else; null or "" for none."""
     if isinstance(value, dict):
         return next(iter(value.values()), None)
     return next(iter(items(value)), None) if isinstance(value, list) else printed(value)[:1]
@@ -28,7 +27,7 @@ def first(run: Rendering, value: Any) -> Any:
 
 @filter("last", charges_itself=True)
 def last(run: Rendering, value: Any) -> Any:
-    """As first, from the end. Source: Templates, last."""
+    """As first, from the end."""
     if isinstance(value, dict):
         return next(reversed(value.values()), None)
     return (value[-1] if value else None) if isinstance(value, list) else printed(value)[-1:]
@@ -37,7 +36,7 @@ def last(run: Rendering, value: Any) -> Any:
 @filter("slice", charges_itself=True)
 def slice_(run: Rendering, value: Any, start: Any, length: Any = None, preserve_keys: Any = False) -> Any:
     """So many values or characters from a position on; both count from the end when negative. Numbered keys begin at 0
-    again unless they are preserved. Source: Templates, slice."""
+    again unless they are preserved."""
     size = len(value) if isinstance(value, (list, dict)) else len(printed(value))
     begin, end = _bounds(size, whole(start), None if length is None else whole(length))
     if not isinstance(value, (list, dict)):
@@ -58,7 +57,7 @@ def _bounds(size: int, start: int, length: int | None) -> tuple[int, int]:
 
 @filter("reverse")
 def reverse(run: Rendering, value: Any, preserve_keys: Any = False) -> Any:
-    """The other way round. Numbered keys begin at 0 again unless they are preserved. Source: Templates, reverse."""
+    """The other way round. Numbered keys begin at 0 again unless they are preserved."""
     if not isinstance(value, (list, dict)):
         return read(run, value)[::-1]
     return keyed(_renumbered(pairs(value)[::-1], truthy(preserve_keys)))

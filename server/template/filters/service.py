@@ -17,7 +17,7 @@ INTERFACE = "common."
 @filter("context_name")
 def context_name(run: Rendering, value: Any, type: Any = "plural") -> str:
     """A name of a record type: plural, singular, id or uri; nothing for an unknown type. Raises TemplateFailed for
-    another name. Source: Templates, context_name."""
+    another name."""
     name = printed(type)
     if name not in NAMES:
         raise TemplateFailed(f"a record type has no name '{name[:50]}'{nearest(name, NAMES)}")
@@ -27,14 +27,14 @@ def context_name(run: Rendering, value: Any, type: Any = "plural") -> str:
 
 @filter("context_alias")
 def context_alias(run: Rendering, value: Any) -> str:
-    """The short name of a record type, as in paths; nothing for an unknown one. Source: Templates, context_alias."""
+    """The short name of a record type, as in paths; nothing for an unknown one."""
     return context_name(run, value, "uri")
 
 
 @filter("svc_translate")
 def svc_translate(run: Rendering, value: Any) -> str:
     """The interface's text under a key: 'Created by' for `common.created_by`; other keys are their own text. There is
-    one language only. Source: Templates, svc_translate."""
+    one language only."""
     key = read(run, value)
     if not key.startswith(INTERFACE):
         return key
@@ -44,7 +44,7 @@ def svc_translate(run: Rendering, value: Any) -> str:
 
 @filter("kata_encode")
 def kata_encode(run: Rendering, value: Any) -> str:
-    """The KATA text of a map or a list; nothing of anything else. Source: Templates, kata_encode."""
+    """The KATA text of a map or a list; nothing of anything else."""
     if not isinstance(value, (list, dict)):
         return ""
     encoded(run, value, PRETTY)  # never shorter than KATA; finds deep nesting and what is no plain value as well

@@ -16,8 +16,7 @@ _WORD = re.compile(r"[^\W_]+")
 @filter("split")
 def split(run: Rendering, value: Any, separator: Any, limit: Any = None) -> list[str]:
     """The parts between separators. limit: how many parts at most, the last one with all that follows; below 0, so many
-    are left out at the end. An empty separator: characters, or pieces of `limit` characters.
-    Source: Templates, split."""
+    are left out at the end. An empty separator: characters, or pieces of `limit` characters."""
     text, between = read(run, value), printed(separator)
     most = None if limit is None else whole(limit)
     if not between:
@@ -37,22 +36,20 @@ def _pieces(run: Rendering, text: str, size: int) -> list[str]:
 
 @filter("split_csv")
 def split_csv(run: Rendering, value: Any) -> Any:
-    """The parts between commas, trimmed, by position; the positions of blank ones are left out.
-    Source: Templates, split_csv."""
+    """The parts between commas, trimmed, by position; the positions of blank ones are left out."""
     return positions(split(run, value, ","), keep_blanks=False, trim=True)
 
 
 @filter("tokenize")
 def tokenize(run: Rendering, value: Any) -> list[str]:
-    """The words of a text in small letters. Source: Templates, tokenize."""
+    """The words of a text in small letters."""
     text = read_text(run, value)
     return [] if text is None else listed(run, (word[0].lower() for word in _WORD.finditer(text)))
 
 
 @filter("join")
 def join(run: Rendering, value: Any, glue: Any = "", and_: Any = None) -> str:
-    """The values with a glue between them, `and` between the last two. A text stays as it is.
-    Source: Templates, join."""
+    """The values with a glue between them, `and` between the last two. A text stays as it is."""
     if not isinstance(value, (list, dict)):
         return read(run, value)
     found, between = items(value), printed(glue)

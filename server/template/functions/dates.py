@@ -21,8 +21,7 @@ UNITS = (*SECONDS, *DAYS, *MONTHS)
 
 @function("date")
 def date(run: Rendering, value: Any = "now", timezone: Any = None) -> Moment:
-    """The instant of a date, to be compared or formatted. Raises TemplateFailed for what is no date.
-    Source: Templates, functions."""
+    """The instant of a date, to be compared or formatted. Raises TemplateFailed for what is no date."""
     return moments.seen(run, value, timezone)
 
 

@@ -16,7 +16,7 @@ from server.template.values import compare, items, key_text, keyed, kind, number
 @function("array_column")
 def array_column(run: Rendering, rows: Any, key: Any, index_key: Any = None) -> Any:
     """The values of one column of rows, under those of another one. Rows without the column are left out; [] for no
-    list. Source: Templates, functions."""
+    list."""
     return column(rows, key, index_key) if _is_listed(rows) else []
 
 

@@ -21,7 +21,7 @@ def attribute(run: Rendering, holder: Any, key: Any) -> Any:
 @function("dict_set", charges_itself=True)
 def dict_set(run: Rendering, holder: Any, path: Any, value: Any, delimiter: Any = None) -> Any:
     """The map with a value at a path such as `a.b`; the part `[]` is the next free number. null is an empty map.
-    Raises TemplateFailed for other values. Source: Templates, functions."""
+    Raises TemplateFailed for other values."""
     return _changed(run, _held("dict_set", holder), _parts(run, path, delimiter), value)
 
 

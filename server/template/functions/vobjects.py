@@ -23,7 +23,7 @@ _ESCAPE = re.compile(r"\\(.)")
 def vobject_parse(run: Rendering, text: Any) -> Any:
     """{component: [{props: {NAME: [{params, value}]}, children: {component: [...]}}]}; `children` only where there are
     some. Lines that are none of this are passed over; [] for no text. Raises TemplateFailed for deep nesting.
-    Source: Templates, functions; RFC 5545, RFC 6350."""
+    Follows RFC 5545, RFC 6350."""
     if not isinstance(text, str):
         return []
     top: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from server.template.values import pairs, printed, whole
 @function("xml_decode")
 def xml_decode(run: Rendering, text: Any, namespaces: Any = None, mode: Any = None) -> Any:
     """The root of a document; false for what is no XML. namespaces: {prefix: URI} for paths. mode: `html` reads a page
-    as browsers do. Nothing outside of the text is read. Source: Templates, functions."""
+    as browsers do. Nothing outside of the text is read."""
     found = parse_html(run, text) if printed(mode).lower() == "html" else parse_xml(run, text)
     if found is None:
         return False

@@ -15,8 +15,8 @@ MONTHS = (
 
 
 def written(run: Rendering, at: datetime, format: str) -> str:
-    """The instant as the format says; other characters stand for themselves, and so does a letter behind a backslash.
-    Source: Templates, date formats."""
+    """The instant as the format says; other characters stand for themselves, and so does a letter behind a
+    backslash."""
     out = TextBuffer(run)
     run.budget.step(len(format) * STEPS_A_LETTER)
     is_quoted = False

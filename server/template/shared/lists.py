@@ -24,7 +24,7 @@ def arrow_of(value: Any, name: str) -> Arrow:
 def column(rows: Any, key: Any, index_key: Any = None) -> Any:
     """What stands under `key` in each row that has it: a list, or a map by what stands under `index_key`.
 
-    Rows without an index follow the highest number. Source: Templates, array_column."""
+    Rows without an index follow the highest number."""
     taken: list[tuple[Any, Any]] = []
     number = 0
     for row in items(rows):

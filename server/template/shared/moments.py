@@ -40,7 +40,7 @@ def zone(name: str) -> tzinfo:
 
 def moment(run: Rendering, value: Any) -> Moment:
     """The instant of a date, of Unix seconds, of a date text; now for null and "". Texts without a zone are read at
-    home, and an instant stays in the zone of its text. Raises TemplateFailed. Source: Templates, date."""
+    home, and an instant stays in the zone of its text. Raises TemplateFailed."""
     if isinstance(value, Moment):
         return value
     if value is None or value is False or value == "":  # 0 is an instant

@@ -29,7 +29,7 @@ def _ticket_url(record: Record, shown: DictionaryContext) -> str:
 
 class Draft(RecordType):
     """A mail of one worker that is being written or waits to be sent. Those who may read its ticket see it, so that two
-    do not answer the same; only its worker changes it. Source: Records, draft; Mail, Queue; ours."""
+    do not answer the same; only its worker changes it."""
 
     uri, context = "draft", contexts.DRAFT
     lookup = "token"

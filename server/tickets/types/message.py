@@ -54,7 +54,7 @@ TOKEN_CHARS = 10
 
 
 class Message(RecordType):
-    """One mail of a ticket, received or sent. Source: Records, message."""
+    """One mail of a ticket, received or sent."""
 
     uri = "message"
     aliases = ("messages", "msg", "msgs", "email", "emails")

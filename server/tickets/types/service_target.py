@@ -1,5 +1,5 @@
 """Service targets: how soon tickets are to be answered and resolved. What follows for a ticket is in
-tickets/due_times.py. Source: ours."""
+tickets/due_times.py."""
 
 from server.errors import Required
 from server.fields import Bit, CreatedAt, Id, Name, Number, UpdatedAt
@@ -12,9 +12,7 @@ MAX_MINUTES = 366 * 24 * 60
 
 class ServiceTarget(RecordType):
     """How soon the tickets of a group are to be answered and resolved, from an importance on, in the hours of a
-    calendar. Of several that fit, one of the group goes before one of all groups, then the higher importance.
-
-    Source: Ours."""
+    calendar. Of several that fit, one of the group goes before one of all groups, then the higher importance."""
 
     uri = "service_target"
     aliases = ("service_targets", "service target", "service targets", "sla")

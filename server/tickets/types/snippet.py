@@ -95,7 +95,7 @@ class OwnUsesFilter(Filter):
 
 
 class Snippet(RecordType):
-    """A text with `{{placeholders}}`, for records of one type or for anywhere. Source: Ours."""
+    """A text with `{{placeholders}}`, for records of one type or for anywhere."""
 
     uri = "snippet"
     tier = 2

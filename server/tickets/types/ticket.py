@@ -80,7 +80,7 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 class Ticket(RecordType):
     """A conversation with its requesters: where it lies, who works on it, and how far it is.
 
-    Deleting sets the status deleted; the purge removes it for good. Source: Records, ticket."""
+    Deleting sets the status deleted; the purge removes it for good."""
 
     uri = "ticket"
     aliases = ("tickets", "mail", "conversation", "conversations", "convo", "convos")
@@ -449,7 +449,7 @@ class Ticket(RecordType):
         return participants.exported(tx, records)
 
     def named_in_links(self, record: Record, label: str) -> str:
-        """Without the # of its label. Source: Contexts, Link."""
+        """Without the # of its label."""
         return f"[{record['mask']}] {record['subject']}"
 
     def label(self, record: Record) -> str:
@@ -472,7 +472,7 @@ def _forget_merged(tx: Transaction, id: int) -> None:
 
 
 def _draw_mask(writing: Writing) -> str:
-    """A mask that no ticket has. Source: Mail, New ticket."""
+    """A mask that no ticket has."""
     pattern = writing.setting("mail_mask_pattern")
     today = datetime.fromtimestamp(writing.now, UTC).date()
     for _ in range(MAX_DRAWS):

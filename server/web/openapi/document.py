@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the REST API, made of the record types and the endpoints. Source: ours."""
+"""The OpenAPI 3.1 document of the REST API, made of the record types and the endpoints."""
 
 from collections.abc import Iterable
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Words in which an endpoint tells what it answers: `answer=` of routes.endpoint(). JSON Schema, 2020-12. Source: ours.
+"""Words in which an endpoint tells what it answers: `answer=` of routes.endpoint(). JSON Schema, 2020-12.
 
 Only the payload is told: the envelope's keys stand beside it and are added by the document. Not for record types: their
 schemas are made of their declarations.

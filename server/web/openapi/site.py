@@ -1,5 +1,5 @@
 """GET /openapi.json: the document, made once for each state of the registry. Anybody gets that of the built-in record
-types; those that administrators made are told to who has a token. Source: ours."""
+types; those that administrators made are told to who has a token."""
 
 import hashlib
 import json

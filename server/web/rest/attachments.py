@@ -1,4 +1,4 @@
-"""Attachments: download, upload. Source: Endpoints, Attachments; upload is ours."""
+"""Attachments: download, upload."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Many requests in one, each with its own parameters, rights, scopes and response. Source: ours.
+"""Many requests in one, each with its own parameters, rights, scopes and response.
 
 Consecutive small writes share transactions: see desk/batches.py. Everything else runs as it would alone."""
 

@@ -1,5 +1,4 @@
-"""Behaviors of bots, run by a request. The bots themselves are read as every other record: legacy/families.py.
-Source: Endpoints, Bot behaviors."""
+"""Behaviors of bots, run by a request. The bots themselves are read as every other record: legacy/families.py."""
 
 from server.automation.behaviors import service
 from server.web import envelope

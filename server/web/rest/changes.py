@@ -1,4 +1,4 @@
-"""What changed: a page of the change log, or the same as it happens. Source: ours."""
+"""What changed: a page of the change log, or the same as it happens."""
 
 from typing import Any
 from urllib.parse import urlencode

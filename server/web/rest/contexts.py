@@ -1,4 +1,4 @@
-"""Record types, activity events and entries, links. Source: Endpoints, Contexts."""
+"""Record types, activity events and entries, links."""
 
 from typing import Any
 

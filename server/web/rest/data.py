@@ -1,4 +1,4 @@
-"""Data queries over HTTP. Source: Endpoints, Data query."""
+"""Data queries over HTTP."""
 
 from server.queries import frame
 from server.web import envelope

@@ -1,4 +1,4 @@
-"""Rosters of groups, and groups changed by their own address. Source: Endpoints, Groups."""
+"""Rosters of groups, and groups changed by their own address."""
 
 from typing import Any
 

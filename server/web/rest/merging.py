@@ -1,4 +1,4 @@
-"""Merging contacts and organizations. Source: ours, after Tickets, Merge."""
+"""Merging contacts and organizations."""
 
 from typing import Any
 

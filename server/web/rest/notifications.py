@@ -1,5 +1,5 @@
 """The caller's own notifications. They are marked as read by PUT with is_read=1, at their address here or in the
-records API. Source: Ours."""
+records API."""
 
 from typing import Any
 

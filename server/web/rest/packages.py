@@ -1,4 +1,4 @@
-"""Packages in and out. Source: Endpoints, Packages; the dry run and the export are ours."""
+"""Packages in and out."""
 
 from typing import Any
 

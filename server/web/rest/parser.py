@@ -1,4 +1,4 @@
-"""Raw mail in. Source: Endpoints, Parser."""
+"""Raw mail in."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Endpoints of the records API. Source: Endpoints, Records."""
+"""Endpoints of the records API."""
 
 import dataclasses
 from typing import Any

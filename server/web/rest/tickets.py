@@ -1,4 +1,4 @@
-"""Compose and reply; requesters, comments, merge and split; macros. Source: Endpoints, Tickets; ours."""
+"""Compose and reply; requesters, comments, merge and split; macros."""
 
 from typing import Any
 

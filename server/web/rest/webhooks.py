@@ -1,4 +1,4 @@
-"""What webhooks received and answered, running it again, and new addresses. Source: Webhook; the endpoints are ours."""
+"""What webhooks received and answered, running it again, and new addresses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The worker behind the token. Source: Endpoints, Workers."""
+"""The worker behind the token."""
 
 from typing import Any
 

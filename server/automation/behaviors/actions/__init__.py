@@ -1,4 +1,4 @@
-"""The actions of behaviors, one family a file. A file registers by being imported. Source: Bot behaviors, actions."""
+"""The actions of behaviors, one family a file. A file registers by being imported."""
 
 import functools
 

@@ -25,7 +25,7 @@ NO_ANSWER = {"content_type": "", "headers": {}, "body": "", "info": {}}
 )
 def http_request(call: ActionCall) -> Any:
     """{content_type, headers, body, info, error}: every answer is one, also from the status 400 on; `error` says why
-    there is none. A body of JSON comes as its values. Source: Bot behaviors, actions; the options are ours."""
+    there is none. A body of JSON comes as its values."""
     try:
         asked = _asked(call)
         bounds = outbound.limits(call.run.ctx.service.settings)

@@ -53,9 +53,7 @@ def _records_with(tx: "Transaction", column: str, is_lined: bool, values: tuple[
 
 
 def shown_value(field: FieldDefinition, values: list[Any]) -> Any:
-    """As in `custom` and under the uri: None when unset, lists for kinds with several.
-
-    Source: Decisions, JSON types."""
+    """As in `custom` and under the uri: None when unset, lists for kinds with several."""
     if not values:
         return None
     return values if field.kind in SEVERAL else values[0]

@@ -1,5 +1,5 @@
 """Who may say of a message who wrote it, when, and in which direction it went: administrators may. Others record what
-they wrote themselves, as a reply would, and correct words. Source: ours, after Reply, worker_id."""
+they wrote themselves, as a reply would, and correct words."""
 
 from typing import Any
 

@@ -30,8 +30,7 @@ def of_first(writing: Writing, sender_id: int, *, is_outgoing: bool) -> dict[str
 def add(change: Change, writing: Writing) -> bool:
     """Count a new message on its ticket, whose last activity is now; answers whether the ticket had messages before.
     An automatic answer of no worker is counted and is no activity: a ticket that nobody has looked at must not seem
-    answered. Neither is a notice of a program, and it does not count as an answer.
-    Source: Records, message; Mail, Effects; Outbound, is_autoreply."""
+    answered. Neither is a notice of a program, and it does not count as an answer."""
     ticket = writing.record("ticket", change.value("ticket_id"))
     if ticket is None or ticket["latest_message_id"] == change.id:  # of_first counted it
         return False

@@ -39,7 +39,7 @@ def content_html(shown: DictionaryContext, records: list[Record], form: str) -> 
 
 
 def reply_to(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
-    """`reply_to`: the requesters that a reply goes to. Source: Mail, Recipients."""
+    """`reply_to`: the requesters that a reply goes to."""
     return {own: {"reply_to": ", ".join(emails)} for own, emails in _requesters(shown, records).items()}
 
 

@@ -27,7 +27,7 @@ MESSAGE_TEXT = TextIndex(
 
 
 def id_hash(message_id: str) -> str:
-    """The lookup value of a Message-Id with its angle brackets, "" for none. Source: Mail, Headers and ids.
+    """The lookup value of a Message-Id with its angle brackets, "" for none.
 
     >>> id_hash("<a@b>")[:8], id_hash("")
     ('81da381b', '')

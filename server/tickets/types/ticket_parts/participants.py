@@ -28,7 +28,7 @@ def read(change: Change, writing: Writing) -> None:
     """Turn `participant_ids` and `participants` into ids to add and remove, before anything is written.
 
     Unknown addresses are made; those that we send from, and excluded ones, are skipped, and so is what is no address.
-    Raises Invalid for ids of nothing. Source: Records, ticket; Mail, Requesters."""
+    Raises Invalid for ids of nothing."""
     if not change.extras:
         return
     wanted = _ids(change.extras.get("participant_ids", ""), writing)

@@ -11,7 +11,7 @@ def resolve(change: Change, writing: Writing) -> None:
     """Make group and bucket fit: names become ids, a bucket takes the ticket into its group, a group alone into its
     default bucket. A new ticket of the service itself goes to the default group when it names none.
 
-    Raises Invalid for names and ids of nothing. Source: Records, ticket; Endpoints, Compose."""
+    Raises Invalid for names and ids of nothing."""
     _read_names(change, writing)
     new = change.new
     if new.get("bucket_id"):
@@ -33,7 +33,7 @@ def default_bucket(writing: Writing, group_id: int) -> int:
 
 
 def check_owner(change: Change, writing: Writing) -> None:
-    """A worker may give a new ticket only to members of its group. Source: Endpoints, Create."""
+    """A worker may give a new ticket only to members of its group."""
     if not change.is_create or "owner_id" not in change.sent or writing.actor.context != WORKER:
         return
     owner_id, group_id = change.value("owner_id"), change.value("group_id")

@@ -12,7 +12,7 @@ _SCORES = {SPAM: HIGHEST, GOOD: LOWEST}
 
 
 def train(change: Change) -> None:
-    """The score follows the judgement, unless one is given along with it. Source: Mail, Spam score."""
+    """The score follows the judgement, unless one is given along with it."""
     judgement = change.value("spam_training")
     if change.changes("spam_training") and judgement in _SCORES and "spam_score" not in change.new:
         change.new["spam_score"] = _SCORES[judgement]

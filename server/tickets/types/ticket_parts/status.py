@@ -11,7 +11,7 @@ def apply(change: Change, now: int) -> None:
 
     Opening: `last_opened_at`, and no reopening is planned any more. Leaving open: the spell adds to
     `elapsed_status_open`. Closed for the first time: `closed`, `elapsed_resolution_first`. Deleted: since when, for the
-    purge. Source: Ticket state, What each operation does to status."""
+    purge."""
     before, after = change.was("status_id"), change.value("status_id")
     if not change.is_create and before == after:
         return

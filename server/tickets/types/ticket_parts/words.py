@@ -1,8 +1,7 @@
 """Bare words on tickets: found in a message with its subject and sender, in the ticket's subject, in the names of its
 requesters and of its organization, and as the beginning of its mask.
 
-All words of a search must be in one of these: `gondola ana` finds Ana's mail about a gondola. Source: Search, Bare
-words; where words are looked for is ours."""
+All words of a search must be in one of these: `gondola ana` finds Ana's mail about a gondola."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any

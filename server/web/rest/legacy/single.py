@@ -38,7 +38,7 @@ def legacy_dictionary(call: EndpointCall, family: Family, found: dict[str, Any])
 
 
 def with_names(call: EndpointCall, uri: str, found: dict[str, Any]) -> dict[str, Any]:
-    """A record, for show_meta=1 with _labels and _types. Source: Response format, show_meta."""
+    """A record, for show_meta=1 with _labels and _types."""
     if not call.params.flag("show_meta", False):
         return found
     meta = records.meta(call.ctx, uri)
