@@ -100,7 +100,7 @@ def _cache(folder: Path) -> FileSystemBytecodeCache | None:
     """Compiled templates in a folder; None where it cannot be written: they are compiled when first used then."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    return FileSystemBytecodeCache(str(folder), f"%s-{COMPILER}.jinja") if os.access(folder, os.W_OK) else None
+    return FileSystemBytecodeCache(str(folder), f"%s-{COMPILER}.compiled") if os.access(folder, os.W_OK) else None
 
 
 @cache
