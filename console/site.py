@@ -96,10 +96,16 @@ class Console(Site):
             shown = PageResponse(headers={LOCATION: shown.headers["Location"]})
         headers = self._headers(shown) | dict(shown.headers)
         return Answer(
-            status=shown.status, headers=headers, body=shown.html.encode("utf-8", "replace"),
-            content_type=shown.content_type, cookies=tuple(visit.cookies), pieces=shown.pieces, length=shown.length,
-            feed=shown.feed, feeds=shown.feeds,
-        )  # fmt: skip
+            status=shown.status,
+            headers=headers,
+            body=shown.html.encode("utf-8", "replace"),
+            content_type=shown.content_type,
+            cookies=tuple(visit.cookies),
+            pieces=shown.pieces,
+            length=shown.length,
+            feed=shown.feed,
+            feeds=shown.feeds,
+        )
 
     def _shown(self, visit: Visit) -> PageResponse:
         """The page in the language of who asks, or what went wrong."""

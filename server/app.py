@@ -360,9 +360,14 @@ def _require_role(service: Service) -> None:
 
 
 async def _serve_until_asked(
-    service: Service, sites: SiteMaker, sockets: list[socket.socket], wake: threading.Event, turns: Lifecycle,
-    restores: Restores, ready: Callable[[RunningService], None],
-) -> None:  # fmt: skip
+    service: Service,
+    sites: SiteMaker,
+    sockets: list[socket.socket],
+    wake: threading.Event,
+    turns: Lifecycle,
+    restores: Restores,
+    ready: Callable[[RunningService], None],
+) -> None:
     """Serve with copies of the sockets, so that they stay open when it ends to start again."""
     try:
         # Its password is hashed: not here, where signals are heard.
@@ -466,9 +471,7 @@ def _asked(service: Service, sites: SiteMaker) -> dict[str, Site]:
     """What answers beside those who look after the service."""
     if service.settings.role == WORKER:
         return {"/": WorkerSite()}
-    api = {
-        "/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)
-    }  # fmt: skip
+    api = {"/rest/": RestSite(service), OPENAPI_PATH: OpenApiSite(service), WEBHOOKS_PREFIX: WebhookSite(service)}
     return {**api, **oauth.sites(service), **sites(service)}
 
 

@@ -130,9 +130,18 @@ class Context:
     def as_actor(self, actor: "Actor", tz: tzinfo) -> "Context":
         """The same operation by somebody else."""
         return Context(  # which takes a fifth of what `replace` does
-            self.service, actor, self.now, tz, self.request_id, self.depth, self.steps, self.is_quiet, self.is_untold,
-            self.is_dry, self.is_by_machine,
-        )  # fmt: skip
+            self.service,
+            actor,
+            self.now,
+            tz,
+            self.request_id,
+            self.depth,
+            self.steps,
+            self.is_quiet,
+            self.is_untold,
+            self.is_dry,
+            self.is_by_machine,
+        )
 
     def require_admin(self, doing: str) -> None:
         """Raises AdminOnly unless an administrator acts, or the service itself. doing: as in "change settings"."""

@@ -345,10 +345,12 @@ def read(text: str, language: str) -> Catalog:
     of_scripts = (each for each in usable if any(path.endswith(".js") for path, _line in each.occurrences))
     scripts = (keyed(each.msgid, each.msgctxt or "") for each in of_scripts if not each.msgid_plural)
     return Catalog(
-        language, messages, {each.msgid: _forms(each.msgstr_plural) for each in usable if each.msgid_plural},
+        language,
+        messages,
+        {each.msgid: _forms(each.msgstr_plural) for each in usable if each.msgid_plural},
         _plural_rule(entries.metadata.get("Plural-Forms", "")),
         tuple((key, messages[key]) for key in scripts),
-    )  # fmt: skip
+    )
 
 
 def _forms(forms: Mapping[int, str]) -> tuple[str, ...]:

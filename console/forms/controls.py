@@ -94,11 +94,17 @@ def of_field(registry: Registry, record_type: RecordType, told: Control) -> Cont
     kind = told.kind or _kind(declared, target)
     label = told.label or sheet.named(told.name)
     return replace(
-        told, kind=kind, label=label, target=target, hint=_hint(declared, label) if told.hint is None else told.hint,
-        options=told.options or _options(registry, declared), none=_none(declared) if told.none is None else told.none,
-        attributes={**_attributes(declared, kind), **told.attributes}, is_kept=told.is_kept or kind == "password",
+        told,
+        kind=kind,
+        label=label,
+        target=target,
+        hint=_hint(declared, label) if told.hint is None else told.hint,
+        options=told.options or _options(registry, declared),
+        none=_none(declared) if told.none is None else told.none,
+        attributes={**_attributes(declared, kind), **told.attributes},
+        is_kept=told.is_kept or kind == "password",
         also=(*told.also, *filter(None, (declared.alternative_to,))),
-    )  # fmt: skip
+    )
 
 
 def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
@@ -107,10 +113,17 @@ def of_custom(registry: Registry, custom: FieldDefinition) -> Control:
     kind = _CUSTOM_KINDS.get(custom.kind, "line")
     options, ticks = [(each, each) for each in custom.options], [(each, each, "") for each in custom.options]
     return Control(
-        f"custom_{custom.id}", custom.name, _CUSTOM_HINTS.get(custom.kind, ""),
-        "number" if kind == "chooser" and not target else kind, options, ticks, N_("None"), target,
-        decimals=custom.decimals if custom.kind in ("O", "Y") else 0, also=(custom.uri,),
-    )  # fmt: skip
+        f"custom_{custom.id}",
+        custom.name,
+        _CUSTOM_HINTS.get(custom.kind, ""),
+        "number" if kind == "chooser" and not target else kind,
+        options,
+        ticks,
+        N_("None"),
+        target,
+        decimals=custom.decimals if custom.kind in ("O", "Y") else 0,
+        also=(custom.uri,),
+    )
 
 
 def _owner(record_type: RecordType, told: Control) -> Control:
@@ -134,9 +147,13 @@ def _kind(declared: Field, target: str) -> str:
 
 
 _KINDS: tuple[tuple[type[Field], str], ...] = (
-    (Bit, "tick"), (Timestamp, "time"), (Float, "line"), (Number, "number"), (ContextName, "choice"),
+    (Bit, "tick"),
+    (Timestamp, "time"),
+    (Float, "line"),
+    (Number, "number"),
+    (ContextName, "choice"),
     (Structure, "json"),
-)  # fmt: skip
+)
 _FORMS = {"email": "email", "timezone": "zone", "date": "date", "yaml": "code", "kata": "code"}
 
 
@@ -194,8 +211,10 @@ def _attributes(declared: Field, kind: str) -> dict[str, Any]:
     if isinstance(declared, Text) and kind not in ("choice", "json", "tick"):
         found["maxlength"] = declared.max
     if kind == "number" and isinstance(declared, Number):
-        found |= {"min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
-                  "max": declared.limits().get("max")}  # fmt: skip
+        found |= {
+            "min": declared.min if "min" in declared.limits() or declared.min == 0 else None,
+            "max": declared.limits().get("max"),
+        }
     return found
 
 
@@ -268,7 +287,7 @@ _SHOWN: dict[str, Callable[[Visit, Control, Form, Words], Markup]] = {
     "choice": _choice,
     "chooser": _chooser,
     "owner": _owner_chooser,
-}  # fmt: skip
+}
 
 
 # -- what is sent ------------------------------------------------------------------------------------------------------

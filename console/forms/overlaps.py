@@ -7,9 +7,11 @@ from server.translation import N_, _
 
 DAY_SECONDS = 86400
 OVERLAPS: list[Option] = [
-    ("0", N_("ends now")), ("3600", N_("works 1 hour more")), (str(DAY_SECONDS), N_("works 1 day more")),
+    ("0", N_("ends now")),
+    ("3600", N_("works 1 hour more")),
+    (str(DAY_SECONDS), N_("works 1 day more")),
     (str(7 * DAY_SECONDS), N_("works 7 days more")),
-]  # fmt: skip
+]
 
 
 def usual() -> Form:

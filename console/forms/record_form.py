@@ -52,8 +52,9 @@ class RecordForm:
         stored = self._values(visit, id) if id else {}
         told = self.controls or tuple(_all(record_type, stored if id else None))
         registry = visit.service.registry
-        found = [controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each)
-                 for each in told]  # fmt: skip
+        found = [
+            controls.of_field(registry, record_type, Control(each) if isinstance(each, str) else each) for each in told
+        ]
         customs = _customs(visit, record_type, stored.get("fieldsets", ())) if self.has_customs else ()
         found += [controls.of_custom(registry, each) for each in customs]
         if not id:
@@ -123,8 +124,9 @@ class OpenForm:
         left as it was. A browser sends nothing for a box that is not ticked."""
         sent = self.visit.form
         plain = [each for each in self.controls if not each.is_several]
-        texts = {each.name: sent.text(each.name, "" if each.kind == "tick" else self.before.get(each.name))
-                 for each in plain}  # fmt: skip
+        texts = {
+            each.name: sent.text(each.name, "" if each.kind == "tick" else self.before.get(each.name)) for each in plain
+        }
         self.values = Form(texts, {each.name: sent.text_list(each.name) for each in self.controls if each.is_several})
         self._keep_untouched()
         return self
@@ -183,10 +185,13 @@ class OpenForm:
         for each in self._clashes:
             stored = self.before.several.get(each.name) or [self.before.get(each.name)]
             now = self._name_of(each, ", ".join(stored))
-            self.values.fail(each.name, _(
-                "Somebody changed this to “{value}” while you were editing. Save again to replace it with yours.",
-                value=now if len(now) <= MAX_CLASH_CHARS else f"{now[:MAX_CLASH_CHARS]}…",
-            ))  # fmt: skip
+            self.values.fail(
+                each.name,
+                _(
+                    "Somebody changed this to “{value}” while you were editing. Save again to replace it with yours.",
+                    value=now if len(now) <= MAX_CLASH_CHARS else f"{now[:MAX_CLASH_CHARS]}…",
+                ),
+            )
         self.values.status = CONFLICT
 
     def _name_of(self, control: Control, value: str) -> str:
@@ -203,8 +208,9 @@ class OpenForm:
         for each in self.controls:
             for other in each.also:
                 places.setdefault(other, []).append(each.name)
-        names = {other: next((name for name in found if name in error.message), found[0])
-                 for other, found in places.items()}  # fmt: skip
+        names = {
+            other: next((name for name in found if name in error.message), found[0]) for other, found in places.items()
+        }
         self.values.refuse(error, names=names)
         return self
 
@@ -284,8 +290,11 @@ def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Cont
     names = dict.fromkeys((*named, *record_type.fields))
     if set(OWNER) <= set(names):
         names = {name: None for name in names if name not in OWNER} | {"owner": None}
-    return [Control(name, is_kept=stored is not None and name not in stored and name != "owner")
-            for name in names if name == "owner" or _is_for_people(record_type.fields[name], stored)]  # fmt: skip
+    return [
+        Control(name, is_kept=stored is not None and name not in stored and name != "owner")
+        for name in names
+        if name == "owner" or _is_for_people(record_type.fields[name], stored)
+    ]
 
 
 _BY_OTHER_WAYS = (CreatedAt, CustomValues, Fieldsets, IdList, Image, References)

@@ -50,9 +50,16 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis:
         if value
     ]
     return ui.columns(
-        title=shown(title), axis=shown(axis), places=places, series=series, bars=bars, top=top,
-        height=HEIGHT, width=SLOT * len(places), totals=[(shown(each.label), sum(each.values)) for each in series],
-    )  # fmt: skip
+        title=shown(title),
+        axis=shown(axis),
+        places=places,
+        series=series,
+        bars=bars,
+        top=top,
+        height=HEIGHT,
+        width=SLOT * len(places),
+        totals=[(shown(each.label), sum(each.values)) for each in series],
+    )
 
 
 def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> Markup:

@@ -48,10 +48,14 @@ class Translated(InternationalizationExtension):
         environment.newstyle_gettext = True  # type: ignore[attr-defined]
         environment.policies["ext.i18n.trimmed"] = True
         environment.globals |= {
-            "_": translation._, "ngettext": translation.ngettext, "pgettext": translation.pgettext,
-            "html_gettext": _as_html(translation._), "html_ngettext": _as_html(translation.ngettext),
-            "html_pgettext": _as_html(translation.pgettext), "spoken": translation.spoken,
-        }  # fmt: skip
+            "_": translation._,
+            "ngettext": translation.ngettext,
+            "pgettext": translation.pgettext,
+            "html_gettext": _as_html(translation._),
+            "html_ngettext": _as_html(translation.ngettext),
+            "html_pgettext": _as_html(translation.pgettext),
+            "spoken": translation.spoken,
+        }
 
     def _parse_block(self, *args: Any) -> tuple[list[str], str]:
         names, text = super()._parse_block(*args)
@@ -108,9 +112,15 @@ def environment(compiled: Path = COMPILED) -> Environment:
     """The environment, with what templates know by GLOBALS."""
     late_files.unpack("console")
     made = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, auto_reload=False,
-        loader=FunctionLoader(_source), extensions=[Translated, OneBlank], bytecode_cache=_cache(compiled),
-    )  # fmt: skip
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        loader=FunctionLoader(_source),
+        extensions=[Translated, OneBlank],
+        bytecode_cache=_cache(compiled),
+    )
     made.code_generator_class = PlainCalls
     GLOBALS.update(made.globals)
     made.globals = GLOBALS

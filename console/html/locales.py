@@ -59,8 +59,9 @@ class Locale:
         if self.order == "ymd":
             return f"{weekday} {at:%Y-%m-%d} {clock}"
         month = shown(MONTHS[at.month - 1])
-        return _("{weekday} {day} {month} {year} {time}", weekday=weekday, day=at.day, month=month, year=at.year,
-                 time=clock)  # fmt: skip
+        return _(
+            "{weekday} {day} {month} {year} {time}", weekday=weekday, day=at.day, month=month, year=at.year, time=clock
+        )
 
     def soon(self, at: datetime, now: datetime) -> str:
         """A day and time to come: without the date when it is less than a week ahead.

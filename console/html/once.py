@@ -88,9 +88,7 @@ def _claim(visit: Visit, names: list[str], digest: str, is_writing: bool) -> Cla
     repeats = visit.form.flag(REPEAT)
     until = time.monotonic() + WAIT_SECONDS
     while True:
-        claim = accepted_forms.claim(
-            visit.ctx, visit.path, names, digest, finds_twins=is_writing, repeats=repeats
-        )  # fmt: skip
+        claim = accepted_forms.claim(visit.ctx, visit.path, names, digest, finds_twins=is_writing, repeats=repeats)
         if claim.state == "changed" and not is_writing:
             repeats = True
         elif claim.state != "running" or time.monotonic() > until:

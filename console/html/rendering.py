@@ -13,12 +13,19 @@ from server.translation import N_, lazy_gettext
 from server.web import errors
 
 TITLES = {
-    400: N_("This request cannot be read"), 401: N_("Sign in first"), 403: N_("No access"), 404: N_("Not found"),
-    405: N_("Not possible here"), 409: N_("Changed in the meantime"), 413: N_("Too large"),
+    400: N_("This request cannot be read"),
+    401: N_("Sign in first"),
+    403: N_("No access"),
+    404: N_("Not found"),
+    405: N_("Not possible here"),
+    409: N_("Changed in the meantime"),
+    413: N_("Too large"),
     422: N_("Check your entries"),
-    429: N_("Too many requests"), 500: N_("Something went wrong"), 503: N_("Try again in a moment"),
+    429: N_("Too many requests"),
+    500: N_("Something went wrong"),
+    503: N_("Try again in a moment"),
     507: N_("No space left"),
-}  # fmt: skip
+}
 GLOBALS["files"] = static_files
 OTHER_TITLE = N_("The request was refused")
 
@@ -53,9 +60,15 @@ def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageRe
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""
     return render(
-        visit, "problem.html", status, title=TITLES.get(status, OTHER_TITLE), message=sentence(message),
-        request_id=request_id, can_retry=can_retry, query=query,
-    )  # fmt: skip
+        visit,
+        "problem.html",
+        status,
+        title=TITLES.get(status, OTHER_TITLE),
+        message=sentence(message),
+        request_id=request_id,
+        can_retry=can_retry,
+        query=query,
+    )
 
 
 def _query(visit: Visit) -> str:

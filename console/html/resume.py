@@ -38,11 +38,20 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
     plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     form = form or Form()
     return render(
-        visit, "again.html", form.status if form.is_wrong else 403, reason=reason, form=form, fields=plain,
+        visit,
+        "again.html",
+        form.status if form.is_wrong else 403,
+        reason=reason,
+        form=form,
+        fields=plain,
         secrets=[name for name, value in sent if value and isinstance(value, str) and form_drafts.is_secret(name)],
-        uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
-        asks=_asks(visit, reason), email_field=EMAIL, proof_field=PROOF, has_code=_has_code(visit),
-    )  # fmt: skip
+        uploads=[name for name, value in sent if isinstance(value, Upload)],
+        target=visit.shown_path,
+        asks=_asks(visit, reason),
+        email_field=EMAIL,
+        proof_field=PROOF,
+        has_code=_has_code(visit),
+    )
 
 
 def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
@@ -50,10 +59,16 @@ def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
     sent = _sent(visit)
     plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     return render(
-        visit, "repeat.html", 409, reason=shown(reason), form=Form(), fields=[*plain, (answer, "1")],
-        uploads=[name for name, value in sent if isinstance(value, Upload)], target=visit.shown_path,
+        visit,
+        "repeat.html",
+        409,
+        reason=shown(reason),
+        form=Form(),
+        fields=[*plain, (answer, "1")],
+        uploads=[name for name, value in sent if isinstance(value, Upload)],
+        target=visit.shown_path,
         back=visit.referring_path,
-    )  # fmt: skip
+    )
 
 
 def ask(visit: Visit) -> PageResponse:
@@ -61,10 +76,16 @@ def ask(visit: Visit) -> PageResponse:
     asked = (confirmation.QUESTION, confirmation.VERB, confirmation.ANSWER)
     fields = [(name, value) for name, value in _sent(visit) if isinstance(value, str) and name not in asked]
     return render(
-        visit, "sure.html", INVALID, question=visit.form.text(confirmation.QUESTION, ""), fields=fields,
+        visit,
+        "sure.html",
+        INVALID,
+        question=visit.form.text(confirmation.QUESTION, ""),
+        fields=fields,
         verb=visit.form.text(confirmation.VERB, "")[:60] or _("Continue"),
-        answer=confirmation.ANSWER, target=visit.shown_path, back=visit.referring_path,
-    )  # fmt: skip
+        answer=confirmation.ANSWER,
+        target=visit.shown_path,
+        back=visit.referring_path,
+    )
 
 
 def prove(visit: Visit, page: Page) -> PageResponse | None:

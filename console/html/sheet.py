@@ -113,14 +113,16 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
     fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
     found = records.retrieve(ctx, uri, id, ",".join((*_opened(record_type), *more)))
     return Sheet(
-        type=record_type, id=id, label=str(found[LABEL]), keys=found,
-        facts=(*_pointers(registry, record_type, found), *_values(record_type, found),
-               *_customs(ctx, fields, found)),
+        type=record_type,
+        id=id,
+        label=str(found[LABEL]),
+        keys=found,
+        facts=(*_pointers(registry, record_type, found), *_values(record_type, found), *_customs(ctx, fields, found)),
         links=tuple(_links(registry, found)),
         files=tuple(files(found)),
         comments=tuple((found.get("comments") or {}).values()),
         picture=f"/avatars/{record_type.uri}/{id}" if record_type.has(Avatars) else "",
-    )  # fmt: skip
+    )
 
 
 def files(found: Mapping[str, Any]) -> Iterator[File]:
@@ -146,8 +148,12 @@ def _file(id: int, name: str, size: int, mime_type: str, dropped: str) -> File:
 def _opened(record_type: RecordType) -> Iterator[str]:
     yield LABEL
     yield from (f"{nested.prefix}_" for nested in record_type.nested if nested.stub)
-    forms = {"custom_": "custom_", "links": f"links~{MOST}:{LABEL}", "comments": f"comments~{MOST}:author_",
-             "attachments": f"attachments~{MOST}"}  # fmt: skip
+    forms = {
+        "custom_": "custom_",
+        "links": f"links~{MOST}:{LABEL}",
+        "comments": f"comments~{MOST}:author_",
+        "attachments": f"attachments~{MOST}",
+    }
     yield from (form for name, form in forms.items() if name in record_type.expand_by_name)
 
 

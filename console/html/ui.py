@@ -81,15 +81,24 @@ BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")
 # Seconds, and how many of these are told: ago, and ahead.
 _SPANS = (
-    (86400 * 365, N_ngettext("{count} year ago", "{count} years ago"),
-     N_ngettext("in {count} year", "in {count} years")),
-    (86400 * 30, N_ngettext("{count} month ago", "{count} months ago"),
-     N_ngettext("in {count} month", "in {count} months")),
+    (
+        86400 * 365,
+        N_ngettext("{count} year ago", "{count} years ago"),
+        N_ngettext("in {count} year", "in {count} years"),
+    ),
+    (
+        86400 * 30,
+        N_ngettext("{count} month ago", "{count} months ago"),
+        N_ngettext("in {count} month", "in {count} months"),
+    ),
     (86400, N_ngettext("{count} day ago", "{count} days ago"), N_ngettext("in {count} day", "in {count} days")),
     (3600, N_ngettext("{count} hour ago", "{count} hours ago"), N_ngettext("in {count} hour", "in {count} hours")),
-    (60, N_ngettext("{count} minute ago", "{count} minutes ago"),
-     N_ngettext("in {count} minute", "in {count} minutes")),
-)  # fmt: skip
+    (
+        60,
+        N_ngettext("{count} minute ago", "{count} minutes ago"),
+        N_ngettext("in {count} minute", "in {count} minutes"),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -215,13 +224,20 @@ def control(
     id = given.get("id", name)
     notes = ["error" if error else "", "help" if hint else ""] if described is None else [described, hint and "help"]
     values = {
-        "name": name, "aria_describedby": " ".join(f"{id}-{note}" for note in notes if note) or None,
-        "aria_invalid": "true" if error else None, **attributes, "id": name, **given,
-    }  # fmt: skip
-    return Markup("".join(
-        f' {key.rstrip("_").replace("_", "-")}' + ("" if value is True else f'="{escape(value)}"')
-        for key, value in values.items() if value is not None and value is not False
-    ))  # fmt: skip
+        "name": name,
+        "aria_describedby": " ".join(f"{id}-{note}" for note in notes if note) or None,
+        "aria_invalid": "true" if error else None,
+        **attributes,
+        "id": name,
+        **given,
+    }
+    return Markup(
+        "".join(
+            f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
+            for key, value in values.items()
+            if value is not None and value is not False
+        )
+    )
 
 
 def draft_stored_at(visit: Visit, key: str) -> int:

@@ -21,10 +21,15 @@ SMALL_FORM_BYTES = 64 * 1024
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _FORMS = {
     # No record has the id 0, by which forms mean a new one.
-    "id": r"[1-9][0-9]{0,18}", "code": r"[A-Za-z0-9_-]{20,100}", "name": r"[A-Za-z0-9_-]{1,200}",
+    "id": r"[1-9][0-9]{0,18}",
+    "code": r"[A-Za-z0-9_-]{20,100}",
+    "name": r"[A-Za-z0-9_-]{1,200}",
     "folder": r"[a-z]{1,40}",
-    "type": r"[A-Za-z0-9_.-]{1,200}", "mask": r"[^/]{1,3100}", "file": r"[^/]*", "rest": r".+",
-}  # fmt: skip
+    "type": r"[A-Za-z0-9_.-]{1,200}",
+    "mask": r"[^/]{1,3100}",
+    "file": r"[^/]*",
+    "rest": r".+",
+}
 
 
 @dataclass(frozen=True)

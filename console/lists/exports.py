@@ -17,8 +17,10 @@ from server.translation import _
 
 SPREADSHEET, RAW = "csv", "raw"
 FORMATS = {
-    SPREADSHEET: "text/csv; charset=utf-8", RAW: "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8",
-}  # fmt: skip
+    SPREADSHEET: "text/csv; charset=utf-8",
+    RAW: "text/csv; charset=utf-8",
+    "jsonl": "application/jsonl; charset=utf-8",
+}
 ENDINGS = {RAW: "raw.csv"}
 MARK = "\ufeff"  # by which Excel knows that a file is UTF-8
 
@@ -43,9 +45,13 @@ def as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def file(
-    visit: Visit, format: str, name: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]],
+    visit: Visit,
+    format: str,
+    name: str,
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
     times: Collection[str] = (),
-) -> PageResponse:  # fmt: skip
+) -> PageResponse:
     """A table as a file to keep.
 
     format: of FORMATS. name: of the file, without its ending. times: names of columns that hold Unix seconds."""

@@ -124,8 +124,12 @@ def _require_option(name: str, text: str, known: list[str]) -> str:
     if text and text not in known:
         raise Invalid(
             _(
-                "{name}: '{text}' is none{nearest}; use one of {known}", name=name, text=text[:60],
-                nearest=nearest(text, known), known=", ".join(filter(None, known)),
-            ), field=name,
-        )  # fmt: skip
+                "{name}: '{text}' is none{nearest}; use one of {known}",
+                name=name,
+                text=text[:60],
+                nearest=nearest(text, known),
+                known=", ".join(filter(None, known)),
+            ),
+            field=name,
+        )
     return text

@@ -435,9 +435,7 @@ def page_of(visit: Visit, view: TableView, template: str, status: int, **values:
     """The page of a list as it was looked at, or the file that `format` asks for."""
     if visit.query.text("format", ""):
         return exported(visit, view)
-    return render(
-        visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values
-    )  # fmt: skip
+    return render(visit, template, status, view=view, worklist=view.of, sizes=PAGE_SIZES, shown=shown, **values)
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,13 @@ def _of_type(record_type: RecordType) -> tuple[ListColumn, ...]:
         if key["returned"] == "default" and not name.startswith("_") and name not in behind:
             kind = sheet.KINDS.get(key["type"], "text")
             column = ListColumn(
-                name, sheet.named(name), _cell(name, kind), sorts.get(name, ""), _class(key["type"]),
+                name,
+                sheet.named(name),
+                _cell(name, kind),
+                sorts.get(name, ""),
+                _class(key["type"]),
                 is_time=kind == "time",
-            )  # fmt: skip
+            )
             found.append(column)
     return tuple(found)
 
@@ -141,8 +145,15 @@ def _of_nested(prefix: str, target: str, sorts: Mapping[str, str]) -> ListColumn
         return ui.link(found.path, found.label) if found.path else ui.name(found.label)
 
     sort = sorts.get(f"{prefix}_id", "")
-    return ListColumn(prefix, sheet.named(prefix), cell, sort if "." not in sort else "", "word", f"{prefix}_",
-                  lambda row, more: row.get(f"{prefix}__label") or row.get(f"{prefix}_id") or "")  # fmt: skip
+    return ListColumn(
+        prefix,
+        sheet.named(prefix),
+        cell,
+        sort if "." not in sort else "",
+        "word",
+        f"{prefix}_",
+        lambda row, more: row.get(f"{prefix}__label") or row.get(f"{prefix}_id") or "",
+    )
 
 
 def _of_custom(field: FieldDefinition) -> ListColumn:

@@ -194,9 +194,13 @@ def turn_off(visit: Visit) -> PageResponse:
 
 
 def _account(
-    visit: Visit, profile_form: Form | None = None, appearance_form: Form | None = None,
-    password_form: Form | None = None, notifications_form: Form | None = None, absence_form: Form | None = None,
-) -> PageResponse:  # fmt: skip
+    visit: Visit,
+    profile_form: Form | None = None,
+    appearance_form: Form | None = None,
+    password_form: Form | None = None,
+    notifications_form: Form | None = None,
+    absence_form: Form | None = None,
+) -> PageResponse:
     worker_id = visit.actor.worker_id
     look = visit.preferences
     forms = {
@@ -210,15 +214,25 @@ def _account(
     own = security.own(visit.ctx, visit.peer.known)
     listed = sorted(own.sessions, key=lambda each: each.id != visit.who.id)  # this one stands first
     return render(
-        visit, "account.html", max((form.status for form in forms.values()), default=200), forms=forms,
-        email=login_address.of(visit.ctx), change=login_address.waiting(visit.ctx, worker_id), sessions=listed,
-        device=sign_in.shown_device, devices=own.devices, known=own.known, has_code=own.has_code,
+        visit,
+        "account.html",
+        max((form.status for form in forms.values()), default=200),
+        forms=forms,
+        email=login_address.of(visit.ctx),
+        change=login_address.waiting(visit.ctx, worker_id),
+        sessions=listed,
+        device=sign_in.shown_device,
+        devices=own.devices,
+        known=own.known,
+        has_code=own.has_code,
         codes_left=own.codes_left,
         themes=[("system", N_("As the system")), ("light", N_("Light")), ("dark", N_("Dark"))],
         stand_ins=lookup.choosable(visit, "worker", f"isDisabled:no id:!={worker_id}", forms["absence"].get(STAND_IN)),
-        away=profile.absence_of(visit.ctx, worker_id), mailed=MAILED, answers=visit.service.settings.answer_by_mail,
+        away=profile.absence_of(visit.ctx, worker_id),
+        mailed=MAILED,
+        answers=visit.service.settings.answer_by_mail,
         densities=[("normal", N_("Normal")), ("compact", N_("Compact"))],
-    )  # fmt: skip
+    )
 
 
 def _absence(visit: Visit) -> Form:
@@ -243,9 +257,16 @@ def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
     svg = segno.make(address, error="m").svg_inline(border=2, dark="#000", light="#fff", omitsize=True)
     key = " ".join(secret[place : place + 4] for place in range(0, len(secret), 4))
     return render(
-        visit, "second_factor.html", form.status, form=form, is_on=is_on, qr=Markup(svg), secret=secret, key=key,
+        visit,
+        "second_factor.html",
+        form.status,
+        form=form,
+        is_on=is_on,
+        qr=Markup(svg),
+        secret=secret,
+        key=key,
         back=_back(visit),
-    )  # fmt: skip
+    )
 
 
 def _back(visit: Visit) -> str:

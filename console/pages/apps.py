@@ -169,9 +169,14 @@ def show_delete(visit: Visit) -> PageResponse:
 
 def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
     return render(
-        visit, "app_rotate.html", form.status, app=app, form=form, overlaps=overlaps.OVERLAPS,
+        visit,
+        "app_rotate.html",
+        form.status,
+        app=app,
+        form=form,
+        overlaps=overlaps.OVERLAPS,
         secrets=app_secrets.of_app(visit.ctx, app),
-    )  # fmt: skip
+    )
 
 
 def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
@@ -219,8 +224,12 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         having = [each for each in uses if name in each.scopes]
         count = sum(each.tokens for each in having)
         if count:
-            lost = _("The scope {name} is gone. What it allowed is no longer possible for: {tokens} of {workers}.",
-                     name=name, tokens=_tokens(count), workers=_named(having))  # fmt: skip
+            lost = _(
+                "The scope {name} is gone. What it allowed is no longer possible for: {tokens} of {workers}.",
+                name=name,
+                tokens=_tokens(count),
+                workers=_named(having),
+            )
             told.append(lost)
     return told
 
@@ -250,13 +259,25 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
     shown, page = lookup.part(visit, uses)
     reached = [(each, *reach.calls(each)) for each in defined.values()]
     return render(
-        visit, "app.html", INVALID if questions else form.status, form=form, fields=fields, app=app,
-        mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)), total=len(ENDPOINTS),
-        reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached], tried=tried,
-        methods=[(name, name) for name in scopes.METHODS], questions=questions or [], seal=_seal(questions or []),
-        secrets=app_secrets.of_app(visit.ctx, app) if app else [], uses=shown, page=page, users=len(uses),
+        visit,
+        "app.html",
+        INVALID if questions else form.status,
+        form=form,
+        fields=fields,
+        app=app,
+        mistakes=scope_check.mistakes(text, partial(reach.doubt, visit.service.registry)),
+        total=len(ENDPOINTS),
+        reach=[(scope, count, paths[:MAX_SHOWN_CALLS]) for scope, count, paths in reached],
+        tried=tried,
+        methods=[(name, name) for name in scopes.METHODS],
+        questions=questions or [],
+        seal=_seal(questions or []),
+        secrets=app_secrets.of_app(visit.ctx, app) if app else [],
+        uses=shown,
+        page=page,
+        users=len(uses),
         origins=sorted({callbacks.origin(each) for each in callbacks.registered(form.get("callback_url"))}),
-    )  # fmt: skip
+    )
 
 
 def _tried(defined: dict[str, Scope], form: Form) -> str:

@@ -108,19 +108,29 @@ def components(visit: Visit) -> PageResponse:
     """Every component in every state. Raises NotFound unless the setting component_page is on."""
     if not visit.service.settings.component_page:
         raise NotFound(_("There is no such page."))
-    good = Form.of({
-        "name": "Nora", "time": "mon 9am", "text": "Two\nlines", "list": "7", "worker": "Nora Berg #1",
-        "script": "start:\n  log: x",
-    })  # fmt: skip
+    good = Form.of(
+        {
+            "name": "Nora",
+            "time": "mon 9am",
+            "text": "Two\nlines",
+            "list": "7",
+            "worker": "Nora Berg #1",
+            "script": "start:\n  log: x",
+        }
+    )
     wrong = Form.of({"name": "<b>x</b>", "time": "mon 25pm", "script": "start:\n  retrun:"})
     for name in ("name", "time", "text", "list", "many", "yes", "script", "worker"):
         wrong.fail(name, _("This is not right, and here is what to do about it."))
     differing = diffs.compared("start:\n  log: one\n  return:", "start:\n  log: two\n  log: three\n  return:")
     return render(
-        visit, "components.html", good=good, wrong=wrong, differing=differing,
+        visit,
+        "components.html",
+        good=good,
+        wrong=wrong,
+        differing=differing,
         long_list=[(str(number), f"Worker {number}") for number in range(30)],
         scopes=[("a", "tickets:read", "Read tickets"), ("b", "tickets:write", "Write tickets")],
-    )  # fmt: skip
+    )
 
 
 def _is_pair(each: object) -> bool:

@@ -76,9 +76,16 @@ def _question(visit: Visit, asked: AuthorizationRequest, wrong: str = "") -> Pag
     service, worker_id = visit.service, visit.actor.worker_id
     known, access = consent.granted_scopes(visit.ctx, asked.app_id), consent.access_of(visit.ctx, asked.scopes)
     shown = render(
-        visit, "consent.html", asked=asked, wrong=wrong, target=f"{visit.path}?{visit.request.query}", known=known,
-        access=access, seal=provider.seal(service, asked, worker_id, visit.now), days=_days(service),
-    )  # fmt: skip
+        visit,
+        "consent.html",
+        asked=asked,
+        wrong=wrong,
+        target=f"{visit.path}?{visit.request.query}",
+        known=known,
+        access=access,
+        seal=provider.seal(service, asked, worker_id, visit.now),
+        days=_days(service),
+    )
     return PageResponse(shown.html, 422 if wrong else 200, form_targets=(_target(asked),))
 
 

@@ -59,7 +59,15 @@ def _question(visit: Visit, request: DeviceRequest, user_code: str, wrong: str =
     access = consent.access_of(visit.ctx, request.consent.scopes)
     seal = provider.seal(visit.service, request.consent, visit.actor.worker_id, visit.now)
     return render(
-        visit, "device_consent.html", 422 if wrong else 200, asked=request.consent, client=request.client, known=known,
-        access=access, seal=seal, user_code=user_code, wrong=wrong,
+        visit,
+        "device_consent.html",
+        422 if wrong else 200,
+        asked=request.consent,
+        client=request.client,
+        known=known,
+        access=access,
+        seal=seal,
+        user_code=user_code,
+        wrong=wrong,
         title=_("Allow {app} to act for you?", app=request.consent.app_name),
-    )  # fmt: skip
+    )

@@ -111,11 +111,20 @@ def show(visit: Visit) -> PageResponse:
     fitting = [each for each in found if _fits(each, tag, q)] if tag or q else []
     types = {each.uri: each.label_names[1] for each in visit.service.registry}
     return render(
-        visit, "api.html", found=fitting[:MAX_FOUND], total=len(fitting), most=MAX_FOUND, tag=tag, q=q,
+        visit,
+        "api.html",
+        found=fitting[:MAX_FOUND],
+        total=len(fitting),
+        most=MAX_FOUND,
+        tag=tag,
+        q=q,
         records=sorted(((name, types[name], count) for name, count in tags.items() if name in types), key=_label),
         others=sorted(((name, _words(name), count) for name, count in tags.items() if name not in types), key=_label),
-        methods=METHODS, document=DOCUMENT, label=types.get(tag, _words(tag)), all=len(found),
-    )  # fmt: skip
+        methods=METHODS,
+        document=DOCUMENT,
+        label=types.get(tag, _words(tag)),
+        all=len(found),
+    )
 
 
 @page("GET", f"{BASE}/errors")
@@ -128,8 +137,11 @@ def show_errors(visit: Visit) -> PageResponse:
 def show_collection(visit: Visit) -> PageResponse:
     """All operations as a file for request builders."""
     made = postman.collection(_all(visit), visit.service.base_url, VERSION)
-    return PageResponse(json.dumps(made, ensure_ascii=False), headers=attachment("helpdesk.postman_collection.json"),
-                 content_type=envelope.CONTENT_TYPE)  # fmt: skip
+    return PageResponse(
+        json.dumps(made, ensure_ascii=False),
+        headers=attachment("helpdesk.postman_collection.json"),
+        content_type=envelope.CONTENT_TYPE,
+    )
 
 
 @page("GET", f"{BASE}/{{name}}")
@@ -190,13 +202,26 @@ def _shown(visit: Visit, each: Operation, form: Form, reply: ApiResponse | None)
     is_filled = any(form.get(one.key) for one in each.inputs) and not form.is_wrong
     rest = [one for one in each.inputs if not one.is_required]
     return render(
-        visit, "operation.html", form.status, each=each, form=form, reply=reply, methods=METHODS, flags=FLAGS,
-        hint=PAIRS_HINT, labels={one.key: one.name for one in each.inputs}, is_filled=is_filled,
+        visit,
+        "operation.html",
+        form.status,
+        each=each,
+        form=form,
+        reply=reply,
+        methods=METHODS,
+        flags=FLAGS,
+        hint=PAIRS_HINT,
+        labels={one.key: one.name for one in each.inputs},
+        is_filled=is_filled,
         sample=_sample(each, form) if is_filled else Sample(each.method.upper(), each.path),
-        may_write=visit.who.is_stepped_up(visit.now), first=[one for one in each.inputs if one.is_required],
-        rest=rest, has_rest=any(form.get(one.key) for one in rest), as_field=AS, with_field=WITH,
+        may_write=visit.who.is_stepped_up(visit.now),
+        first=[one for one in each.inputs if one.is_required],
+        rest=rest,
+        has_rest=any(form.get(one.key) for one in rest),
+        as_field=AS,
+        with_field=WITH,
         apps=lookup.choosable(visit, "oauth_app", chosen=form.get(AS)) if visit.actor.is_admin else None,
-    )  # fmt: skip
+    )
 
 
 def _as(visit: Visit, form: Form) -> tuple[int, str]:
@@ -305,10 +330,18 @@ def operations(registry: Registry, revision: int, base_url: str) -> tuple[Operat
         for method, told in methods.items():
             name = told["operationId"]
             if "_alias" not in name:
-                found.append(Operation(
-                    name, method, path, told["summary"], told["tags"][0], tuple(_inputs(made, told)),
-                    tuple(_answers(made, told)), tuple(_keys(made, told)),
-                ))  # fmt: skip
+                found.append(
+                    Operation(
+                        name,
+                        method,
+                        path,
+                        told["summary"],
+                        told["tags"][0],
+                        tuple(_inputs(made, told)),
+                        tuple(_answers(made, told)),
+                        tuple(_keys(made, told)),
+                    )
+                )
     return tuple(found)
 
 

@@ -51,14 +51,23 @@ NOTES = {
 }
 # The settings that a kind has.
 PARAMS: dict[str, tuple[str, ...]] = {
-    "D": ("options",), "X": ("options",), "L": ("context",), LINKS: ("context",), "Y": ("currency_id",),
-    "O": ("decimal_at",), SLIDER: ("value_min", "value_max"), "W": ("send_notifications",),
-}  # fmt: skip
+    "D": ("options",),
+    "X": ("options",),
+    "L": ("context",),
+    LINKS: ("context",),
+    "Y": ("currency_id",),
+    "O": ("decimal_at",),
+    SLIDER: ("value_min", "value_max"),
+    "W": ("send_notifications",),
+}
 RENAMING = {"new_name": N_("New name"), "option": N_("Option")}
-SET_FORM = RecordForm(SET_URI, (
-    Control("name", N_("Name"), hint=""),
-    Control("owner", hint=N_("Only they see its fields, and may change them; administrators see all.")),
-))  # fmt: skip
+SET_FORM = RecordForm(
+    SET_URI,
+    (
+        Control("name", N_("Name"), hint=""),
+        Control("owner", hint=N_("Only they see its fields, and may change them; administrators see all.")),
+    ),
+)
 
 
 @page("GET", BASE, "admin")
@@ -88,11 +97,17 @@ def show_list(visit: Visit) -> PageResponse:
     sections = [(None, [each for each in fields if each.fieldset_id == 0])]
     sections += [(one, [each for each in fields if each.fieldset_id == one["id"]]) for one in own]
     return render(
-        visit, "fields_of.html", record_type=record_type, sections=sections, types=_type_choices(visit), kinds=KINDS,
+        visit,
+        "fields_of.html",
+        record_type=record_type,
+        sections=sections,
+        types=_type_choices(visit),
+        kinds=KINDS,
         filters=Form.of({"type": record_type.uri}),
-        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)), most=MAX_COUNTED,
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        most=MAX_COUNTED,
         attached=custom_fields.attached(visit.ctx, (each["id"] for each in own)),
-    )  # fmt: skip
+    )
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
@@ -118,9 +133,14 @@ def create(visit: Visit) -> PageResponse:
 
     def more(form: Form) -> dict[str, Any]:
         uri = form.text("uri") or custom_fields.unused_uri(visit.ctx, form.text("name"))
-        return {"context": record_type.context, "type": kind, "uri": uri, "params": _params(form, kind, {}),
-                "pos": str(_last_place(visit, record_type)),
-                "custom_fieldset_id": form.text("custom_fieldset_id") or "0"}  # fmt: skip
+        return {
+            "context": record_type.context,
+            "type": kind,
+            "uri": uri,
+            "params": _params(form, kind, {}),
+            "pos": str(_last_place(visit, record_type)),
+            "custom_fieldset_id": form.text("custom_fieldset_id") or "0",
+        }
 
     fields = _open_new(visit, record_type, kind)
     made = fields.create(more)
@@ -175,8 +195,13 @@ def rename(visit: Visit) -> PageResponse:
     except HelpdeskError as error:
         record_type, kind, fields = _open(visit)
         return _form(visit, fields, record_type, kind, renaming.refuse(error))
-    visit.tell(ngettext("The option is renamed, with its value in {count} record.",
-                        "The option is renamed, with its value in {count} records.", count))  # fmt: skip
+    visit.tell(
+        ngettext(
+            "The option is renamed, with its value in {count} record.",
+            "The option is renamed, with its value in {count} records.",
+            count,
+        )
+    )
     return see(f"{BASE}/{visit.id}")
 
 
@@ -226,10 +251,15 @@ def show_delete_set(visit: Visit) -> PageResponse:
         each for each in custom_fields.all_fields(visit.ctx).get(found["context"], ()) if each.fieldset_id == visit.id
     ]
     return render(
-        visit, "fieldset_delete.html", fieldset=found, fields=fields, back=_list_path(_type(visit, found["context"])),
-        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)), most=MAX_COUNTED,
+        visit,
+        "fieldset_delete.html",
+        fieldset=found,
+        fields=fields,
+        back=_list_path(_type(visit, found["context"])),
+        uses=custom_fields.uses(visit.ctx, (each.id for each in fields)),
+        most=MAX_COUNTED,
         count=custom_fields.attached(visit.ctx, [visit.id]).get(visit.id, 0),
-    )  # fmt: skip
+    )
 
 
 @page("POST", f"{SETS}/{{id}}/delete", "admin")
@@ -311,26 +341,37 @@ def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> R
     """The form of a field of a kind. is_there: whether it is one that is changed."""
     code = {"spellcheck": "false", "autocapitalize": "off", "class_": "code", "required": is_there, "maxlength": 200}
     hint = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts.")
-    blank = N_("Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
-               "Blank: made of the name.")  # fmt: skip
+    blank = N_(
+        "Letters, digits, underscores; stands for the number of the field in the API and in scripts. "
+        "Blank: made of the name."
+    )
     params = [replace(each, is_own=True, also=("params",)) for each in _settings(visit, kind)]
     own = lookup.choices(visit, SET_URI, f"context:{record_type.uri} sort:name")
-    sets = [("0", _("every {type}", type=in_sentence(record_type.label_names[0]))),
-            *((id, _("{name} (fieldset)", name=label)) for id, label in own)]  # fmt: skip
+    sets = [
+        ("0", _("every {type}", type=in_sentence(record_type.label_names[0]))),
+        *((id, _("{name} (fieldset)", name=label)) for id, label in own),
+    ]
     hint_of_place = N_("Fields of a fieldset stand only on the records that it is attached to.")
     place = Control("custom_fieldset_id", N_("Stands on"), hint_of_place, "choice" if own else "hidden", sets, none="")
-    return RecordForm(URI, (
-        Control("name", N_("Name"), hint="", attributes={"maxlength": 128}),
-        Control("uri", N_("Name for programs"), hint if is_there else blank, "line", attributes=code),
-        *params, place,
-    ))  # fmt: skip
+    return RecordForm(
+        URI,
+        (
+            Control("name", N_("Name"), hint="", attributes={"maxlength": 128}),
+            Control("uri", N_("Name for programs"), hint if is_there else blank, "line", attributes=code),
+            *params,
+            place,
+        ),
+    )
 
 
 def _settings(visit: Visit, kind: str) -> list[Control]:
     """The controls of what a kind has."""
     if kind in ("D", "X"):
-        hint = _("One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "
-                 "one another name, use the form for that.", max_options=MAX_OPTIONS)  # fmt: skip
+        hint = _(
+            "One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "
+            "one another name, use the form for that.",
+            max_options=MAX_OPTIONS,
+        )
         return [Control("options", N_("Options"), hint=hint, kind="area", attributes={"rows": 8, "required": True})]
     if kind in ("L", LINKS):
         targets = [(each.uri, shown(each.label_names[1])) for each in visit.service.registry]
@@ -341,11 +382,19 @@ def _settings(visit: Visit, kind: str) -> list[Control]:
         return [Control("currency_id", N_("Currency"), N_("It stays while there are amounts."), "choice", currencies)]
     number = {"required": True}
     if kind == "O":
-        return [Control("decimal_at", N_("Digits behind the point"), kind="number",
-                        attributes={**number, "min": "0", "max": str(MAX_DECIMALS)})]  # fmt: skip
+        return [
+            Control(
+                "decimal_at",
+                N_("Digits behind the point"),
+                kind="number",
+                attributes={**number, "min": "0", "max": str(MAX_DECIMALS)},
+            )
+        ]
     if kind == SLIDER:
-        return [Control("value_min", N_pgettext("range", "From"), kind="number", attributes=number),
-                Control("value_max", N_pgettext("range", "To"), kind="number", attributes=number)]  # fmt: skip
+        return [
+            Control("value_min", N_pgettext("range", "From"), kind="number", attributes=number),
+            Control("value_max", N_pgettext("range", "To"), kind="number", attributes=number),
+        ]
     told = N_("Tell the worker when they are chosen, and what happens to the record")
     return [Control("send_notifications", told, kind="tick")] if kind == "W" else []
 
@@ -356,19 +405,37 @@ def _form(
     renamed = renaming or Form.of({"option": "", "new_name": ""})
     options = [(each, each) for each in fields.values.get("options").splitlines()] if fields.id else []
     return render(
-        visit, "field.html", max(fields.status, renamed.status), form=fields.values, fields=fields, renaming=renamed,
-        field=fields.stored, kind=kind, kind_name=shown(KINDS[kind]), note=NOTES[kind], record_type=record_type,
-        options=options, back=_list_path(record_type), labels={**fields.labels, **RENAMING},
-        uses=custom_fields.uses(visit.ctx, [fields.id]).get(fields.id, 0) if fields.id else 0, most=MAX_COUNTED,
-    )  # fmt: skip
+        visit,
+        "field.html",
+        max(fields.status, renamed.status),
+        form=fields.values,
+        fields=fields,
+        renaming=renamed,
+        field=fields.stored,
+        kind=kind,
+        kind_name=shown(KINDS[kind]),
+        note=NOTES[kind],
+        record_type=record_type,
+        options=options,
+        back=_list_path(record_type),
+        labels={**fields.labels, **RENAMING},
+        uses=custom_fields.uses(visit.ctx, [fields.id]).get(fields.id, 0) if fields.id else 0,
+        most=MAX_COUNTED,
+    )
 
 
 def _set_form(visit: Visit, fields: OpenForm) -> PageResponse:
     record_type = _type_of_set(visit, fields)
     return render(
-        visit, "fieldset.html", fields.status, form=fields.values, fields=fields, fieldset=fields.stored,
-        record_type=record_type, back=_list_path(record_type),
-    )  # fmt: skip
+        visit,
+        "fieldset.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        fieldset=fields.stored,
+        record_type=record_type,
+        back=_list_path(record_type),
+    )
 
 
 def _type_of_set(visit: Visit, fields: OpenForm) -> RecordType:
@@ -386,9 +453,15 @@ def _set_saved(visit: Visit, fields: OpenForm, saved: dict[str, Any]) -> PageRes
     return see(f"{_list_path(_type_of_set(visit, fields))}#set-{visit.id}")
 
 
-declare_pages(RecordPages(
-    SETS, SET_FORM, _set_form,
-    first={"owner": owners.EVERYBODY},
-    more=lambda visit, fields, form: {} if fields.id else {"context": _type_of_set(visit, fields).context},
-    after_create=_set_created, after_save=_set_saved, deleted="",
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        SETS,
+        SET_FORM,
+        _set_form,
+        first={"owner": owners.EVERYBODY},
+        more=lambda visit, fields, form: {} if fields.id else {"context": _type_of_set(visit, fields).context},
+        after_create=_set_created,
+        after_save=_set_saved,
+        deleted="",
+    )
+)

@@ -71,10 +71,13 @@ FORM = RecordForm(URI, (
             none=N_("None")),
 ))  # fmt: skip
 ACKNOWLEDGEMENT = tuple(each.name for each in FORM.controls if isinstance(each, Control) and each.name[:4] == "ack_")
-BUCKET = RecordForm("bucket", (
-    Control("name", N_("Name"), hint=""),
-    Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
-))  # fmt: skip
+BUCKET = RecordForm(
+    "bucket",
+    (
+        Control("name", N_("Name"), hint=""),
+        Control("is_default", N_("New tickets of the group come here"), N_("One bucket of a group takes them.")),
+    ),
+)
 PARTS = [(REMOVE, N_("none")), (MEMBER, N_("member")), (MANAGER, N_("manager"))]
 MAX_COLUMNS = 8  # groups side by side on the page of rosters
 COLUMNS = "groups"  # the parameter that says which page of them
@@ -302,11 +305,25 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
         for group in listed
     }
     return render(
-        visit, "rosters.html", form.status, tabs=TABS if actor.is_admin else (), form=form, found=found, wrong=wrong,
-        groups=listed, members=chosen, before=json.dumps(shown, separators=(",", ":")), parts=PARTS, removed=REMOVE,
-        away=lookup.away, columns=columns, most=MAX_COLUMNS, name=COLUMNS, filters=filters,
+        visit,
+        "rosters.html",
+        form.status,
+        tabs=TABS if actor.is_admin else (),
+        form=form,
+        found=found,
+        wrong=wrong,
+        groups=listed,
+        members=chosen,
+        before=json.dumps(shown, separators=(",", ":")),
+        parts=PARTS,
+        removed=REMOVE,
+        away=lookup.away,
+        columns=columns,
+        most=MAX_COLUMNS,
+        name=COLUMNS,
+        filters=filters,
         choices=lookup.choosable(visit, URI, f"{mine} sort:name", chosen_group),
-    )  # fmt: skip
+    )
 
 
 def _chosen(visit: Visit, members: Changes) -> Changes:
@@ -342,10 +359,17 @@ def _form(visit: Visit, fields: OpenForm, bucket_form: Form | None = None) -> Pa
         people = [(label, _names(visit, members, part)) for label, part in parts]
     shown = bucket_form or Form.of({"bucket": ""})
     return render(
-        visit, "group.html", max(fields.status, shown.status), form=fields.values, bucket_form=shown,
-        fields=fields.change(_sender(visit, fields)), group=fields.stored, buckets=buckets, people=people,
+        visit,
+        "group.html",
+        max(fields.status, shown.status),
+        form=fields.values,
+        bucket_form=shown,
+        fields=fields.change(_sender(visit, fields)),
+        group=fields.stored,
+        buckets=buckets,
+        people=people,
         acknowledgement=ACKNOWLEDGEMENT,
-    )  # fmt: skip
+    )
 
 
 def _sender(visit: Visit, fields: OpenForm) -> Control:
@@ -377,8 +401,9 @@ def _delete(visit: Visit, form: Form) -> PageResponse:
 
 def _bucket(visit: Visit, fields: OpenForm) -> PageResponse:
     group = lookup.record(visit, URI, fields.stored["group_id"])
-    return render(visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored,
-                  group=group)  # fmt: skip
+    return render(
+        visit, "bucket.html", fields.status, form=fields.values, fields=fields, bucket=fields.stored, group=group
+    )
 
 
 def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:

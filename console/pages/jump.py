@@ -176,11 +176,17 @@ def _saved(visit: Visit, q: str) -> list[JumpTarget]:
 
 def _records(visit: Visit, q: str) -> list[JumpTarget]:
     """People for everybody; what administrators look after for them."""
-    hits = [JumpTarget(str(each[lookup.LABEL]), shown(label), paths.record(uri, each["id"])) for uri, label in PEOPLE
-            for each in lookup.search_names(visit, uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+    hits = [
+        JumpTarget(str(each[lookup.LABEL]), shown(label), paths.record(uri, each["id"]))
+        for uri, label in PEOPLE
+        for each in lookup.search_names(visit, uri, q, MAX_OF_KIND)["results"]
+    ]
     if visit.actor.is_admin:
-        hits += [JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"])) for kind in KINDS
-                 for each in lookup.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]]  # fmt: skip
+        hits += [
+            JumpTarget(each["_label"], shown(kind.label), kind.path.format(each["id"]))
+            for kind in KINDS
+            for each in lookup.search_names(visit, kind.uri, q, MAX_OF_KIND)["results"]
+        ]
     return hits
 
 
@@ -198,8 +204,9 @@ def _settings(visit: Visit, q: str) -> list[JumpTarget]:
 def _help(visit: Visit, q: str) -> list[JumpTarget]:
     """Pages of the help by their titles, then the sections that have every word, those in whose heading it is first."""
     words, pages = q.lower().split(), articles.articles(visit.service.base_url)
-    hits = [JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages
-            if _fits(words, each.title)]  # fmt: skip
+    hits = [
+        JumpTarget(each.title, _("Help"), f"{articles.BASE}/{each.name}") for each in pages if _fits(words, each.title)
+    ]
     sections = [each for each in articles.found(pages, q) if each.part.id and not each.missing]
     hits += [JumpTarget(f"{each.article.title}: {each.part.title}", _("Help"), each.path) for each in sections]
     return hits[:MAX_OF_KIND]

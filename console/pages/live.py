@@ -64,6 +64,12 @@ def _value(visit: Visit, setting: Setting) -> str:
 def _form(visit: Visit, setting: Setting, form: Form) -> PageResponse:
     settings = visit.service.settings
     return render(
-        visit, "setting.html", form.status, form=form, setting=setting, default=display_value(setting.default),
-        given=settings.sources[setting.name] if settings.is_given(setting.name) else "", back=SETTINGS,
-    )  # fmt: skip
+        visit,
+        "setting.html",
+        form.status,
+        form=form,
+        setting=setting,
+        default=display_value(setting.default),
+        given=settings.sources[setting.name] if settings.is_given(setting.name) else "",
+        back=SETTINGS,
+    )

@@ -33,9 +33,12 @@ def log_in(visit: Visit) -> PageResponse:
     try:
         is_kept = form.get("keep") == "1"
         found = sign_in.by_password(
-            own_context(visit.service), form.text("email"), visit.form.text("password", ""), visit.peer,
+            own_context(visit.service),
+            form.text("email"),
+            visit.form.text("password", ""),
+            visit.peer,
             is_kept,
-        )  # fmt: skip
+        )
     except REFUSED as error:
         return _login(visit, form.refuse(error))
     visit.sign_in(found, is_kept)

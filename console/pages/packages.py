@@ -40,19 +40,27 @@ MAX_FOUND = 100  # records to choose from for a package
 LABELS = {"package_json": N_("Package"), "records": N_("Records"), "q": N_("Search"), "name": N_("Name")}
 # Where the console shows records of a type.
 PATHS = {
-    "automation": "/automations/", "custom_field": "/admin/fields/", "custom_fieldset": "/admin/fields/sets/",
-    "group": "/admin/people/groups/", "oauth_app": "/admin/apps/", "role": "/admin/people/roles/",
-    "webhook_listener": "/automations/webhooks/", "worker": "/admin/people/",
-}  # fmt: skip
+    "automation": "/automations/",
+    "custom_field": "/admin/fields/",
+    "custom_fieldset": "/admin/fields/sets/",
+    "group": "/admin/people/groups/",
+    "oauth_app": "/admin/apps/",
+    "role": "/admin/people/roles/",
+    "webhook_listener": "/automations/webhooks/",
+    "worker": "/admin/people/",
+}
 UNANSWERED = N_("Answer this question.")
 MODE_OPTIONS = [(UPDATE, N_("Update what the last import made")), (CREATE, N_("Create new records"))]
 POLICY_OPTIONS = [
-    (REFUSE, N_("Stop, and list it")), (KEEP, N_("Keep what is here")), (TAKE, N_("Take what the package says")),
-]  # fmt: skip
+    (REFUSE, N_("Stop, and list it")),
+    (KEEP, N_("Keep what is here")),
+    (TAKE, N_("Take what the package says")),
+]
 STATES = {
-    changing.CHANGED: N_("changes"), changing.OVERWRITTEN: N_("changed here, is overwritten"),
+    changing.CHANGED: N_("changes"),
+    changing.OVERWRITTEN: N_("changed here, is overwritten"),
     changing.CONFLICT: N_("changed here and in the package"),
-}  # fmt: skip
+}
 CHOSEN = ("mode", "conflicts")  # how a package is imported, besides its prompts
 _LINE = re.compile(r"\(line (\d+), column \d+\)")
 _NO_FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -195,9 +203,14 @@ def show_result(visit: Visit) -> PageResponse:
         raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
     name, imported = found
     return render(
-        visit, "package_done.html", name=name, made=_made(visit, imported, True), notes=imported.notes,
-        updated=_updated(visit, imported), count_updated=sum(map(len, imported.updated.values())),
-    )  # fmt: skip
+        visit,
+        "package_done.html",
+        name=name,
+        made=_made(visit, imported, True),
+        notes=imported.notes,
+        updated=_updated(visit, imported),
+        count_updated=sum(map(len, imported.updated.values())),
+    )
 
 
 def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -205,12 +218,17 @@ def _past_rows(visit: Visit, asked: RowQuery) -> RowPage:
     who = _who(visit, past)
     listed = [
         {
-            "id": each.id, "_label": each.name or _("A package without a name"), "revision": each.revision,
-            "at": each.imported_at, "by": who.get(each.worker_id) or _("a deleted worker"), "there": each.there,
-            "made": len(each.made), "name": each.name.casefold(),
+            "id": each.id,
+            "_label": each.name or _("A package without a name"),
+            "revision": each.revision,
+            "at": each.imported_at,
+            "by": who.get(each.worker_id) or _("a deleted worker"),
+            "there": each.there,
+            "made": len(each.made),
+            "name": each.name.casefold(),
         }
         for each in past
-    ]  # fmt: skip
+    ]
     return of_all(listed, asked)
 
 
@@ -273,9 +291,17 @@ def _list(visit: Visit, form: Form) -> PageResponse:
     mistakes = [(int(place[1]), form.errors["package_json"])] if place else []
     past = library.list_imports(visit.ctx)
     return render(
-        visit, "packages.html", form.status, form=form, labels=LABELS, found=found, mistakes=mistakes,
-        past=past[:MAX_PAST], all_past=len(past), who=_who(visit, past[:MAX_PAST]),
-    )  # fmt: skip
+        visit,
+        "packages.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        found=found,
+        mistakes=mistakes,
+        past=past[:MAX_PAST],
+        all_past=len(past),
+        who=_who(visit, past[:MAX_PAST]),
+    )
 
 
 def _who(visit: Visit, past: list[PastImport]) -> dict[int, str]:
@@ -303,17 +329,33 @@ def _open(
     sections = [(each, len(entries)) for each, entries in document.sections.items() if isinstance(entries, list | dict)]
     granted = imported.granted if imported else []
     return render(
-        visit, "package.html", shown.status if not unmet else INVALID, form=shown, prompts=prompts, shipped=name,
-        package_text=text, document=document, past=past[:MAX_PAST], newer=newer, unmet=unmet, sections=sections,
+        visit,
+        "package.html",
+        shown.status if not unmet else INVALID,
+        form=shown,
+        prompts=prompts,
+        shipped=name,
+        package_text=text,
+        document=document,
+        past=past[:MAX_PAST],
+        newer=newer,
+        unmet=unmet,
+        sections=sections,
         needs=requirements.needs(document),
-        labels={each.name: each.label for each in prompts}, sample=_sample(prompts),
-        made=_made(visit, imported, False) if imported else None, notes=imported.notes if imported else [],
-        granted=granted, asks_yes=bool(granted) or "grants" in shown.errors,
-        updated=_updated(visit, imported) if imported else [], unchanged=imported.unchanged if imported else 0,
+        labels={each.name: each.label for each in prompts},
+        sample=_sample(prompts),
+        made=_made(visit, imported, False) if imported else None,
+        notes=imported.notes if imported else [],
+        granted=granted,
+        asks_yes=bool(granted) or "grants" in shown.errors,
+        updated=_updated(visit, imported) if imported else [],
+        unchanged=imported.unchanged if imported else 0,
         count_updated=sum(map(len, imported.updated.values())) if imported else 0,
-        can_update=bool(known.entries), modes=MODE_OPTIONS, policies=POLICY_OPTIONS,
+        can_update=bool(known.entries),
+        modes=MODE_OPTIONS,
+        policies=POLICY_OPTIONS,
         is_update=shown.get("mode") == UPDATE,
-    )  # fmt: skip
+    )
 
 
 def _sample(prompts: list[Prompt]) -> Sample:
@@ -363,11 +405,17 @@ def prompts_of(visit: Visit, document: PackageDocument) -> list[Prompt]:
         if options and not is_several and "" not in dict(options):
             options = [("", N_("Choose")), *options]
         default = params.get("default")
-        found.append(Prompt(
-            each["key"], f"p{number}", str(each.get("label") or each["key"]), is_several, options,
-            str(default) if isinstance(default, str | int | float) else "",
-            kind == "text" and is_yes(params.get("secret")),
-        ))  # fmt: skip
+        found.append(
+            Prompt(
+                each["key"],
+                f"p{number}",
+                str(each.get("label") or each["key"]),
+                is_several,
+                options,
+                str(default) if isinstance(default, str | int | float) else "",
+                kind == "text" and is_yes(params.get("secret")),
+            )
+        )
     return found
 
 
@@ -432,9 +480,16 @@ def _updated(visit: Visit, imported: ImportResult) -> list[UpdatedRecord]:
 def show_export(visit: Visit) -> PageResponse:
     """Records to choose for a package; `records` of the address are chosen already."""
     chosen = [each for each in visit.query.text("records", "").split(",") if each]
-    return _export(visit, Form({"type": visit.query.text("type", "automation"), "q": "", "name": ""}, {
-        "records": chosen, "more": [],
-    }))  # fmt: skip
+    return _export(
+        visit,
+        Form(
+            {"type": visit.query.text("type", "automation"), "q": "", "name": ""},
+            {
+                "records": chosen,
+                "more": [],
+            },
+        ),
+    )
 
 
 @page("POST", f"{BASE}/export", "admin", form_bytes=FORM_BYTES)
@@ -473,7 +528,15 @@ def _export(visit: Visit, form: Form) -> PageResponse:
     more = [(f"{uri}:{id}", label, "") for id, label in lookup.options(visit, found) if f"{uri}:{id}" not in names]
     form.values["type"] = uri
     return render(
-        visit, "package_export.html", form.status, form=form, labels=LABELS, chosen=chosen, more=more, total=total,
+        visit,
+        "package_export.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        chosen=chosen,
+        more=more,
+        total=total,
         types=sorted(((each.uri, shown(each.label_names[1])) for each in types), key=lambda each: each[1].lower()),
-        most=exporting.MAX_EXPORTED, shown=MAX_FOUND,
-    )  # fmt: skip
+        most=exporting.MAX_EXPORTED,
+        shown=MAX_FOUND,
+    )

@@ -314,11 +314,19 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     worker = records.retrieve(visit.ctx, URI, id, "groups,roles,address_")
     devices = security.sessions_of(visit.ctx, id)
     return render(
-        visit, "person.html", fields.status, form=fields.values, fields=fields, person=worker, path=_path(id),
+        visit,
+        "person.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        person=worker,
+        path=_path(id),
         away=lookup.away(visit, worker),
-        devices=devices, change=login_address.waiting(visit.ctx, id),
-        state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()), device=sign_in.shown_device,
-    )  # fmt: skip
+        devices=devices,
+        change=login_address.waiting(visit.ctx, id),
+        state=accounts.signing_in(visit.ctx, [id]).get(id, SignInMethods()),
+        device=sign_in.shown_device,
+    )
 
 
 def _disable(visit: Visit, form: Form) -> PageResponse:
@@ -326,11 +334,20 @@ def _disable(visit: Visit, form: Form) -> PageResponse:
     count = lookup.count(visit, "ticket", f"owner.id:{visit.id} status:[open,waiting]")
     takers = lookup.choosable(visit, URI, f"isDisabled:no id:!={visit.id}", form.get("to_id"))
     return render(
-        visit, "person_disable.html", form.status, form=form, labels=LABELS, person=worker, count=count,
-        ways=TICKETS, takers=takers, path=_path(visit.id),
-        title=_("Hand over the tickets of {name}", name=worker["_label"]) if worker["is_disabled"]
+        visit,
+        "person_disable.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        person=worker,
+        count=count,
+        ways=TICKETS,
+        takers=takers,
+        path=_path(visit.id),
+        title=_("Hand over the tickets of {name}", name=worker["_label"])
+        if worker["is_disabled"]
         else _("Deactivate {name}", name=worker["_label"]),
-    )  # fmt: skip
+    )
 
 
 def _created(visit: Visit, fields: OpenForm, made: dict[str, Any]) -> PageResponse:

@@ -17,5 +17,9 @@ def show(visit: Visit) -> PageResponse:
         "Cache-Control": f"private, max-age={DAY_SECONDS if is_current else MINUTE_SECONDS}",
         "Content-Disposition": "inline",
     }
-    return PageResponse(headers=headers, content_type=found.content_type, pieces=lambda: iter((found.content,)),
-                 length=len(found.content))  # fmt: skip
+    return PageResponse(
+        headers=headers,
+        content_type=found.content_type,
+        pieces=lambda: iter((found.content,)),
+        length=len(found.content),
+    )

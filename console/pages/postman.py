@@ -34,10 +34,13 @@ def _item(each: "Operation") -> dict[str, Any]:
         "header": placed["header"],
         "description": each.summary,
         "url": {
-            "raw": f"{{{{base_url}}}}{path}", "host": ["{{base_url}}"], "path": path.strip("/").split("/"),
-            "query": placed["query"], "variable": placed["path"],
+            "raw": f"{{{{base_url}}}}{path}",
+            "host": ["{{base_url}}"],
+            "path": path.strip("/").split("/"),
+            "query": placed["query"],
+            "variable": placed["path"],
         },
-    }  # fmt: skip
+    }
     if placed["form"]:
         request["body"] = {"mode": "urlencoded", "urlencoded": placed["form"]}
     return {"name": f"{each.method.upper()} {each.path}", "request": request}

@@ -130,10 +130,15 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     uri, name = fields.type.uri, ui.in_sentence(fields.type.label_names[0])
     label = records.retrieve(visit.ctx, uri, fields.id, LABEL)[LABEL] if fields.id else ""
     return render(
-        visit, "record_form.html", fields.status, form=fields.values, fields=fields, sample=_sample(fields),
+        visit,
+        "record_form.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        sample=_sample(fields),
         title=_("Edit {label}", label=label) if fields.id else _("New {record}", record=name),
         back=paths.record(uri, fields.id) if fields.id else _list(fields.type),
-    )  # fmt: skip
+    )
 
 
 def _delete(visit: Visit, record_type: RecordType, form: Form, users: str = "") -> PageResponse:
@@ -143,16 +148,25 @@ def _delete(visit: Visit, record_type: RecordType, form: Form, users: str = "") 
     records.require(visit.ctx, uri, "delete", visit.id)
     sample = Sample("DELETE", f"/rest/records/{uri}/{visit.id}.json")
     return render(
-        visit, "record_delete.html", 409 if users else form.status, form=form, label=label,
-        back=paths.record(uri, visit.id), sample=sample, users=users, confirm=CONFIRM,
-    )  # fmt: skip
+        visit,
+        "record_delete.html",
+        409 if users else form.status,
+        form=form,
+        label=label,
+        back=paths.record(uri, visit.id),
+        sample=sample,
+        users=users,
+        confirm=CONFIRM,
+    )
 
 
 def _sample(fields: OpenForm) -> Sample:
     """The request that the form stands for, with the first fields of it."""
     named = [each.name for each in fields.controls if each.kind in ("line", "email", "choice", "tick")][:SAMPLED]
-    sent = [(f"fields[{name}]", fields.before.get(name) or "0" if name.startswith("is_") else fields.before.get(name))
-            for name in named]  # fmt: skip
+    sent = [
+        (f"fields[{name}]", fields.before.get(name) or "0" if name.startswith("is_") else fields.before.get(name))
+        for name in named
+    ]
     if fields.id:
         return Sample("PUT", f"/rest/records/{fields.type.uri}/{fields.id}.json", sent)
     return Sample("POST", f"/rest/records/{fields.type.uri}/create.json", sent)

@@ -102,9 +102,16 @@ def show_list(visit: Visit) -> PageResponse:
     types = [(each.uri, each.name) for each in _granted(visit)]
     workers = lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id"))
     return worklist.page(
-        visit, LIST, "roles.html", form.status, form=form, told=told, types=types, workers=workers,
+        visit,
+        LIST,
+        "roles.html",
+        form.status,
+        form=form,
+        told=told,
+        types=types,
+        workers=workers,
         operations=list(VERBS.items()),
-    )  # fmt: skip
+    )
 
 
 def _granted(visit: Visit) -> list[TypePrivileges]:
@@ -135,17 +142,33 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
         found = records.search(visit.ctx, "worker", SearchRequest(f"role:(id:{role['id']})", MAX_MEMBERS))
         members, total = [each["_label"] for each in found["results"]], found["total"]
     return render(
-        visit, "role.html", form.status, form=form, fields=fields, role=role, types=types,
-        operations=list(VERBS.items()), others=sorted(set(form.several["privs"]) - offered), members=members,
+        visit,
+        "role.html",
+        form.status,
+        form=form,
+        fields=fields,
+        role=role,
+        types=types,
+        operations=list(VERBS.items()),
+        others=sorted(set(form.several["privs"]) - offered),
+        members=members,
         total=total,
-    )  # fmt: skip
+    )
 
 
-declare_pages(RecordPages(
-    BASE, FORM, _form, access="proven admin", form_bytes=TEXT_BYTES, first={"privs_mode": "itemized"},
-    created=N_("The role {name} is created."), saved=N_("The role {name} is saved."),
-    deleted=N_("The role {name} is deleted."),
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        BASE,
+        FORM,
+        _form,
+        access="proven admin",
+        form_bytes=TEXT_BYTES,
+        first={"privs_mode": "itemized"},
+        created=N_("The role {name} is created."),
+        saved=N_("The role {name} is saved."),
+        deleted=N_("The role {name} is deleted."),
+    )
+)
 
 
 def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
@@ -182,8 +205,11 @@ def _why(visit: Visit, form: Form) -> list[tuple[str, str]]:
             )
             return [("err", no)]
         told.append(("ok", _("{name} may {do}, by {roles}.", name=name, do=does, roles=", ".join(granting))))
-    told += [("warn", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule]))) for rule in rules
-             if rule in REASONS]  # fmt: skip
+    told += [
+        ("warn", _("Each record is also checked: {rule}.", rule=shown(REASONS[rule])))
+        for rule in rules
+        if rule in REASONS
+    ]
     return told or [("ok", _("Every worker may {do}.", do=does))]
 
 

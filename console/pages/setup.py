@@ -43,12 +43,21 @@ LABELS = {
     "is_mail_kept": N_("Leave mail on the server"),
 }
 TITLES = {
-    "you": N_("You"), "address": N_("Address"), "mail": N_("Mail"), "receive": N_("Mail that comes in"),
+    "you": N_("You"),
+    "address": N_("Address"),
+    "mail": N_("Mail"),
+    "receive": N_("Mail that comes in"),
     "start": N_("Start"),
-}  # fmt: skip
+}
 RECEIVE_FIELDS = ("protocol", "host", "port", "username", "is_mail_kept")
-PORTS = {"imap-ssl": "993", "imap-starttls": "143", "imap": "143", "pop3-ssl": "995", "pop3-starttls": "110",
-         "pop3": "110"}  # fmt: skip
+PORTS = {
+    "imap-ssl": "993",
+    "imap-starttls": "143",
+    "imap": "143",
+    "pop3-ssl": "995",
+    "pop3-starttls": "110",
+    "pop3": "110",
+}
 
 
 # -- you ---------------------------------------------------------------------------------------------------------------
@@ -87,9 +96,15 @@ def save(visit: Visit) -> PageResponse:
 
 def _you(visit: Visit, form: Form) -> PageResponse:
     return render(
-        visit, "setup.html", form.status, form=form, code=visit.arguments["code"], labels=LABELS,
-        steps=_steps("you", setup.STEPS), least=MIN_CHARS,
-    )  # fmt: skip
+        visit,
+        "setup.html",
+        form.status,
+        form=form,
+        code=visit.arguments["code"],
+        labels=LABELS,
+        steps=_steps("you", setup.STEPS),
+        least=MIN_CHARS,
+    )
 
 
 def _check(form: Form, password: str, again: str) -> None:
@@ -108,9 +123,12 @@ def _over(visit: Visit) -> PageResponse | None:
     if setup.is_open(visit.service, visit.arguments["code"], visit.now):
         return None
     return render(
-        visit, "setup_over.html", 404, is_set_up=setup.is_set_up(visit.service),
+        visit,
+        "setup_over.html",
+        404,
+        is_set_up=setup.is_set_up(visit.service),
         minutes=setup.LINK_SECONDS // 60,
-    )  # fmt: skip
+    )
 
 
 # -- the steps that follow ---------------------------------------------------------------------------------------------
@@ -240,8 +258,9 @@ def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
         raise Invalid(_("the port is a number from 1 to 65535"), field="port")
     for name in ("host", "username"):
         if not fields[name]:
-            raise Required(_("enter the name of the mail server") if name == "host" else _("enter the user name"),
-                           field=name)  # fmt: skip
+            raise Required(
+                _("enter the name of the mail server") if name == "host" else _("enter the user name"), field=name
+            )
     kept = "1" if form.get("is_mail_kept") == "1" else "0"
     return {**fields, "name": fields["username"], "password": visit.form.text("password", ""), "is_mail_kept": kept}
 
@@ -288,7 +307,11 @@ def _step(visit: Visit, step: Step, form: Form, **values: object) -> PageRespons
 def _steps(here: str, left: tuple[Step, ...]) -> list[tuple[str, str, bool, bool]]:
     """(title, path, whether it is done, whether it is this one) of each step; the path is "" where it leads nowhere."""
     return [
-        (title, f"{BASE}/{name}" if here not in ("you", name) and name != "you" else "",
-         name != here and name not in left, name == here)
+        (
+            title,
+            f"{BASE}/{name}" if here not in ("you", name) and name != "you" else "",
+            name != here and name not in left,
+            name == here,
+        )
         for name, title in TITLES.items()
-    ]  # fmt: skip
+    ]

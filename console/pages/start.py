@@ -65,11 +65,20 @@ def show(visit: Visit) -> PageResponse:
     samples = [Sample("GET", path, [("q", q)]) for path, q in (*searches, *reported)]
     items = [(each, *TRIED[each.name]) for each in to_do.list_items(ctx)]
     return render(
-        visit, "start.html", waiting=waiting, most_wrong=MOST_WRONG, sentence=sentence,
-        tells=tells, items=items, pictures=reports.pictures(visit), samples=samples, days=reports.DAYS,
+        visit,
+        "start.html",
+        waiting=waiting,
+        most_wrong=MOST_WRONG,
+        sentence=sentence,
+        tells=tells,
+        items=items,
+        pictures=reports.pictures(visit),
+        samples=samples,
+        days=reports.DAYS,
         is_unfinished=ctx.actor.is_admin and bool(setup.left(ctx)),
-        has_demo=ctx.actor.is_admin and demo.is_filled(ctx), all_done=all(each.is_done for each, *_ in items),
-    )  # fmt: skip
+        has_demo=ctx.actor.is_admin and demo.is_filled(ctx),
+        all_done=all(each.is_done for each, *_ in items),
+    )
 
 
 @page("POST", "/start/ticket", "admin", creates=True)

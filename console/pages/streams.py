@@ -58,9 +58,7 @@ def _feed_of_page(visit: Visit, address: str, last: str) -> Feed:
         raise NotFound(_("There is no such page."))
     if each.access == "admin" and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may open this page."))
-    inner = Visit(
-        visit.service, request, visit.now, arguments, visit.session, visit.preferences, visit.secret
-    )  # fmt: skip
+    inner = Visit(visit.service, request, visit.now, arguments, visit.session, visit.preferences, visit.secret)
     feed = each.show(inner).feed
     if feed is None:
         raise NotFound(_("There is no such page."))

@@ -37,8 +37,13 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     return render(visit, "service_target.html", fields.status, form=fields.values, fields=fields, each=fields.stored)
 
 
-declare_pages(RecordPages(
-    BASE, FORM, _form, LIST,
-    created=N_("{name} is created. Open tickets get it within a minute."),
-    saved=N_("{name} is saved. Open tickets get it within a minute."),
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        BASE,
+        FORM,
+        _form,
+        LIST,
+        created=N_("{name} is created. Open tickets get it within a minute."),
+        saved=N_("{name} is saved. Open tickets get it within a minute."),
+    )
+)

@@ -74,17 +74,26 @@ def any_type(visit: Visit, uri: str) -> Worklist:
     new = (f"/records/{record_type.uri}/new", _("New {record}", record=name))
     creates = records.may(visit.ctx, record_type.uri, "create")
     return Worklist(
-        record_type.uri, f"{BASE}/{record_type.uri}", record_type.label_names[1], _first_columns(visit, uri),
-        actions=actions, changes="worker",
-        empty=N_("There are none yet."), none=N_("No matches."),
-        new=new if creates else None, import_path=f"/records/{record_type.uri}/import" if creates else "",
-    )  # fmt: skip
+        record_type.uri,
+        f"{BASE}/{record_type.uri}",
+        record_type.label_names[1],
+        _first_columns(visit, uri),
+        actions=actions,
+        changes="worker",
+        empty=N_("There are none yet."),
+        none=N_("No matches."),
+        new=new if creates else None,
+        import_path=f"/records/{record_type.uri}/import" if creates else "",
+    )
 
 
 DELETE = BulkAction(
-    "delete", N_("Delete"), deletes=True, confirm=N_("Delete the selected records? This cannot be undone."),
+    "delete",
+    N_("Delete"),
+    deletes=True,
+    confirm=N_("Delete the selected records? This cannot be undone."),
     says=N_ngettext("Record deleted.", "{count} records deleted."),
-)  # fmt: skip
+)
 
 
 def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
@@ -219,9 +228,16 @@ def _ask(visit: Visit, found: Worklist, action: BulkAction, ids: Sequence[Key], 
     fields = [("list", found.path), ("do", action.name), ("back", back), *(("ids[]", str(id)) for id in ids)]
     count = ngettext("{count} record is selected.", "{count} records are selected.", len(ids))
     return render(
-        visit, "sure.html", INVALID, question=" ".join((shown(action.confirm), count, *left)), verb=shown(action.label),
-        fields=fields, answer=confirmation.ANSWER, target=BULK, back=back,
-    )  # fmt: skip
+        visit,
+        "sure.html",
+        INVALID,
+        question=" ".join((shown(action.confirm), count, *left)),
+        verb=shown(action.label),
+        fields=fields,
+        answer=confirmation.ANSWER,
+        target=BULK,
+        back=back,
+    )
 
 
 def asked_list(visit: Visit) -> Worklist:

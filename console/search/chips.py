@@ -22,12 +22,20 @@ _COMPARED = re.compile(r'"?(>=|<=|!=|>|<|=)\s*(.+?)"?', re.DOTALL)
 _LISTED = re.compile(r'"([^"]*)"|([^\s,\[\]"]+)')
 _NAMES = re.compile(r'[^\s,\[\]"]+')
 COMPARED = {
-    ">": N_("{name}: more than {value}"), ">=": N_("{name}: at least {value}"), "<": N_("{name}: less than {value}"),
-    "<=": N_("{name}: at most {value}"), "!=": N_("{name}: not {value}"), "=": N_("{name}: {value}"),
-}  # fmt: skip
+    ">": N_("{name}: more than {value}"),
+    ">=": N_("{name}: at least {value}"),
+    "<": N_("{name}: less than {value}"),
+    "<=": N_("{name}: at most {value}"),
+    "!=": N_("{name}: not {value}"),
+    "=": N_("{name}: {value}"),
+}
 IS, IS_NOT = N_("{name}: {value}"), N_("{name}: not {value}")
-DATED = {">": N_("{name}: after {value}"), ">=": N_("{name}: from {value}"), "<": N_("{name}: before {value}"),
-         "<=": N_("{name}: until {value}")}  # fmt: skip
+DATED = {
+    ">": N_("{name}: after {value}"),
+    ">=": N_("{name}: from {value}"),
+    "<": N_("{name}: before {value}"),
+    "<=": N_("{name}: until {value}"),
+}
 
 Known = Callable[[str], Filter | None]
 
@@ -124,9 +132,12 @@ def _runs(pieces: list[_Piece]) -> tuple[list[list[_Piece]], str]:
     words = (TokenKind.TEXT, TokenKind.QUOTED)
     for each in pieces:
         last = runs[-1][-1] if runs else None
-        is_tied = last is not None and not each.is_control and not last.is_control and (
-            each.joint == "AND" or (not each.joint and each.kind in words and last.kind in words)
-        )  # fmt: skip
+        is_tied = (
+            last is not None
+            and not each.is_control
+            and not last.is_control
+            and (each.joint == "AND" or (not each.joint and each.kind in words and last.kind in words))
+        )
         if is_tied:
             runs[-1].append(each)
         else:

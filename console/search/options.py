@@ -24,19 +24,31 @@ KINDS = {
     "links": N_("type"), "virtual": N_("worker"),
 }  # fmt: skip
 DATES = (
-    ("today", ""), ("yesterday", ""), ("-1 week to now", N_("the last seven days")),
-    ("-1 month to now", N_("the last month")), ("-1 day to now", N_("the last day")),
-    ("-4 hours", N_("the last four hours")), ("this week", ""), ("last week", ""), ("this month", ""),
-    ("last month", ""), ("this year", ""), ("never", N_("no date is set")),
-)  # fmt: skip
+    ("today", ""),
+    ("yesterday", ""),
+    ("-1 week to now", N_("the last seven days")),
+    ("-1 month to now", N_("the last month")),
+    ("-1 day to now", N_("the last day")),
+    ("-4 hours", N_("the last four hours")),
+    ("this week", ""),
+    ("last week", ""),
+    ("this month", ""),
+    ("last month", ""),
+    ("this year", ""),
+    ("never", N_("no date is set")),
+)
 EXAMPLES = {
-    "number": (">1", "<10", "1...10"), "decimal": (">0.5", "0.1...0.9"), "bytes": (">1MiB", "<100kB"),
+    "number": (">1", "<10", "1...10"),
+    "decimal": (">0.5", "0.1...0.9"),
+    "bytes": (">1MiB", "<100kB"),
     "duration": (">1 hour", "<2 days", "1 hour...1 day"),
-}  # fmt: skip
+}
 CONTROLS = (
-    ("sort", N_("the order; - in front of a name turns it around")), ("limit", N_("how many, at most 250")),
-    ("page", N_("of the result, from 1")), ("set.timezone", N_("of the dates, such as Europe/Zurich")),
-)  # fmt: skip
+    ("sort", N_("the order; - in front of a name turns it around")),
+    ("limit", N_("how many, at most 250")),
+    ("page", N_("of the result, from 1")),
+    ("set.timezone", N_("of the dates, such as Europe/Zurich")),
+)
 
 
 @dataclass(frozen=True, slots=True)

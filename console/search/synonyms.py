@@ -31,8 +31,12 @@ def of(text: str) -> list[str]:
     """
     typed = " ".join(text.lower().split())
     forms = dict.fromkeys((typed, " ".join(map(_single, typed.split()))))
-    found = [f" {form} ".replace(f" {said} ", f" {called} ").strip() for form in forms
-             for said, called in _pairs(shown(SYNONYMS)) if f" {said} " in f" {form} "]  # fmt: skip
+    found = [
+        f" {form} ".replace(f" {said} ", f" {called} ").strip()
+        for form in forms
+        for said, called in _pairs(shown(SYNONYMS))
+        if f" {said} " in f" {form} "
+    ]
     return list(dict.fromkeys(found))[:MAX_FOUND]
 
 

@@ -27,14 +27,22 @@ MOST_NEAR = 10  # tickets to merge with, offered at once
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
 # What a person may set, and the stored columns that tell whether it still is what they saw.
 SEEN: dict[str, tuple[str, ...]] = {
-    "status": ("status_id", "reopen_date"), "owner": ("owner_id",), "place": ("bucket_id",), "org": ("org_id",),
-    "importance": ("importance",), "subject": ("subject",),
-}  # fmt: skip
+    "status": ("status_id", "reopen_date"),
+    "owner": ("owner_id",),
+    "place": ("bucket_id",),
+    "org": ("org_id",),
+    "importance": ("importance",),
+    "subject": ("subject",),
+}
 DID = {"open": "open", "closed": "close", "deleted": "delete"}  # {status: the act that sets it}
 LABELS: dict[str, Words] = {
-    "status": N_("Status"), "owner": N_("Owner"), "place": N_("Group and bucket"), "org": N_("Organization"),
-    "importance": N_("Importance"), "subject": N_("Subject"),
-}  # fmt: skip
+    "status": N_("Status"),
+    "owner": N_("Owner"),
+    "place": N_("Group and bucket"),
+    "org": N_("Organization"),
+    "importance": N_("Importance"),
+    "subject": N_("Subject"),
+}
 
 
 @page("POST", "/tickets/{mask}/set")
@@ -113,21 +121,35 @@ def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
 def _clash(visit: Visit, found: Sheet, name: str) -> PageResponse:
     """Both values, and the choice between them."""
     now = {
-        "status": shown(STATUSES[found.keys["status"]]), "owner": found.keys.get("owner__label") or _("Nobody"),
+        "status": shown(STATUSES[found.keys["status"]]),
+        "owner": found.keys.get("owner__label") or _("Nobody"),
         "place": f"{found.keys.get('group__label')} / {found.keys.get('bucket__label')}",
-        "org": found.keys.get("org__label") or _("none"), "importance": str(found.keys["importance"]),
+        "org": found.keys.get("org__label") or _("none"),
+        "importance": str(found.keys["importance"]),
         "subject": found.keys["subject"],
-    }[name]  # fmt: skip
+    }[name]
     kept = [(each, visit.form.text(each, "")) for each in ("name", "value", "reopen_at", "back") if each in visit.form]
-    present = {"status_id": found.keys["status_id"], "reopen_date": found.keys["reopen_date"] or 0,
-               "owner_id": found.keys["owner_id"], "bucket_id": found.keys["bucket_id"],
-               "org_id": found.keys["org_id"], "importance": found.keys["importance"],
-               "subject": found.keys["subject"]}  # fmt: skip
+    present = {
+        "status_id": found.keys["status_id"],
+        "reopen_date": found.keys["reopen_date"] or 0,
+        "owner_id": found.keys["owner_id"],
+        "bucket_id": found.keys["bucket_id"],
+        "org_id": found.keys["org_id"],
+        "importance": found.keys["importance"],
+        "subject": found.keys["subject"],
+    }
     kept += [(f"was_{column}", str(present[column])) for column in SEEN[name]]
     return render(
-        visit, "ticket_clash.html", 409, label=shown(LABELS[name]), now=now, wanted=_wanted(visit, name), fields=kept,
-        target=visit.path, back=paths.ticket(found.keys["mask"]),
-    )  # fmt: skip
+        visit,
+        "ticket_clash.html",
+        409,
+        label=shown(LABELS[name]),
+        now=now,
+        wanted=_wanted(visit, name),
+        fields=kept,
+        target=visit.path,
+        back=paths.ticket(found.keys["mask"]),
+    )
 
 
 def _wanted(visit: Visit, name: str) -> str:
@@ -263,15 +285,21 @@ def undo_merge(visit: Visit) -> PageResponse:
     masks_apart = [records.retrieve(visit.ctx, TICKET, id)["mask"] for id in result.ids]
     told = [_("The merge is undone: {masks}.", masks=", ".join(masks_apart))]
     if result.moved:
-        told.append(ngettext(
-            "{count} message that arrived meanwhile went along.", "{count} messages that arrived meanwhile went along.",
-            result.moved,
-        ))  # fmt: skip
+        told.append(
+            ngettext(
+                "{count} message that arrived meanwhile went along.",
+                "{count} messages that arrived meanwhile went along.",
+                result.moved,
+            )
+        )
     if result.stayed:
-        told.append(ngettext(
-            "{count} message that arrived meanwhile stays here.", "{count} messages that arrived meanwhile stay here.",
-            result.stayed,
-        ))  # fmt: skip
+        told.append(
+            ngettext(
+                "{count} message that arrived meanwhile stays here.",
+                "{count} messages that arrived meanwhile stay here.",
+                result.stayed,
+            )
+        )
     visit.tell(" ".join(told))
     return see(paths.ticket(found.keys["mask"]))
 
@@ -290,10 +318,15 @@ def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: 
     if wrong:
         form.fail("other", wrong)
     return render(
-        visit, "ticket_merge.html", INVALID if wrong else 200, found=found, merge_form=form,
-        near=[each for each in near if each["id"] != found.id], is_found=bool(words),
+        visit,
+        "ticket_merge.html",
+        INVALID if wrong else 200,
+        found=found,
+        merge_form=form,
+        near=[each for each in near if each["id"] != found.id],
+        is_found=bool(words),
         back=paths.ticket(found.keys["mask"]),
-    )  # fmt: skip
+    )
 
 
 @page("POST", "/tickets/{mask}/split", creates=True)

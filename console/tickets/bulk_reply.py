@@ -44,8 +44,12 @@ def send(visit: Visit) -> PageResponse:
         reopen_at = reply_form.ahead(visit, "reopen_at", form.get("reopen_at"))
     except Invalid as error:
         return _form(visit, found, form.refuse(error))
-    values = {"content": form.get("content"), "content_format": "markdown", "status": form.get("status"),
-              "reopen_at": reopen_at}  # fmt: skip
+    values = {
+        "content": form.get("content"),
+        "content_format": "markdown",
+        "status": form.get("status"),
+        "reopen_at": reopen_at,
+    }
     sent, drafts, refused = 0, [], []
     before: dict[str, dict[str, str]] = {}
     for each in found:
@@ -93,9 +97,16 @@ def _back(visit: Visit) -> str:
 
 def _form(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse:
     return render(
-        visit, "bulk_reply.html", INVALID if form.is_wrong else 200, form=form, found=found, path=BASE,
-        back=_back(visit), statuses=reply_form.STATUSES, label=lookup.LABEL,
-    )  # fmt: skip
+        visit,
+        "bulk_reply.html",
+        INVALID if form.is_wrong else 200,
+        form=form,
+        found=found,
+        path=BASE,
+        back=_back(visit),
+        statuses=reply_form.STATUSES,
+        label=lookup.LABEL,
+    )
 
 
 def _tell(visit: Visit, sent: int, drafts: list[str], refused: list[str], before: str) -> None:

@@ -119,10 +119,13 @@ def newer(entries: Sequence[Entry], seen: Mark, worker_id: int) -> tuple[Entry, 
     """The entries of others that came after a mark."""
     ids = {"message": seen.message, "note": seen.comment, "draft": seen.draft}
     return tuple(
-        each for each in entries
-        if each.kind in ids and each.id > ids[each.kind] and each.who_id != worker_id
+        each
+        for each in entries
+        if each.kind in ids
+        and each.id > ids[each.kind]
+        and each.who_id != worker_id
         and (each.kind != "draft" or each.delivery is not None)
-    )  # fmt: skip
+    )
 
 
 def back_to(visit: Visit, ticket_id: int, message: Mapping[str, Any]) -> int:
@@ -148,12 +151,24 @@ def _message(keys: dict[str, Any], told: Delivery | None, most: int, ticket: She
     email = str(keys.get("sender_email") or "")
     who = keys.get("worker__label") if is_out else _sender(keys, email)
     return Entry(
-        "message", keys["id"], keys["created"], str(who or keys.get("sender__label") or ""),
-        int(keys.get("worker_id") or 0) if is_out else 0, email, is_out, _recipients(keys),
-        () if has_html else tuple(quoted.parts(text[:most])), 0 if has_html else max(len(text) - most, 0),
-        has_html, tuple(_files(keys)), told, tuple(keys.get("notes") or ()), _original(keys, ticket), keys,
+        "message",
+        keys["id"],
+        keys["created"],
+        str(who or keys.get("sender__label") or ""),
+        int(keys.get("worker_id") or 0) if is_out else 0,
+        email,
+        is_out,
+        _recipients(keys),
+        () if has_html else tuple(quoted.parts(text[:most])),
+        0 if has_html else max(len(text) - most, 0),
+        has_html,
+        tuple(_files(keys)),
+        told,
+        tuple(keys.get("notes") or ()),
+        _original(keys, ticket),
+        keys,
         _sender_date(keys),
-    )  # fmt: skip
+    )
 
 
 def _original(keys: dict[str, Any], ticket: Sheet) -> str:
@@ -191,10 +206,15 @@ def _note(keys: dict[str, Any]) -> Entry:
     text = str(keys["comment"])
     is_worker = keys.get("author__context") == WORKER
     return Entry(
-        "note", keys["id"], keys["created"], str(keys.get("author__label") or "Helpdesk"),
-        int(keys["author_id"]) if is_worker else 0, parts=(("said", text[:MAX_TEXT_CHARS]),),
-        cut=max(len(text) - MAX_TEXT_CHARS, 0), keys=keys,
-    )  # fmt: skip
+        "note",
+        keys["id"],
+        keys["created"],
+        str(keys.get("author__label") or "Helpdesk"),
+        int(keys["author_id"]) if is_worker else 0,
+        parts=(("said", text[:MAX_TEXT_CHARS]),),
+        cut=max(len(text) - MAX_TEXT_CHARS, 0),
+        keys=keys,
+    )
 
 
 def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
@@ -212,10 +232,19 @@ def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry
         if (told is not None and told.message_id) or (told is None and is_own):
             continue
         text = str(keys.get("content") or "")
-        found.append(Entry(
-            "draft", keys["id"], keys["updated"], str(keys.get("worker__label") or ""), int(keys["worker_id"] or 0),
-            parts=(("said", text[:MAX_TEXT_CHARS]),), cut=max(len(text) - MAX_TEXT_CHARS, 0), delivery=told, keys=keys,
-        ))  # fmt: skip
+        found.append(
+            Entry(
+                "draft",
+                keys["id"],
+                keys["updated"],
+                str(keys.get("worker__label") or ""),
+                int(keys["worker_id"] or 0),
+                parts=(("said", text[:MAX_TEXT_CHARS]),),
+                cut=max(len(text) - MAX_TEXT_CHARS, 0),
+                delivery=told,
+                keys=keys,
+            )
+        )
     return found
 
 

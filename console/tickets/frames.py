@@ -42,9 +42,13 @@ def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
 
     html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
     return fragment(
-        "message_body.html", html=Markup(html), more=more, wrong=wrong,
-        from_words=" ".join(sorted(quoted.FROM_WORDS)), sent_words=" ".join(sorted(quoted.SENT_WORDS)),
-    )  # fmt: skip
+        "message_body.html",
+        html=Markup(html),
+        more=more,
+        wrong=wrong,
+        from_words=" ".join(sorted(quoted.FROM_WORDS)),
+        sent_words=" ".join(sorted(quoted.SENT_WORDS)),
+    )
 
 
 def framed(document: str, with_images: bool = False) -> PageResponse:
@@ -63,9 +67,11 @@ def source(visit: Visit) -> PageResponse:
     """The mail as it arrived, as a file. Raises NotFound, Forbidden."""
     content = originals.raw(visit.ctx, visit.id)
     return PageResponse(
-        headers=attachment(f"message-{visit.id}.eml"), content_type="message/rfc822", pieces=lambda: iter((content,)),
+        headers=attachment(f"message-{visit.id}.eml"),
+        content_type="message/rfc822",
+        pieces=lambda: iter((content,)),
         length=len(content),
-    )  # fmt: skip
+    )
 
 
 @page("POST", "/tickets/{mask}/presence")

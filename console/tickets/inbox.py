@@ -45,8 +45,12 @@ VIEWS = {
     "all-waiting": (N_("All waiting"), "clock", "status:waiting"),
 }
 LATE, LATE_QUERY = "late", "status:open due:<now"  # where there are service targets
-STATUS_BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
-                 "deleted": ("err", N_("deleted"))}  # fmt: skip
+STATUS_BADGES = {
+    "open": ("ok", N_("open")),
+    "waiting": ("warn", N_("waiting")),
+    "closed": ("muted", N_("closed")),
+    "deleted": ("err", N_("deleted")),
+}
 SORT = "-updated"
 
 

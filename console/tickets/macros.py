@@ -71,20 +71,30 @@ def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
 
 def _page(visit: Visit, found: Sheet, form: Form, listed: list[Macro], macro: Macro | None) -> PageResponse:
     return render(
-        visit, "ticket_macros.html", form.status, found=found, form=form, listed=listed, macro=macro,
-        fields=_fields(macro) if macro is not None else [], here=paths.ticket(found.keys["mask"]),
-    )  # fmt: skip
+        visit,
+        "ticket_macros.html",
+        form.status,
+        found=found,
+        form=form,
+        listed=listed,
+        macro=macro,
+        fields=_fields(macro) if macro is not None else [],
+        here=paths.ticket(found.keys["mask"]),
+    )
 
 
 def _fields(macro: Macro) -> list[dict[str, Any]]:
     """How the input of a text is asked for."""
     return [
         {
-            "name": INPUT + each.name, "label": each.name, "hint": str(each.options.get("description") or ""),
-            "type": str(each.options.get("type") or ""), "required": each.is_required,
+            "name": INPUT + each.name,
+            "label": each.name,
+            "hint": str(each.options.get("description") or ""),
+            "type": str(each.options.get("type") or ""),
+            "required": each.is_required,
         }
         for each in macro.inputs
-    ]  # fmt: skip
+    ]
 
 
 # -- what is done with the outcome ------------------------------------------------------------------------------------
@@ -191,7 +201,7 @@ def _bulk(visit: Visit, found: list[dict[str, Any]], form: Form) -> PageResponse
     options = [(str(each.id), each.label) for each in listed if inputs.misfit(each.automation.script, {}) is None]
     return render(
         visit, "bulk_macro.html", form.status, form=form, found=found, options=options, path=BULK, back=_list(visit)
-    )  # fmt: skip
+    )
 
 
 def _list(visit: Visit) -> str:
@@ -202,13 +212,16 @@ def _told(runs: MacroRuns, masks: dict[int, str]) -> list[str]:
     told = [ngettext("Macro run.", "Macro run on {count} tickets.", len(runs.done))] if runs.done else []
     texts = sum(1 for each in runs.done.values() if each.reply or each.note)
     if texts:
-        told.append(ngettext(
-            "The text for {count} ticket was left out: run the macro there to review it.",
-            "The texts for {count} tickets were left out: run the macro there to review them.", texts,
-        ))  # fmt: skip
+        told.append(
+            ngettext(
+                "The text for {count} ticket was left out: run the macro there to review it.",
+                "The texts for {count} tickets were left out: run the macro there to review them.",
+                texts,
+            )
+        )
     if runs.left:
-        told.append(ngettext(
-            "No time was left for {count} ticket.", "No time was left for {count} tickets.", len(runs.left)
-        ))  # fmt: skip
+        told.append(
+            ngettext("No time was left for {count} ticket.", "No time was left for {count} tickets.", len(runs.left))
+        )
     refused = [f"{masks[id]}: {why}" for id, why in runs.refused.items()][:REFUSED_NAMED]
     return [*told, *([_("Refused: {reasons}", reasons="; ".join(refused))] if refused else [])]

@@ -55,9 +55,10 @@ def _send(visit: Visit) -> PageResponse:
     try:
         seen = unseen.parse(written.seen) if written.kind == "reply" else None
         done = tickets.reply(
-            visit.ctx, reply_form.planned(visit, values),
+            visit.ctx,
+            reply_form.planned(visit, values),
             check=lambda writing: unseen.require_seen(writing, ticket["id"], seen),
-        )  # fmt: skip
+        )
     except HelpdeskError as error:
         if isinstance(error, Conflict) and error.details.get("unseen"):
             return _again(visit, replace(written, is_stopped=True))
@@ -215,10 +216,16 @@ def _compose(visit: Visit, written: ReplyForm) -> PageResponse:
     is_known = bucket in {value for value, _place in written.choices.buckets}
     sample = reply_samples.of_compose(written, _group_of(visit, bucket) if is_known else "")
     return render(
-        visit, "compose.html", written.form.status, drafts=_other_drafts(visit, written),
-        written=written, here=COMPOSE, sample=sample,
-        answer_statuses=reply_form.STATUSES, most_bytes=visit.service.settings.max_attachment_bytes,
-    )  # fmt: skip
+        visit,
+        "compose.html",
+        written.form.status,
+        drafts=_other_drafts(visit, written),
+        written=written,
+        here=COMPOSE,
+        sample=sample,
+        answer_statuses=reply_form.STATUSES,
+        most_bytes=visit.service.settings.max_attachment_bytes,
+    )
 
 
 def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:

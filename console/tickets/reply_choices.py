@@ -43,9 +43,13 @@ def of_bucket(visit: Visit, bucket: str) -> ReplyChoices:
 def read(visit: Visit, kind: str, message_id: int, owner: str, known: ReplyChoices) -> ReplyChoices:
     """All choices of a form. owner: that stands in it. known: the way out and the buckets."""
     return ReplyChoices(
-        known.way, tuple(_snippets(visit, kind)), tuple(_templates(visit)), known.buckets,
-        lookup.choosable(visit, "worker", "isDisabled:no", owner), _original(visit, kind, message_id),
-    )  # fmt: skip
+        known.way,
+        tuple(_snippets(visit, kind)),
+        tuple(_templates(visit)),
+        known.buckets,
+        lookup.choosable(visit, "worker", "isDisabled:no", owner),
+        _original(visit, kind, message_id),
+    )
 
 
 def way_of_ticket(visit: Visit, ticket: dict[str, Any]) -> WayOut:
@@ -67,9 +71,10 @@ def buckets(visit: Visit) -> list[Option]:
     actor = visit.actor
     readable = None if actor.is_admin else actor.reads_groups
     listed = [
-        each for each in records.search(visit.ctx, "bucket", asked)["results"]
+        each
+        for each in records.search(visit.ctx, "bucket", asked)["results"]
         if readable is None or each["group_id"] in readable
-    ]  # fmt: skip
+    ]
     listed.sort(key=lambda each: (each["group_id"] not in actor.member_of, _place(each).lower()))
     return [(str(each["id"]), _place(each)) for each in listed]
 

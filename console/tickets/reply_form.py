@@ -29,10 +29,19 @@ KINDS = ("reply", "forward", "note")
 AGAIN = "again"  # asks for a reply that stands ready as a message that went out
 # {field: parameter of a draft}
 TEXTS = {
-    "to": "to", "cc": "cc", "bcc": "bcc", "subject": "subject", "content": "content", "status": "status_id",
-    "reopen_at": "ticket_reopen", "owner": "owner_id", "send_at": "send_at", "template": "html_template_id",
-    "bucket": "bucket_id", UNTIL_ANSWERED: UNTIL_ANSWERED,
-}  # fmt: skip
+    "to": "to",
+    "cc": "cc",
+    "bcc": "bcc",
+    "subject": "subject",
+    "content": "content",
+    "status": "status_id",
+    "reopen_at": "ticket_reopen",
+    "owner": "owner_id",
+    "send_at": "send_at",
+    "template": "html_template_id",
+    "bucket": "bucket_id",
+    UNTIL_ANSWERED: UNTIL_ANSWERED,
+}
 # {parameter of an operation: field}
 OF_OPERATION = {"owner_id": "owner", "html_template_id": "template", "bucket_id": "bucket", "group_id": "bucket"}
 STATUSES: tuple[tuple[str, Words], ...] = (
@@ -75,12 +84,20 @@ class ReplyForm:
         """The parameters of tickets.reply() or tickets.compose()."""
         get = self.form.text
         found: dict[str, Any] = {
-            "content": reply_start.written(self.form.get("content")), "content_format": "markdown", "to": get("to"),
-            "cc": get("cc"), "bcc": get("bcc"), "subject": get("subject"), "status": get("status"),
-            "file_id": self.file_ids, "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "",
-            "send_at": get("send_at"), "html_template_id": get("template"), UNTIL_ANSWERED: get(UNTIL_ANSWERED),
+            "content": reply_start.written(self.form.get("content")),
+            "content_format": "markdown",
+            "to": get("to"),
+            "cc": get("cc"),
+            "bcc": get("bcc"),
+            "subject": get("subject"),
+            "status": get("status"),
+            "file_id": self.file_ids,
+            "reopen_at": get("reopen_at") if get("status") in ("1", "2") else "",
+            "send_at": get("send_at"),
+            "html_template_id": get("template"),
+            UNTIL_ANSWERED: get(UNTIL_ANSWERED),
             "owner_id": get("owner"),
-        }  # fmt: skip
+        }
         if self.kind == "compose":
             return found | {"bucket_id": get("bucket")}
         is_forward = "1" if self.kind == "forward" else ""
@@ -146,8 +163,10 @@ def of_compose(visit: Visit) -> ReplyForm:
     if draft is not None:
         return ReplyForm("compose", Form(_all(_drafted(draft))), 0, draft, _files_of(visit, draft))
     values = {
-        "status": reply_start.WAITING, "to": visit.query.text("to", ""), "owner": str(visit.actor.worker_id),
-    }  # fmt: skip
+        "status": reply_start.WAITING,
+        "to": visit.query.text("to", ""),
+        "owner": str(visit.actor.worker_id),
+    }
     choices = of_bucket(visit, "")
     if choices.way.signature.strip():
         values["content"] = f"\n\n{SIGNATURE}"

@@ -17,9 +17,10 @@ def of_compose(written: ReplyForm, group_id: str) -> Sample:
     """The request that creates the ticket that stands in a form."""
     bucket = bucket_of(written)
     return Sample(
-        "POST", "/rest/tickets/compose.json",
+        "POST",
+        "/rest/tickets/compose.json",
         [("group_id", group_id or "1"), ("bucket_id", bucket or "1"), *_fields(written)],
-    )  # fmt: skip
+    )
 
 
 def bucket_of(written: ReplyForm) -> str:

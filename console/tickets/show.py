@@ -31,8 +31,12 @@ from server.tickets.unseen import Mark
 from server.translation import N_, _
 
 TICKET = "ticket"
-BADGES = {"open": ("ok", N_("open")), "waiting": ("warn", N_("waiting")), "closed": ("muted", N_("closed")),
-          "deleted": ("err", N_("deleted"))}  # fmt: skip
+BADGES = {
+    "open": ("ok", N_("open")),
+    "waiting": ("warn", N_("waiting")),
+    "closed": ("muted", N_("closed")),
+    "deleted": ("err", N_("deleted")),
+}
 REQUESTERS = 20  # shown
 MOST_MACROS = 7  # in a menu; more are looked for on a page of their own
 # What is told beside the conversation has a control of its own; these facts stand below.
@@ -59,19 +63,38 @@ def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResp
     if written is not None:
         written = _with_unseen(visit, with_choices(visit, written, keys), said, mark)
     return render(
-        visit, "ticket.html", _status(written),
-        found=found, keys=keys, said=said, badge=BADGES[keys["status"]], written=written, parts=record_parts,
-        neighbours=came_from.neighbours(visit, keys["mask"]), paths=paths, here=paths.ticket(keys["mask"]),
-        back=visit.shown_path, merge=unmerge.newest(visit.ctx, found.id),
+        visit,
+        "ticket.html",
+        _status(written),
+        found=found,
+        keys=keys,
+        said=said,
+        badge=BADGES[keys["status"]],
+        written=written,
+        parts=record_parts,
+        neighbours=came_from.neighbours(visit, keys["mask"]),
+        paths=paths,
+        here=paths.ticket(keys["mask"]),
+        back=visit.shown_path,
+        merge=unmerge.newest(visit.ctx, found.id),
         unanswerable="" if written is not None else _why_unanswerable(visit, found),
-        may_change=records.may(visit.ctx, TICKET, "update", found.id), present=presence.others(visit.ctx, found.id),
-        requesters=list((keys["requesters"] or {}).values()), most_requesters=REQUESTERS,
-        facts=_facts(found), custom=_custom(found),
-        linkable=linkable(visit), relation_form=Form.of({"to": "task"}),
-        followed=following.cursor(visit.ctx), goals=due.goals(visit, keys),
-        samples=_samples(visit, found, said, written), earlier=earlier, later=later, log=_log(visit),
-        **_properties(visit, found), **_answering(visit, found, written),
-    )  # fmt: skip
+        may_change=records.may(visit.ctx, TICKET, "update", found.id),
+        present=presence.others(visit.ctx, found.id),
+        requesters=list((keys["requesters"] or {}).values()),
+        most_requesters=REQUESTERS,
+        facts=_facts(found),
+        custom=_custom(found),
+        linkable=linkable(visit),
+        relation_form=Form.of({"to": "task"}),
+        followed=following.cursor(visit.ctx),
+        goals=due.goals(visit, keys),
+        samples=_samples(visit, found, said, written),
+        earlier=earlier,
+        later=later,
+        log=_log(visit),
+        **_properties(visit, found),
+        **_answering(visit, found, written),
+    )
 
 
 def _why_unanswerable(visit: Visit, found: Sheet) -> str:
@@ -80,8 +103,9 @@ def _why_unanswerable(visit: Visit, found: Sheet) -> str:
         return _("Your role does not let you answer tickets. An administrator can change it.")
     return _(
         "You can read this ticket, but you cannot answer it: you are not a member of the group {group}. One of its "
-        "managers or an administrator can add you.", group=found.keys.get("group__label") or "",
-    )  # fmt: skip
+        "managers or an administrator can add you.",
+        group=found.keys.get("group__label") or "",
+    )
 
 
 def _status(written: ReplyForm | None) -> int:
@@ -129,19 +153,31 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
     """What the panel needs: a form for each property, and what there is to choose from."""
     keys = found.keys
     watchers = list((keys.get("watchers") or {}).values())
-    values = {"owner": keys["owner_id"], "place": keys["bucket_id"], "org": keys["org_id"],
-              "importance": keys["importance"], "subject": keys["subject"]}  # fmt: skip
-    forms = {f"{name}_form": Form.of({"value": value or ("" if name != "importance" else 0)})
-             for name, value in values.items()}  # fmt: skip
+    values = {
+        "owner": keys["owner_id"],
+        "place": keys["bucket_id"],
+        "org": keys["org_id"],
+        "importance": keys["importance"],
+        "subject": keys["subject"],
+    }
+    forms = {
+        f"{name}_form": Form.of({"value": value or ("" if name != "importance" else 0)})
+        for name, value in values.items()
+    }
     reopens = ui.moment(visit, keys["reopen_date"]) if keys["reopen_date"] else ""
     return forms | {
-        "status_form": Form.of({"reopen_at": ""}), "reopens": reopens, "requester_form": Form.of({"email": ""}),
-        "watchers": watchers, "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
+        "status_form": Form.of({"reopen_at": ""}),
+        "reopens": reopens,
+        "requester_form": Form.of({"email": ""}),
+        "watchers": watchers,
+        "is_watching": visit.actor.worker_id in [each["id"] for each in watchers],
         "owner": lookup.choosable(visit, "worker", "isDisabled:no", str(keys["owner_id"] or "")),
-        "watcher_form": Form.of({"worker": ""}), "watcher": ui.ChooserOptions("worker", None, ""),
+        "watcher_form": Form.of({"worker": ""}),
+        "watcher": ui.ChooserOptions("worker", None, ""),
         "owner_away": _owner_away(visit, keys["owner_id"]),
-        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")), "buckets": reply_choices.buckets(visit),
-    }  # fmt: skip
+        "org": lookup.choosable(visit, "org", "", str(keys["org_id"] or "")),
+        "buckets": reply_choices.buckets(visit),
+    }
 
 
 def _owner_away(visit: Visit, owner_id: int) -> str:
@@ -160,11 +196,13 @@ def _answering(visit: Visit, found: Sheet, written: ReplyForm | None) -> dict[st
     is_note = written is not None and written.kind == "note"
     note_form = reply_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
     return {
-        "note_form": note_form, "note_key": reply_form.note_key(found.id),
+        "note_form": note_form,
+        "note_key": reply_form.note_key(found.id),
         "most_bytes": visit.service.settings.max_attachment_bytes,
-        "answer_statuses": reply_form.STATUSES, "most_macros": MOST_MACROS,
+        "answer_statuses": reply_form.STATUSES,
+        "most_macros": MOST_MACROS,
         "macros": macros.usable(visit.ctx, found.id) if written is not None else [],
-    }  # fmt: skip
+    }
 
 
 def of_mask(visit: Visit) -> Sheet:

@@ -17,16 +17,23 @@ MAX_CODE_CHARS = 200
 CODE = Table(
     "oauth_code",
     [
-        Column("hash", "TEXT"), Column("app_id"), Column("worker_id"), Column("scopes", "TEXT"),
-        Column("callback", "TEXT"), Column("is_callback_sent"), Column("challenge", "TEXT"), Column("family", "TEXT"),
-        Column("expires_at"), Column("used_at"),
+        Column("hash", "TEXT"),
+        Column("app_id"),
+        Column("worker_id"),
+        Column("scopes", "TEXT"),
+        Column("callback", "TEXT"),
+        Column("is_callback_sent"),
+        Column("challenge", "TEXT"),
+        Column("family", "TEXT"),
+        Column("expires_at"),
+        Column("used_at"),
     ],
     [
         Index(("hash",), "the exchange", unique=True),
         Index(("worker_id",), "a worker that goes takes the codes along"),
         Index(("expires_at",), "cleaning up"),
     ],
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +61,20 @@ def text() -> str:
 
 def add(tx: Transaction, text: str, code: Code, now: int) -> None:
     """Keep a new code, good for CODE_SECONDS."""
-    tx.insert(CODE, {
-        "hash": digest(text), "app_id": code.app_id, "worker_id": code.worker_id, "scopes": " ".join(code.scopes),
-        "callback": code.callback, "is_callback_sent": int(code.is_callback_sent), "challenge": code.challenge,
-        "family": code.family, "expires_at": now + CODE_SECONDS,
-    })  # fmt: skip
+    tx.insert(
+        CODE,
+        {
+            "hash": digest(text),
+            "app_id": code.app_id,
+            "worker_id": code.worker_id,
+            "scopes": " ".join(code.scopes),
+            "callback": code.callback,
+            "is_callback_sent": int(code.is_callback_sent),
+            "challenge": code.challenge,
+            "family": code.family,
+            "expires_at": now + CODE_SECONDS,
+        },
+    )
 
 
 def find_code(tx: Transaction, text: str) -> Code | None:
@@ -68,10 +84,17 @@ def find_code(tx: Transaction, text: str) -> Code | None:
         return None
     values = dict(zip(CODE.names, row, strict=True))
     return Code(
-        values["app_id"], values["worker_id"], tuple(values["scopes"].split()), values["callback"],
-        bool(values["is_callback_sent"]), values["challenge"], values["family"], values["expires_at"],
-        values["used_at"], values["id"],
-    )  # fmt: skip
+        values["app_id"],
+        values["worker_id"],
+        tuple(values["scopes"].split()),
+        values["callback"],
+        bool(values["is_callback_sent"]),
+        values["challenge"],
+        values["family"],
+        values["expires_at"],
+        values["used_at"],
+        values["id"],
+    )
 
 
 def use(tx: Transaction, code: Code, now: int) -> None:

@@ -26,9 +26,18 @@ PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
 DEVICE_CODE = Table(
     "oauth_device_code",
     [
-        Column("device_hash", "TEXT"), Column("user_hash", "TEXT"), Column("app_id"), Column("scopes", "TEXT"),
-        Column("state", "TEXT"), Column("worker_id"), Column("family", "TEXT"), Column("client", "TEXT"),
-        Column("created_at"), Column("expires_at"), Column("polled_at"), Column("interval_seconds"),
+        Column("device_hash", "TEXT"),
+        Column("user_hash", "TEXT"),
+        Column("app_id"),
+        Column("scopes", "TEXT"),
+        Column("state", "TEXT"),
+        Column("worker_id"),
+        Column("family", "TEXT"),
+        Column("client", "TEXT"),
+        Column("created_at"),
+        Column("expires_at"),
+        Column("polled_at"),
+        Column("interval_seconds"),
     ],
     [
         Index(("device_hash",), "each poll", unique=True),
@@ -37,7 +46,7 @@ DEVICE_CODE = Table(
         Index(("app_id",), "how many an app has open"),
         Index(("expires_at",), "cleaning up"),
     ],
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +77,42 @@ def new_user_code() -> str:
 
 
 def add(
-    tx: Transaction, device_code: str, user_code: str, app_id: int, scopes: tuple[str, ...], family: str, client: str,
+    tx: Transaction,
+    device_code: str,
+    user_code: str,
+    app_id: int,
+    scopes: tuple[str, ...],
+    family: str,
+    client: str,
     now: int,
-) -> None:  # fmt: skip
+) -> None:
     """Store a new pair of codes."""
-    tx.insert(DEVICE_CODE, {
-        "device_hash": digest(device_code), "user_hash": _user_hash(user_code), "app_id": app_id,
-        "scopes": " ".join(scopes), "state": PENDING, "family": family, "client": client, "created_at": now,
-        "expires_at": now + DEVICE_CODE_SECONDS, "interval_seconds": INTERVAL_SECONDS,
-    })  # fmt: skip
+    tx.insert(
+        DEVICE_CODE,
+        {
+            "device_hash": digest(device_code),
+            "user_hash": _user_hash(user_code),
+            "app_id": app_id,
+            "scopes": " ".join(scopes),
+            "state": PENDING,
+            "family": family,
+            "client": client,
+            "created_at": now,
+            "expires_at": now + DEVICE_CODE_SECONDS,
+            "interval_seconds": INTERVAL_SECONDS,
+        },
+    )
 
 
 def count_open(tx: Transaction, app_id: int, now: int) -> int:
     """The number of codes of an app that have not expired."""
     table: Any = DEVICE_CODE.sql
-    return int(tx.value(
-        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.app_id == slot(0), table.expires_at > slot(1)),
-        (app_id, now),
-    ))  # fmt: skip
+    return int(
+        tx.value(
+            lambda: table.select(peewee.fn.COUNT(table.id)).where(table.app_id == slot(0), table.expires_at > slot(1)),
+            (app_id, now),
+        )
+    )
 
 
 def by_device_code(tx: Transaction, device_code: str) -> DeviceCode | None:
@@ -135,6 +162,14 @@ def _device_code(row: Any) -> DeviceCode | None:
         return None
     values = dict(zip(DEVICE_CODE.names, row, strict=True))
     return DeviceCode(
-        values["id"], values["app_id"], tuple(values["scopes"].split()), values["state"], values["worker_id"],
-        values["family"], values["client"], values["expires_at"], values["polled_at"], values["interval_seconds"],
-    )  # fmt: skip
+        values["id"],
+        values["app_id"],
+        tuple(values["scopes"].split()),
+        values["state"],
+        values["worker_id"],
+        values["family"],
+        values["client"],
+        values["expires_at"],
+        values["polled_at"],
+        values["interval_seconds"],
+    )

@@ -43,9 +43,13 @@ def waiting_request(service: Service, worker_id: int, client: str, user_code: st
 
 
 def decide(
-    service: Service, worker_id: int, user_code: str, is_allowed: bool, now: int,
+    service: Service,
+    worker_id: int,
+    user_code: str,
+    is_allowed: bool,
+    now: int,
     along: Callable[[Transaction], None] = lambda tx: None,
-) -> None:  # fmt: skip
+) -> None:
     """Store what the worker decided. along: runs in the same transaction if it was allowed.
 
     Raises Invalid for a code that has expired or was decided meanwhile, Forbidden for a worker who is gone."""

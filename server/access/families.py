@@ -51,16 +51,31 @@ def of_service_worker(app_id: int) -> str:
 
 
 def begin(
-    tx: Transaction, family: str, app_id: int, worker_id: int, scopes: tuple[str, ...], lifetimes: Lifetimes, now: int,
-    access_token: str, refresh_token: str,
-) -> None:  # fmt: skip
+    tx: Transaction,
+    family: str,
+    app_id: int,
+    worker_id: int,
+    scopes: tuple[str, ...],
+    lifetimes: Lifetimes,
+    now: int,
+    access_token: str,
+    refresh_token: str,
+) -> None:
     """The first pair of a login, with these texts."""
     until = now + MAX_FAMILY_SECONDS
     tokens.issue(tx, app_id, worker_id, scopes, now + lifetimes.access, now, family=family, text=access_token)
     tokens.issue(
-        tx, app_id, worker_id, scopes, now + lifetimes.refresh, now, kind="refresh", family=family,
-        renewable_until=until, text=refresh_token,
-    )  # fmt: skip
+        tx,
+        app_id,
+        worker_id,
+        scopes,
+        now + lifetimes.refresh,
+        now,
+        kind="refresh",
+        family=family,
+        renewable_until=until,
+        text=refresh_token,
+    )
 
 
 def find_renewal(tx: Transaction, refresh_token: str, app_id: int, now: int) -> Renewal | None:
@@ -84,13 +99,31 @@ def renew(tx: Transaction, renewal: Renewal, scopes: tuple[str, ...], lifetimes:
     until = _last_end(old)
     family = old.family or new()
     tokens.issue(
-        tx, old.app_id, old.worker_id, scopes, access_end(renewal, lifetimes, now), now, old.label, family=family,
-        text=renewal.access_token, created_by=old.created_by,
-    )  # fmt: skip
+        tx,
+        old.app_id,
+        old.worker_id,
+        scopes,
+        access_end(renewal, lifetimes, now),
+        now,
+        old.label,
+        family=family,
+        text=renewal.access_token,
+        created_by=old.created_by,
+    )
     tokens.issue(
-        tx, old.app_id, old.worker_id, old.scopes, min(now + lifetimes.refresh, until), now, old.label, "refresh",
-        family=family, renewable_until=until, text=renewal.refresh_token, created_by=old.created_by,
-    )  # fmt: skip
+        tx,
+        old.app_id,
+        old.worker_id,
+        old.scopes,
+        min(now + lifetimes.refresh, until),
+        now,
+        old.label,
+        "refresh",
+        family=family,
+        renewable_until=until,
+        text=renewal.refresh_token,
+        created_by=old.created_by,
+    )
 
 
 def access_end(renewal: Renewal, lifetimes: Lifetimes, now: int) -> int:

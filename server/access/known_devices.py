@@ -19,15 +19,20 @@ MAX_DEVICES = 20  # of one worker; the one that was used longest ago goes
 KNOWN_DEVICE = Table(
     "known_device",
     [
-        Column("hash", "TEXT"), Column("worker_id", references="worker(id)"), Column("created_at"),
-        Column("seen_at"), Column("password_mark", "TEXT"), Column("device", "TEXT"), Column("client", "TEXT"),
+        Column("hash", "TEXT"),
+        Column("worker_id", references="worker(id)"),
+        Column("created_at"),
+        Column("seen_at"),
+        Column("password_mark", "TEXT"),
+        Column("device", "TEXT"),
+        Column("client", "TEXT"),
     ],
     [
         Index(("worker_id", "hash"), "whether a worker signed in from a device", unique=True),
         Index(("hash",), "those who signed in from a device"),
         Index(("seen_at",), "those that are over"),
     ],
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,13 @@ def keep(tx: Transaction, worker_id: int, id: str, now: int, device: str, client
             (digest(new), digest(id)),
         )
     values = {
-        "hash": digest(new), "worker_id": worker_id, "seen_at": now, "password_mark": password_mark(tx, worker_id),
-        "device": device[:MAX_DEVICE_CHARS], "client": client,
-    }  # fmt: skip
+        "hash": digest(new),
+        "worker_id": worker_id,
+        "seen_at": now,
+        "password_mark": password_mark(tx, worker_id),
+        "device": device[:MAX_DEVICE_CHARS],
+        "client": client,
+    }
     if known:
         tx.update(KNOWN_DEVICE, known, values)
     else:

@@ -20,7 +20,9 @@ PARENTS = {
     "bot": Parent("bot", "bot_id", "owner", "only those who may act for the owner of its bot may"),
     "calendar": Parent("calendar", "calendar_id", "owner", "only those who may change its calendar may"),
     "fieldset": Parent(
-        "custom_fieldset", "custom_fieldset_id", "owner",
+        "custom_fieldset",
+        "custom_fieldset_id",
+        "owner",
         "only administrators, and those who may change its fieldset, may",
     ),
     "page": Parent("workspace_page", "page_id", "owner", "only those who may change its workspace page may"),
@@ -28,4 +30,4 @@ PARENTS = {
     "ticket": Parent(
         "ticket", "ticket_id", "group members", "only members of its ticket's group and administrators may"
     ),
-}  # fmt: skip
+}

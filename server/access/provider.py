@@ -41,13 +41,29 @@ from server.store.transaction import Transaction
 from server.translation import N_
 
 ASKED = (
-    "client_id", "code_challenge", "code_challenge_method", "prompt", "redirect_uri", "response_mode", "response_type",
-    "scope", "state",
-)  # fmt: skip
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "prompt",
+    "redirect_uri",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+)
 SENT = (
-    "client_id", "client_secret", "code", "code_verifier", "device_code", "grant_type", "redirect_uri", "refresh_token",
-    "scope", "token", "token_type_hint",
-)  # fmt: skip
+    "client_id",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "device_code",
+    "grant_type",
+    "redirect_uri",
+    "refresh_token",
+    "scope",
+    "token",
+    "token_type_hint",
+)
 MAX_PARAMETER_CHARS = 4096
 SEAL_SECONDS = 1800  # a consent page that was open for longer is shown anew
 
@@ -143,9 +159,17 @@ def begin(
         app, sent = found["request"].client, dict(pairs)
         address = str(found["redirect_uri"])
         return AuthorizationRequest(
-            app.id, app.client_id, app.name, app.url, tuple(app.scopes[each] for each in scopes), address,
-            callbacks.origin(address), sent.get("state", ""), "consent" in sent.get("prompt", "").split(), pairs,
-        )  # fmt: skip
+            app.id,
+            app.client_id,
+            app.name,
+            app.url,
+            tuple(app.scopes[each] for each in scopes),
+            address,
+            callbacks.origin(address),
+            sent.get("state", ""),
+            "consent" in sent.get("prompt", "").split(),
+            pairs,
+        )
 
     return service.store.read(read)
 
@@ -175,9 +199,13 @@ def require_seal(service: Service, asked: AuthorizationRequest, worker_id: int, 
 
 
 def allow(
-    service: Service, asked: AuthorizationRequest, worker_id: int, now: int, scopes: Iterable[str] | None = None,
+    service: Service,
+    asked: AuthorizationRequest,
+    worker_id: int,
+    now: int,
+    scopes: Iterable[str] | None = None,
     along: Callable[[Transaction], None] = lambda tx: None,
-) -> str:  # fmt: skip
+) -> str:
     """The address to send the browser to, with a code for the app. scopes: fewer than asked for, None for all. along:
     done in the same transaction.
 
@@ -190,9 +218,11 @@ def allow(
         endpoints = Endpoints(tx, service, now)
         try:
             endpoints.create_authorization_response(
-                _address(service), body=list(asked.parameters),  # type: ignore[arg-type]
-                scopes=list(wanted), credentials={"user": worker_id},
-            )  # fmt: skip
+                _address(service),
+                body=list(asked.parameters),  # type: ignore[arg-type]
+                scopes=list(wanted),
+                credentials={"user": worker_id},
+            )
         except FatalClientError as error:
             raise Invalid(FATAL.get(error.description, error.description)) from None
         if endpoints.validator.answer is None:

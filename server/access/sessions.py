@@ -26,9 +26,17 @@ MAX_DEVICE_CHARS = 200  # of a User-Agent header that are kept
 SESSION = Table(
     "session",
     [
-        Column("hash", "TEXT"), Column("worker_id", references="worker(id)"), Column("created_at"),
-        Column("seen_at"), Column("expires_at"), Column("idle_seconds"), Column("password_mark", "TEXT"),
-        Column("stepped_up_at"), Column("waits_for_code"), Column("device", "TEXT"), Column("client", "TEXT"),
+        Column("hash", "TEXT"),
+        Column("worker_id", references="worker(id)"),
+        Column("created_at"),
+        Column("seen_at"),
+        Column("expires_at"),
+        Column("idle_seconds"),
+        Column("password_mark", "TEXT"),
+        Column("stepped_up_at"),
+        Column("waits_for_code"),
+        Column("device", "TEXT"),
+        Column("client", "TEXT"),
         Column("was_admin"),
     ],
     [
@@ -36,7 +44,7 @@ SESSION = Table(
         Index(("worker_id",), "the sessions of a worker"),
         Index(("expires_at",), "those that are over"),
     ],
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +94,23 @@ def create(
     """A new session; answers its id, which is in no other place."""
     id = secrets.token_urlsafe(ID_BYTES)
     most = CODE_SECONDS if waits_for_code else lifetime.most
-    tx.insert(SESSION, {
-        "hash": digest(id), "worker_id": worker_id, "created_at": now, "seen_at": now, "expires_at": now + most,
-        "idle_seconds": lifetime.idle, "password_mark": password_mark(tx, worker_id),
-        "stepped_up_at": 0 if waits_for_code else now, "waits_for_code": int(waits_for_code),
-        "device": device[:MAX_DEVICE_CHARS], "client": client, "was_admin": _is_admin(tx, worker_id),
-    })  # fmt: skip
+    tx.insert(
+        SESSION,
+        {
+            "hash": digest(id),
+            "worker_id": worker_id,
+            "created_at": now,
+            "seen_at": now,
+            "expires_at": now + most,
+            "idle_seconds": lifetime.idle,
+            "password_mark": password_mark(tx, worker_id),
+            "stepped_up_at": 0 if waits_for_code else now,
+            "waits_for_code": int(waits_for_code),
+            "device": device[:MAX_DEVICE_CHARS],
+            "client": client,
+            "was_admin": _is_admin(tx, worker_id),
+        },
+    )
     return id
 
 
@@ -116,11 +135,17 @@ def renew(tx: Transaction, session: Session, now: int, *, is_stepped_up: bool = 
     """A new id for a session, in place of the old one: after the password was asked for again or was changed, or
     the worker's rights did."""
     id = secrets.token_urlsafe(ID_BYTES)
-    tx.update(SESSION, session.id, {
-        "hash": digest(id), "seen_at": now, "stepped_up_at": now if is_stepped_up else 0,
-        "password_mark": password_mark(tx, session.actor.worker_id),
-        "was_admin": _is_admin(tx, session.actor.worker_id),
-    })  # fmt: skip
+    tx.update(
+        SESSION,
+        session.id,
+        {
+            "hash": digest(id),
+            "seen_at": now,
+            "stepped_up_at": now if is_stepped_up else 0,
+            "password_mark": password_mark(tx, session.actor.worker_id),
+            "was_admin": _is_admin(tx, session.actor.worker_id),
+        },
+    )
     return id
 
 
@@ -182,10 +207,18 @@ def _good(values: dict[str, Any], who: Actor, mark: str, now: int) -> Session | 
     if is_over or values["password_mark"] != mark:
         return None
     return Session(
-        values["id"], who, values["created_at"], values["seen_at"], values["expires_at"], values["idle_seconds"],
-        values["stepped_up_at"], bool(values["waits_for_code"]), values["device"], values["client"],
+        values["id"],
+        who,
+        values["created_at"],
+        values["seen_at"],
+        values["expires_at"],
+        values["idle_seconds"],
+        values["stepped_up_at"],
+        bool(values["waits_for_code"]),
+        values["device"],
+        values["client"],
         bool(values["was_admin"]),
-    )  # fmt: skip
+    )
 
 
 def _is_admin(tx: Transaction, worker_id: int) -> int:

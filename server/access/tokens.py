@@ -77,12 +77,24 @@ def issue(
     somebody, 0 for a login."""
     prefix = PREFIXES[kind]
     token = text or new_text(kind)
-    tx.insert(TOKEN, {
-        "kind": kind, "hash": digest(token), "prefix": token[: len(prefix) + SHOWN_CHARS],
-        "ending": token[-SHOWN_ENDING:], "app_id": app_id, "worker_id": worker_id, "scopes": " ".join(scopes),
-        "label": label, "created_at": now, "created_by": created_by, "expires_at": expires_at, "family": family,
-        "renewable_until": renewable_until,
-    })  # fmt: skip
+    tx.insert(
+        TOKEN,
+        {
+            "kind": kind,
+            "hash": digest(token),
+            "prefix": token[: len(prefix) + SHOWN_CHARS],
+            "ending": token[-SHOWN_ENDING:],
+            "app_id": app_id,
+            "worker_id": worker_id,
+            "scopes": " ".join(scopes),
+            "label": label,
+            "created_at": now,
+            "created_by": created_by,
+            "expires_at": expires_at,
+            "family": family,
+            "renewable_until": renewable_until,
+        },
+    )
     return token
 
 
@@ -165,10 +177,21 @@ def of_row(row: Row) -> StoredToken:
     """What is kept of a token, from its row."""
     at = TOKEN.position
     return StoredToken(
-        row[0], row[at["kind"]], row[at["app_id"]], row[at["worker_id"]], tuple(row[at["scopes"]].split()),
-        row[at["created_at"]], row[at["expires_at"]], row[at["revoked_at"]], row[at["family"]],
-        row[at["renewable_until"]], row[at["renewed_at"]], row[at["salt"]], row[at["label"]], row[at["created_by"]],
-    )  # fmt: skip
+        row[0],
+        row[at["kind"]],
+        row[at["app_id"]],
+        row[at["worker_id"]],
+        tuple(row[at["scopes"]].split()),
+        row[at["created_at"]],
+        row[at["expires_at"]],
+        row[at["revoked_at"]],
+        row[at["family"]],
+        row[at["renewable_until"]],
+        row[at["renewed_at"]],
+        row[at["salt"]],
+        row[at["label"]],
+        row[at["created_by"]],
+    )
 
 
 def revoke(tx: Transaction, token_id: int, now: int) -> None:

@@ -98,10 +98,18 @@ def _app_of_row(service: Service, row: Row | None, now: int) -> App | None:
     values = dict(zip(service.registry.type("oauth_app").table.names, row, strict=True))
     is_public = bool(values["is_public"])
     return App(
-        values["id"], values["client_id"], values["name"], values["url"], callbacks.registered(values["callback_url"]),
-        _scopes(values["scopes"]), app_secrets.good(values, now), is_public,
-        is_public or bool(values["is_pkce_required"]), values["service_worker_id"], bool(values["is_device_flow"]),
-    )  # fmt: skip
+        values["id"],
+        values["client_id"],
+        values["name"],
+        values["url"],
+        callbacks.registered(values["callback_url"]),
+        _scopes(values["scopes"]),
+        app_secrets.good(values, now),
+        is_public,
+        is_public or bool(values["is_pkce_required"]),
+        values["service_worker_id"],
+        bool(values["is_device_flow"]),
+    )
 
 
 class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, IntrospectEndpoint):
@@ -115,9 +123,11 @@ class Endpoints(AuthorizationEndpoint, TokenEndpoint, RevocationEndpoint, Intros
         refresh = RefreshTokenGrant(validator, post_token=[validator.require_scopes])
         self.device_grant = DeviceCodeGrant(validator)
         bearer = BearerToken(
-            validator, lambda request: validator.text("access"), lambda request: validator.expires_in(),
+            validator,
+            lambda request: validator.text("access"),
+            lambda request: validator.expires_in(),
             lambda request: validator.text("refresh"),
-        )  # fmt: skip
+        )
         # The types that oauthlib is described with elsewhere are narrower than what it takes.
         AuthorizationEndpoint.__init__(self, "code", bearer, {"code": code})  # type: ignore[arg-type]
         grants = {
@@ -219,9 +229,14 @@ class Validator(RequestValidator):
 
     def save_authorization_code(self, client_id: str, code: Any, request: Request, *args: Any, **more: Any) -> None:
         asked = Code(
-            self._present.id, int(str(request.user)), tuple(request.scopes or ()), str(request.redirect_uri),
-            not request.using_default_redirect_uri, request.code_challenge or "", families.new(),
-        )  # fmt: skip
+            self._present.id,
+            int(str(request.user)),
+            tuple(request.scopes or ()),
+            str(request.redirect_uri),
+            not request.using_default_redirect_uri,
+            request.code_challenge or "",
+            families.new(),
+        )
         codes.add(self.tx, code["code"], asked, self.now)
         self.answer = code
 
@@ -419,23 +434,44 @@ class Validator(RequestValidator):
         scopes = tuple(request.scopes or ())
         if self.code is not None:
             families.begin(
-                self.tx, self.code.family, self.code.app_id, self.code.worker_id, scopes, self.lifetimes, self.now,
-                token["access_token"], token["refresh_token"],
-            )  # fmt: skip
+                self.tx,
+                self.code.family,
+                self.code.app_id,
+                self.code.worker_id,
+                scopes,
+                self.lifetimes,
+                self.now,
+                token["access_token"],
+                token["refresh_token"],
+            )
         elif self.renewal is not None and self.renewal.after is None:
             families.renew(self.tx, self.renewal, scopes, self.lifetimes, self.now)
         elif self.device_code is not None:
             code = self.device_code
             device_codes.decide(self.tx, code, code.worker_id, device_codes.USED)
             families.begin(
-                self.tx, code.family, code.app_id, code.worker_id, scopes, self.lifetimes, self.now,
-                token["access_token"], token["refresh_token"],
-            )  # fmt: skip
+                self.tx,
+                code.family,
+                code.app_id,
+                code.worker_id,
+                scopes,
+                self.lifetimes,
+                self.now,
+                token["access_token"],
+                token["refresh_token"],
+            )
         elif request.grant_type == "client_credentials":
             tokens.issue(
-                self.tx, self._present.id, int(str(request.user)), scopes, self.now + self.lifetimes.access, self.now,
-                "client credentials", family=families.of_service_worker(self._present.id), text=token["access_token"],
-            )  # fmt: skip
+                self.tx,
+                self._present.id,
+                int(str(request.user)),
+                scopes,
+                self.now + self.lifetimes.access,
+                self.now,
+                "client credentials",
+                family=families.of_service_worker(self._present.id),
+                text=token["access_token"],
+            )
 
     # -- tokens that are there
 
@@ -453,10 +489,14 @@ class Validator(RequestValidator):
             return None
         scopes = [each for each in found.scopes if each in self._present.scopes]
         return {
-            "scope": " ".join(scopes), "client_id": self._present.client_id, "sub": str(found.worker_id),
-            "iat": found.created_at, "exp": found.expires_at, "iss": self.service.base_url,
+            "scope": " ".join(scopes),
+            "client_id": self._present.client_id,
+            "sub": str(found.worker_id),
+            "iat": found.created_at,
+            "exp": found.expires_at,
+            "iss": self.service.base_url,
             **({"token_type": "Bearer"} if found.kind == "access" else {}),
-        }  # fmt: skip
+        }
 
     def _app(self, client_id: str) -> App | None:
         return app_of(self.tx, self.service, client_id, self.now)

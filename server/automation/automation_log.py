@@ -84,11 +84,16 @@ def runs(ctx: Context, q: str, limit: int, page: int) -> tuple[list[RunLog], int
         values = (*condition.values, _counted_after(tx))
         rows = tx.rows(lambda: _runs(table, condition), (*values, limit, page * limit))
         total = tx.value(lambda: _counted(table, condition, peewee.fn.COUNT(_run(table).distinct())), values)
-        worst: dict[int, int] = dict(tx.rows(
-            lambda: table.select(_run(table), peewee.fn.MIN(table.level)).where(in_list(table.run_id, slot(0)))
-            .group_by(_run(table)),
-            (json.dumps([row[0] for row in rows if row[0]]),),
-        ))  # fmt: skip
+        worst: dict[int, int] = dict(
+            tx.rows(
+                lambda: (
+                    table.select(_run(table), peewee.fn.MIN(table.level))
+                    .where(in_list(table.run_id, slot(0)))
+                    .group_by(_run(table))
+                ),
+                (json.dumps([row[0] for row in rows if row[0]]),),
+            )
+        )
         return [
             RunLog(id, newest_id, name, at, worst.get(id, LOWEST), count, message)
             for id, newest_id, name, at, message, count in rows
@@ -166,10 +171,16 @@ def newest(ctx: Context) -> int:
 def ids_of(ctx: Context, names: Collection[str]) -> dict[str, int]:
     """{name: id} of the automations that there are with these names, as they write themselves."""
     table: Any = table_named("automation")
-    rows = ctx.service.store.read(lambda tx: tx.rows(
-        lambda: table.select(table.c.name, table.c.id).where(in_list(table.c.name, slot(0))),
-        (json.dumps(sorted(names)),),
-    )) if names else []  # fmt: skip
+    rows = (
+        ctx.service.store.read(
+            lambda tx: tx.rows(
+                lambda: table.select(table.c.name, table.c.id).where(in_list(table.c.name, slot(0))),
+                (json.dumps(sorted(names)),),
+            )
+        )
+        if names
+        else []
+    )
     return dict(rows)
 
 
@@ -205,10 +216,18 @@ def note(
     and which of its versions ran, "" and 0 for none. run_id: the id of the first entry of the run, 0 for that one.
 
     Returns the id of the entry."""
-    return writing.create(URI, {
-        "automation_name": name, "automation_node": node, "automation_version": version, "created_at": writing.now,
-        "level": level, "message": message, "run_id": run_id,
-    })  # fmt: skip
+    return writing.create(
+        URI,
+        {
+            "automation_name": name,
+            "automation_node": node,
+            "automation_version": version,
+            "created_at": writing.now,
+            "level": level,
+            "message": message,
+            "run_id": run_id,
+        },
+    )
 
 
 @periodic("old automation log entries", deletes=True)
@@ -217,9 +236,11 @@ def forget_old(service: Service, now: int) -> None:
     automation that fails again and again fills no disk."""
     before = now - service.settings.automation_log_days * DAY_SECONDS
     while old := service.store.read(lambda tx: _old_ids(tx, before)):
-        service.store.write(lambda tx, old=old: tx.run_many(  # type: ignore[misc]
-            lambda: _ENTRY.delete().where(_ENTRY.c.id == slot(0)), old
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx, old=old: tx.run_many(  # type: ignore[misc]
+                lambda: _ENTRY.delete().where(_ENTRY.c.id == slot(0)), old
+            )
+        )
 
 
 _ENTRY: Any = table_named(URI)

@@ -28,9 +28,18 @@ SCHEMA: dict[str, Any] = {
                 "object": {
                     "attributes": {
                         "uri": {"required": True, "types": {"string": None}},
-                        "inputs": {"types": {"object": {"attributePatterns": {"any": {
-                            "match": "*", "attributes": {"types": {"any": None}},
-                        }}}}},
+                        "inputs": {
+                            "types": {
+                                "object": {
+                                    "attributePatterns": {
+                                        "any": {
+                                            "match": "*",
+                                            "attributes": {"types": {"any": None}},
+                                        }
+                                    }
+                                }
+                            }
+                        },
                         "disabled": {"multiple": True, "types": {"any": None}},
                         "enabled": {"multiple": True, "types": {"any": None}},
                     }
@@ -38,7 +47,7 @@ SCHEMA: dict[str, Any] = {
             },
         },
     }
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -67,10 +67,17 @@ def store(ctx: Context, data: bytes, mime_type: str, name: str = "", expires_at:
 
     def write(tx: Transaction) -> dict[str, Any]:
         writing = RecordWriter(ctx, tx)
-        id = writing.create(RESOURCE, {
-            "token": token, "mime_type": mime_type or OCTETS, "name": name, "expires_at": until, "size": len(data),
-            "blob_id": keep(writing, data),
-        })  # fmt: skip
+        id = writing.create(
+            RESOURCE,
+            {
+                "token": token,
+                "mime_type": mime_type or OCTETS,
+                "name": name,
+                "expires_at": until,
+                "size": len(data),
+                "blob_id": keep(writing, data),
+            },
+        )
         return _told(writing, id)
 
     return ctx.service.store.write(write)
@@ -111,10 +118,14 @@ def _forget(ctx: Context, tx: Transaction) -> None:
 def _expired(ctx: Context, tx: Transaction, limit: int) -> list[int]:
     table = table_named(RESOURCE)
     rows = tx.rows(
-        lambda: table.select(table.c.id)
-        .where(table.c.expires_at > 0, table.c.expires_at <= slot(0)).order_by(table.c.expires_at).limit(slot(1)),
+        lambda: (
+            table.select(table.c.id)
+            .where(table.c.expires_at > 0, table.c.expires_at <= slot(0))
+            .order_by(table.c.expires_at)
+            .limit(slot(1))
+        ),
         (ctx.now, limit),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]
 
 
@@ -146,9 +157,14 @@ def _stored(ctx: Context, tx: Transaction, record_type: RecordType, name: str) -
     blob = tx.get(blobs.BLOB, record["blob_id"]) if record["blob_id"] else None
     sha1 = str(blob[blobs.BLOB.position["sha1"]]) if blob is not None else ""
     return StoredFile(
-        record["id"], record["name"], record.get("mime_type") or OCTETS, record["size"], sha1,
-        record["updated" if "updated" in record else "updated_at"], record["blob_id"],
-    )  # fmt: skip
+        record["id"],
+        record["name"],
+        record.get("mime_type") or OCTETS,
+        record["size"],
+        sha1,
+        record["updated" if "updated" in record else "updated_at"],
+        record["blob_id"],
+    )
 
 
 def _told(writing: RecordWriter, id: int) -> dict[str, Any]:

@@ -17,11 +17,14 @@ TOKEN_BYTES = 48  # 64 characters
 CONTINUATION = Table(
     "automation_continuation",
     [
-        Column("token", "TEXT"), Column("automation", "TEXT"), Column("state_data", "TEXT", "{}"),
-        Column("updated_at"), Column("expires_at"),
+        Column("token", "TEXT"),
+        Column("automation", "TEXT"),
+        Column("state_data", "TEXT", "{}"),
+        Column("updated_at"),
+        Column("expires_at"),
     ],
     [Index(("token",), "the run that goes on", unique=True), Index(("expires_at",), "those that may be dropped")],
-)  # fmt: skip
+)
 
 
 def keep(tx: Transaction, id: int, automation: str, values: dict[str, Any], now: int, until: int) -> int:
@@ -29,9 +32,11 @@ def keep(tx: Transaction, id: int, automation: str, values: dict[str, Any], now:
 
     Answers the row's id."""
     row = {
-        "automation": automation, "state_data": json.dumps(plain(values)), "updated_at": now,
+        "automation": automation,
+        "state_data": json.dumps(plain(values)),
+        "updated_at": now,
         "expires_at": max(until, now) + KEPT_SECONDS,
-    }  # fmt: skip
+    }
     if id and tx.update(CONTINUATION, id, row):
         return id
     return tx.insert(CONTINUATION, row | {"token": secrets.token_urlsafe(TOKEN_BYTES)})

@@ -284,8 +284,10 @@ class Run:
     def ask_policy(self, node: CommandNode, command: Command, taken: dict[str, Any], output: str) -> None:
         """Whether the policy lets a node run a command with these inputs. Raises PolicyDenied."""
         variables: dict[str, Any] = {
-            "node": {"id": node.path, "type": command.name}, "inputs": taken, "output": output,
-        }  # fmt: skip
+            "node": {"id": node.path, "type": command.name},
+            "inputs": taken,
+            "output": output,
+        }
         if command.tells is not None:
             variables |= command.tells(taken)
         rule = ""

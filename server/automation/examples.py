@@ -149,9 +149,15 @@ def check(ctx: Context, automation: Script, of: list[Example]) -> list[ExampleCh
 
 
 def simulate(
-    ctx: Context, automation: Script, given: Mapping[str, Any], *, traced: int = 0, state_at: int = 0,
-    seconds: float | None = None, stop_code: str = "",
-) -> RunResult:  # fmt: skip
+    ctx: Context,
+    automation: Script,
+    given: Mapping[str, Any],
+    *,
+    traced: int = 0,
+    state_at: int = 0,
+    seconds: float | None = None,
+    stop_code: str = "",
+) -> RunResult:
     """Run an automation so that nothing is written or sent, and `on_simulate` answers; otherwise as service.perform."""
     values = {**given, "__simulate": True}
     return service.perform(

@@ -38,11 +38,17 @@ def list_versions(ctx: Context, id: int) -> list[Version]:
     Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = VERSION.sql
-    rows = ctx.service.store.read(lambda tx: tx.rows(
-        lambda: table.select(*(getattr(table, name) for name in _WITHOUT_TEXTS)).where(table.automation_id == slot(0))
-        .order_by(table.number.desc()).limit(MAX_VERSIONS),
-        (id,),
-    ))  # fmt: skip
+    rows = ctx.service.store.read(
+        lambda tx: tx.rows(
+            lambda: (
+                table.select(*(getattr(table, name) for name in _WITHOUT_TEXTS))
+                .where(table.automation_id == slot(0))
+                .order_by(table.number.desc())
+                .limit(MAX_VERSIONS)
+            ),
+            (id,),
+        )
+    )
     return [_version(row) for row in rows]
 
 
@@ -68,10 +74,13 @@ def restore(ctx: Context, id: int, number: int) -> int:
 def newest(tx: Transaction, id: int) -> int:
     """The number of the newest version, 0 when none is kept."""
     table: Any = VERSION.sql
-    return int(tx.value(
-        lambda: table.select(peewee.fn.MAX(table.number)).where(table.automation_id == slot(0)),
-        (id,),
-    ) or 0)  # fmt: skip
+    return int(
+        tx.value(
+            lambda: table.select(peewee.fn.MAX(table.number)).where(table.automation_id == slot(0)),
+            (id,),
+        )
+        or 0
+    )
 
 
 def _version(row: tuple[Any, ...]) -> Version:

@@ -21,10 +21,12 @@ class CommandOutput:
 
 
 _KEYS_OF_RECORD = {
-    "_context": "The context of its type.", "_label?": "What people call it.", "id": "Its id.",
+    "_context": "The context of its type.",
+    "_label?": "What people call it.",
+    "id": "Its id.",
     ANY_KEY: "Each key of its type, as the page of the type names it; what is not there yet loads when it is read: "
     "`owner_first_name`.",
-}  # fmt: skip
+}
 _TASK = {"_context": contexts.TASK, "_label": "Call Ana", "id": 7, "title": "Call Ana", "status": "open"}
 _TICKET = {"_context": contexts.TICKET, "id": 17}
 _FILE = "svc:automation_resource:6b1d"

@@ -81,7 +81,10 @@ def _runs(tx: Transaction, since: int) -> list[tuple[Any, ...]]:
     metric: Any = table_named("metric")
     metric_id = tx.value(lambda: metric.select(metric.c.id).where(metric.c.name == slot(0)), (AUTOMATION_INVOCATIONS,))
     return tx.rows(
-        lambda: table.select(table.dimensions, peewee.fn.SUM(table.count))
-        .where(table.metric_id == slot(0), table.seconds == HOUR, table.bin >= slot(1)).group_by(table.dimensions),
+        lambda: (
+            table.select(table.dimensions, peewee.fn.SUM(table.count))
+            .where(table.metric_id == slot(0), table.seconds == HOUR, table.bin >= slot(1))
+            .group_by(table.dimensions)
+        ),
         (metric_id, since),
-    )  # fmt: skip
+    )

@@ -20,9 +20,14 @@ from server.records.shared.triggers import EVENTS
 READING_COMMANDS = frozenset(
     ("api.command", "data.query", "file.read", "record.get", "record.search", "signature.verify", "storage.get")
 )
-READING_ACTIONS = frozenset((
-    "_get_links", "core.bot.action.data_query", "core.bot.action.record.retrieve", "core.bot.action.record.search",
-))  # fmt: skip
+READING_ACTIONS = frozenset(
+    (
+        "_get_links",
+        "core.bot.action.data_query",
+        "core.bot.action.record.retrieve",
+        "core.bot.action.record.search",
+    )
+)
 UNAVAILABLE_COMMANDS = frozenset(("decrypt.pgp", "encrypt.pgp"))
 
 
@@ -40,9 +45,10 @@ def allowed_commands(policy_kata: str) -> list[str]:
     governed = sorted(name for name, each in COMMANDS.items() if each.governed)
     common = rules.commands.get("all", ())
     return [
-        name for name in governed
+        name
+        for name in governed
         if name not in UNAVAILABLE_COMMANDS and _may_allow((*rules.commands.get(name, ()), *common))
-    ]  # fmt: skip
+    ]
 
 
 def _may_allow(rules: Iterable[policy.Rule]) -> bool:

@@ -31,8 +31,11 @@ FLOW = {
 CONTROL = frozenset(FLOW)
 BRANCHES = ("on_simulate", "on_success", "on_error")
 PARTS = {
-    "decision": (), "outcome": ("if", "then"), "repeat": ("each", "as", "do"), "while": ("if", "do"),
-}  # fmt: skip
+    "decision": (),
+    "outcome": ("if", "then"),
+    "repeat": ("each", "as", "do"),
+    "while": ("if", "do"),
+}
 MAX_KEPT = 512
 MAX_KEPT_CHARS = 128 * 1024  # of a script that is kept as a program; longer ones are rare, and large then
 

@@ -91,11 +91,14 @@ def settle(ctx: Context, consumer: str, *, is_done: bool) -> None:
             tx.delete(QUEUE_MESSAGE, claimed_by=consumer)
             return
         tx.run(
-            lambda: table.update({
-                table.claimed_by: "", table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
-            }).where(table.claimed_by == slot(1)),
+            lambda: table.update(
+                {
+                    table.claimed_by: "",
+                    table.available_at: slot(0) + table.deliveries * RETRY_SECONDS,
+                }
+            ).where(table.claimed_by == slot(1)),
             (ctx.now, consumer),
-        )  # fmt: skip
+        )
 
     ctx.service.store.write(write)
 
@@ -125,28 +128,37 @@ def _queue(ctx: Context, tx: Transaction, name: str) -> int:
 
 def _count(tx: Transaction, queue_id: int) -> int:
     table: Any = QUEUE_MESSAGE.sql
-    return int(tx.value(
-        lambda: table.select(peewee.fn.COUNT(table.id)).where(table.queue_id == slot(0)),
-        (queue_id,),
-    ))  # fmt: skip
+    return int(
+        tx.value(
+            lambda: table.select(peewee.fn.COUNT(table.id)).where(table.queue_id == slot(0)),
+            (queue_id,),
+        )
+    )
 
 
 def _next(tx: Transaction, queue_id: int, limit: int, now: int) -> list[tuple[Any, ...]]:
     """What may be taken. A message that a run kept past its lease is free again."""
     table: Any = QUEUE_MESSAGE.sql
     return tx.rows(
-        lambda: table.select(*QUEUE_MESSAGE.all_columns)
-        .where(table.queue_id == slot(0), table.available_at <= slot(1), table.deliveries < MAX_DELIVERIES)
-        .order_by(table.available_at, table.id).limit(slot(2)),
+        lambda: (
+            table.select(*QUEUE_MESSAGE.all_columns)
+            .where(table.queue_id == slot(0), table.available_at <= slot(1), table.deliveries < MAX_DELIVERIES)
+            .order_by(table.available_at, table.id)
+            .limit(slot(2))
+        ),
         (queue_id, now, limit),
-    )  # fmt: skip
+    )
 
 
 def _claim(tx: Transaction, ids: list[int], consumer: str, until: int) -> None:
     table: Any = QUEUE_MESSAGE.sql
     tx.run(
-        lambda: table.update({
-            table.claimed_by: slot(0), table.available_at: slot(1), table.deliveries: table.deliveries + 1,
-        }).where(in_list(table.id, slot(2))),
+        lambda: table.update(
+            {
+                table.claimed_by: slot(0),
+                table.available_at: slot(1),
+                table.deliveries: table.deliveries + 1,
+            }
+        ).where(in_list(table.id, slot(2))),
         (consumer, until, json.dumps(ids)),
-    )  # fmt: skip
+    )

@@ -79,9 +79,10 @@ def store_noted(service: Service, now: int) -> None:
 def _store(tx: Transaction, rows: list[tuple[int, int, str]]) -> None:
     automation: Any = table_named("automation")
     ids = json.dumps([each[0] for each in rows])
-    present = {row[0] for row in tx.rows(
-        lambda: automation.select(automation.c.id).where(in_list(automation.c.id, slot(0))), (ids,)
-    )}  # fmt: skip
+    present = {
+        row[0]
+        for row in tx.rows(lambda: automation.select(automation.c.id).where(in_list(automation.c.id, slot(0))), (ids,))
+    }
     tx.put_many(LAST_VALUES, LAST_VALUES.names, [each for each in rows if each[0] in present])
 
 

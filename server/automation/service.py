@@ -147,9 +147,14 @@ def run_counted(
     began = time.perf_counter()
     within = partial(stoppable(ctx.service.store).under, ctx.actor.worker_id, stop_code)
     found = run(
-        automation, dict(values), host, traced=traced, state_at=state_at, seconds=seconds,
+        automation,
+        dict(values),
+        host,
+        traced=traced,
+        state_at=state_at,
+        seconds=seconds,
         within=within if stop_code else None,
-    )  # fmt: skip
+    )
     if not host.dry:
         _count(ctx, automation, values, found, (time.perf_counter() - began) * 1000)
     return found

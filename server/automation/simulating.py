@@ -41,14 +41,15 @@ def simulate(ctx: Context, asked: SimulationRequest) -> dict[str, Any]:
     script = _script(ctx, asked)
     found = examples.simulate(ctx, script, values | asked.values, traced=MAX_STEPS)
     told: dict[str, Any] = {
-        "state": found.state, "vars": found.variables,
+        "state": found.state,
+        "vars": found.variables,
         "log": [{"level": each.level, "node": each.node, "message": each.message} for each in found.log],
         "trace": [asdict(each) for each in found.trace],
         "warnings": [
             {"line": each.line, "message": each.message}
             for each in names.flagged_in(ctx, script.script, script.trigger)
         ],
-    }  # fmt: skip
+    }
     if found.returned is not None:
         told["return"] = plain(found.returned)
     return told if found.state in ENDED else told | {"message": found.message}

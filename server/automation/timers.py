@@ -38,9 +38,11 @@ def find_due(service: Service, now: int) -> int | None:
     """Add a job for every timer that is due; answers when the next one will be."""
     due = service.store.read(lambda tx: _due(tx, now))
     if due:
-        service.store.write(lambda tx: [
-            JobQueue.add(tx, KIND, now, {"timer_id": id, "at": at}, f"{KIND}:{id}", is_slow=True) for id, at in due
-        ])  # fmt: skip
+        service.store.write(
+            lambda tx: [
+                JobQueue.add(tx, KIND, now, {"timer_id": id, "at": at}, f"{KIND}:{id}", is_slow=True) for id, at in due
+            ]
+        )
     return now if len(due) == BATCH else service.store.read(lambda tx: _next(tx, now))
 
 
@@ -167,11 +169,14 @@ def _due(tx: Transaction, now: int) -> list[tuple[int, int]]:
     """[(id, time)] of timers that are due, the longest due first."""
     timer: Any = table_named(URI)
     rows = tx.rows(
-        lambda: timer.select(timer.c.id, timer.c.next_run_at)
-        .where(timer.c.is_disabled == 0, timer.c.next_run_at > 0, timer.c.next_run_at <= slot(0))
-        .order_by(timer.c.next_run_at).limit(BATCH),
+        lambda: (
+            timer.select(timer.c.id, timer.c.next_run_at)
+            .where(timer.c.is_disabled == 0, timer.c.next_run_at > 0, timer.c.next_run_at <= slot(0))
+            .order_by(timer.c.next_run_at)
+            .limit(BATCH)
+        ),
         (now,),
-    )  # fmt: skip
+    )
     return [(id, at) for id, at in rows]
 
 

@@ -23,10 +23,15 @@ DOING = "look up what uses an automation"  # what administrators alone may
 
 # The records whose texts name automations: type, column of the text.
 HOLDERS = (
-    ("webhook_listener", "automations_kata"), ("automation_event", "automations_kata"),
-    ("automation_timer", "automations_kata"), ("resource", "automation_kata"), ("behavior", "nodes"),
-    ("automation", "script"), ("toolbar", "toolbar_kata"), ("workspace_widget", "params"),
-)  # fmt: skip
+    ("webhook_listener", "automations_kata"),
+    ("automation_event", "automations_kata"),
+    ("automation_timer", "automations_kata"),
+    ("resource", "automation_kata"),
+    ("behavior", "nodes"),
+    ("automation", "script"),
+    ("toolbar", "toolbar_kata"),
+    ("workspace_widget", "params"),
+)
 MAX_USES = 500  # that are listed of one automation
 # Of texts in small letters. Each begins with letters of its own, which are looked for much faster than alternatives.
 _NAMED = tuple(

@@ -58,10 +58,20 @@ def keep(change: "Change", writing: "Writing") -> None:
 def _add(
     writing: "Writing", id: int, number: int, at: int, who: tuple[str, int, str], changed: str, texts: dict[str, Any]
 ) -> None:
-    writing.tx.insert(VERSION, {
-        "automation_id": id, "number": number, "at": at, "actor_context": who[0], "actor_id": who[1],
-        "actor_name": who[2], "changed": changed, "size": sum(map(len, texts.values())), **texts,
-    })  # fmt: skip
+    writing.tx.insert(
+        VERSION,
+        {
+            "automation_id": id,
+            "number": number,
+            "at": at,
+            "actor_context": who[0],
+            "actor_id": who[1],
+            "actor_name": who[2],
+            "changed": changed,
+            "size": sum(map(len, texts.values())),
+            **texts,
+        },
+    )
 
 
 def _forget(writing: "Writing", id: int) -> None:

@@ -10,10 +10,12 @@ from server.kata.annotations import KNOWN
 from server.records.registry import Registry
 
 _BRANCH_NOTES = {
-    "inputs": "What the command is given.", "output": "The key that its answer is kept under.",
+    "inputs": "What the command is given.",
+    "output": "The key that its answer is kept under.",
     "on_simulate": "What is done in its place when the run is simulated.",
-    "on_success": "What follows when it went well.", "on_error": "What follows when it failed.",
-}  # fmt: skip
+    "on_success": "What follows when it went well.",
+    "on_error": "What follows when it failed.",
+}
 
 
 def words(registry: Registry) -> dict[str, Any]:
@@ -25,18 +27,24 @@ def words(registry: Registry) -> dict[str, Any]:
     return {
         "commands": {
             name: {
-                "note": COMMANDS[name].note, "keys": list(COMMANDS[name].own_keys),
+                "note": COMMANDS[name].note,
+                "keys": list(COMMANDS[name].own_keys),
                 "inputs": {each.name: each.note for each in COMMANDS[name].inputs},
             }
             for name in known
         },
         "flow": {name: {"note": note, "keys": list(PARTS.get(name, ()))} for name, note in FLOW.items()},
-        "branches": _BRANCH_NOTES, "blocks": [*BRANCHES, "then", "do"], "annotations": sorted(KNOWN),
+        "branches": _BRANCH_NOTES,
+        "blocks": [*BRANCHES, "then", "do"],
+        "annotations": sorted(KNOWN),
         "inputs": {
-            "kinds": list(inputs.KINDS), "options": list(inputs.OPTIONS), "texts": sorted(filter(None, inputs.TEXTS)),
+            "kinds": list(inputs.KINDS),
+            "options": list(inputs.OPTIONS),
+            "texts": sorted(filter(None, inputs.TEXTS)),
         },
         "policy": {
-            "parts": list(POLICY_PARTS), "settings": list(POLICY_SETTINGS),
+            "parts": list(POLICY_PARTS),
+            "settings": list(POLICY_SETTINGS),
             "commands": ["all", *(name for name in known if COMMANDS[name].governed)],
         },
         "fields": {
@@ -45,4 +53,4 @@ def words(registry: Registry) -> dict[str, Any]:
             }
             for each in registry
         },
-    }  # fmt: skip
+    }

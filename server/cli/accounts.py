@@ -23,15 +23,19 @@ def declare(commands: Any) -> None:
     create.add_argument("--last-name", default="", metavar="L", help="family name")
     create.add_argument("--admin", action="store_true", help="make the worker an administrator")
     create.add_argument(
-        "--password-file", metavar="F", help="file whose first line is the password; - asks for it. Without one the "
-        "worker cannot sign in with a password"
-    )  # fmt: skip
+        "--password-file",
+        metavar="F",
+        help="file whose first line is the password; - asks for it. Without one the "
+        "worker cannot sign in with a password",
+    )
     recover = command(
-        worker, "recover", _recover_worker,
+        worker,
+        "recover",
+        _recover_worker,
         "Let a worker in who cannot sign in, such as the only administrator: enable them, turn off their second "
         "factor, forget wrong attempts, and print a link to choose a password. It works once, for three days.",
         about="Print a link for a worker who cannot sign in.",
-    )  # fmt: skip
+    )
     recover.add_argument("--email", required=True, metavar="E", help="the address that the worker signs in with")
     recover.add_argument("--admin", action="store_true", help="make the worker an administrator")
     token = group(commands, "token", "Access tokens for the REST API.")

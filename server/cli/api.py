@@ -117,9 +117,15 @@ def _run(options: argparse.Namespace) -> int:
     query, form = (pairs, None) if options.method in IN_QUERY else (None, pairs)
     try:
         with requests.request(
-            options.method, address, params=query, data=form, auth=authorize, timeout=TIMEOUT_SECONDS, stream=True,
+            options.method,
+            address,
+            params=query,
+            data=form,
+            auth=authorize,
+            timeout=TIMEOUT_SECONDS,
+            stream=True,
             allow_redirects=False,
-        ) as answer:  # fmt: skip
+        ) as answer:
             return _tell(answer)
     except requests.RequestException as error:
         raise Unavailable(f"{address} gave no answer: {cause(error)}") from error
@@ -190,6 +196,9 @@ def _tell(answer: "Response") -> int:
     if code != DONE:
         print(f"helpdesk: the server answered {answer.status_code} {answer.reason}", file=sys.stderr)
     if answer.status_code == 401:
-        print(f"helpdesk: {TOKEN_VARIABLE} holds no token that works; make one with: helpdesk token create --worker "
-              "EMAIL", file=sys.stderr)  # fmt: skip
+        print(
+            f"helpdesk: {TOKEN_VARIABLE} holds no token that works; make one with: helpdesk token create --worker "
+            "EMAIL",
+            file=sys.stderr,
+        )
     return code

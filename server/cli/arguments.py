@@ -27,9 +27,11 @@ def offline(commands: Any, name: str, run: Any, shapes: str, about: str = "") ->
     """Declare a command that reads one text, or requests from standard input. shapes: those of a request and of its
     answer. about: as of `command`. `run` finds `refuse` among its options, which ends it for wrong arguments."""
     about = about or ABOUT[name]
-    made: CommandParser = commands.add_parser(name, help=about, description=(
-        f"{about} Without --data this happens in a temporary folder, which is removed at the end."
-    ))  # fmt: skip
+    made: CommandParser = commands.add_parser(
+        name,
+        help=about,
+        description=(f"{about} Without --data this happens in a temporary folder, which is removed at the end."),
+    )
     made.set_defaults(run=run, refuse=made.error, refuse_unknown=made.refuse_unknown)
     source = made.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", metavar="FILE", help="the text; - reads standard input")

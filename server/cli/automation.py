@@ -24,17 +24,20 @@ MAX_FUNCTIONS = 100  # of one request
 def declare(commands: Any) -> None:
     """Declare the command."""
     run = offline(
-        group(commands, "automation", "Automations: scripts in KATA."), "run", _run,
+        group(commands, "automation", "Automations: scripts in KATA."),
+        "run",
+        _run,
         "{script, policy?, vars?, functions?} -> {state, return, vars, logs, message}; functions: {name: {script, "
         "policy?, extension_id?}}",
         "Run an automation; print how it ends, its variables, its log and the commands it took.",
-    )  # fmt: skip
+    )
     run.add_argument("--vars", metavar="JSON", help="the dictionary that it begins with, as a JSON object")
     run.add_argument("--policy", metavar="FILE", help="what it may do; without one it may only compute")
     run.add_argument(
-        "--url", metavar="URL", help="simulate it on the server at this address, with its records; the token is in "
-        f"{TOKEN_VARIABLE}",
-    )  # fmt: skip
+        "--url",
+        metavar="URL",
+        help=f"simulate it on the server at this address, with its records; the token is in {TOKEN_VARIABLE}",
+    )
     run.add_argument(
         "--ticket", metavar="ID", type=int, default=0, help="with --url: the ticket that it is handed over"
     )

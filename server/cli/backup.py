@@ -25,19 +25,23 @@ COUNTED = ("ticket", "message", "worker")  # told of a backup, so that one sees 
 def declare(commands: Any) -> None:
     """Declare the commands."""
     make = command(
-        commands, "backup", _backup,
+        commands,
+        "backup",
+        _backup,
         "Copy the database into a new file, also while a server runs; or look whether such a file is whole and sound. "
         "Nothing is ever written over, and what is cut short leaves no file.",
-    )  # fmt: skip
+    )
     make.add_argument(
         "action", nargs="?", choices=(VERIFY,), metavar=VERIFY, help="read all of FILE and tell whether it is sound"
     )
     make.add_argument("file", metavar="FILE", help="the backup")
     back = command(
-        commands, "restore", _restore,
+        commands,
+        "restore",
+        _restore,
         "Put a backup in the place of the database, after all of it was checked. No server may run on the data folder. "
         "The database that was there is kept beside it, as helpdesk.db.before-restore-TIME.",
-    )  # fmt: skip
+    )
     back.add_argument("file", metavar="FILE", help="the backup")
 
 

@@ -60,11 +60,13 @@ def declare(commands: Any) -> None:
     """Declare the command."""
     about = ABOUT["completion"]
     made = commands.add_parser(
-        "completion", help=about, description=f"{about} For bash: source <(helpdesk completion bash). For zsh, "
+        "completion",
+        help=about,
+        description=f"{about} For bash: source <(helpdesk completion bash). For zsh, "
         "as _helpdesk in a folder of $fpath. For fish: helpdesk completion fish | source. For PowerShell, in the "
         "profile: helpdesk completion powershell | Out-String | Invoke-Expression. The man page: helpdesk completion "
         "man > helpdesk.1",
-    )  # fmt: skip
+    )
     made.add_argument("shell", metavar="SHELL", choices=tuple(FORMS), help=", ".join(FORMS))
     made.set_defaults(run=_run)
 
@@ -89,9 +91,13 @@ def _argument(action: argparse.Action) -> Argument:
     shown = str(action.metavar or action.dest.upper()) if takes_value else ""
     is_required = action.required if action.option_strings else action.nargs not in ("?", "*")
     return Argument(
-        tuple(action.option_strings), shown, action.help or "", tuple(map(str, action.choices or ())), is_required,
+        tuple(action.option_strings),
+        shown,
+        action.help or "",
+        tuple(map(str, action.choices or ())),
+        is_required,
         action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction),
-    )  # fmt: skip
+    )
 
 
 # -- shells ------------------------------------------------------------------------------------------------------------
@@ -251,28 +257,33 @@ def powershell(commands: list[Subcommand]) -> str:
     for _, each, names in _options_with_values(commands):
         listed = ", ".join(map(_ps_text, each.choices))
         lines += [f"        {_ps_text(name)} = @({listed})" for name in names]
-    return "\n".join([
-        *lines,
-        "    }",
-        f"    $place = '{PROGRAM}'",
-        "    $option = ''",
-        "    foreach ($each in ($ast.CommandElements | Select-Object -Skip 1)) {",
-        "        if ($each.Extent.EndOffset -ge $cursor) { break }",
-        '        $next = "$place $each"',
-        "        if ($option) { $option = '' }",
-        "        elseif ($offers.ContainsKey($next)) { $place = $next }",
-        "        elseif ($values.ContainsKey($next)) { $option = $next }",
-        "    }",
-        "    if ($option) {",
-        '        $values[$option] | Where-Object { $_ -like "$word*" }',
-        "    } else {",
-        '        $offers[$place].GetEnumerator() | Where-Object { $_.Key -like "$word*" } | ForEach-Object {',
-        "            [System.Management.Automation.CompletionResult]::new($_.Key, $_.Key, 'ParameterValue', $_.Value)",
-        "        }",
-        "    }",
-        "}",
-        "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *lines,
+            "    }",
+            f"    $place = '{PROGRAM}'",
+            "    $option = ''",
+            "    foreach ($each in ($ast.CommandElements | Select-Object -Skip 1)) {",
+            "        if ($each.Extent.EndOffset -ge $cursor) { break }",
+            '        $next = "$place $each"',
+            "        if ($option) { $option = '' }",
+            "        elseif ($offers.ContainsKey($next)) { $place = $next }",
+            "        elseif ($values.ContainsKey($next)) { $option = $next }",
+            "    }",
+            "    if ($option) {",
+            '        $values[$option] | Where-Object { $_ -like "$word*" }',
+            "    } else {",
+            '        $offers[$place].GetEnumerator() | Where-Object { $_.Key -like "$word*" } | ForEach-Object {',
+            (
+                "            [System.Management.Automation.CompletionResult]::new("
+                "$_.Key, $_.Key, 'ParameterValue', $_.Value)"
+            ),
+            "        }",
+            "    }",
+            "}",
+            "",
+        ]
+    )
 
 
 def _ps_text(text: str) -> str:
@@ -289,8 +300,10 @@ def _options_with_values(commands: list[Subcommand]) -> list[tuple[Subcommand, A
     """Options that take a value, each with its command and with all names, the command's words before them."""
     return [
         (command, each, [f"{command.words} {flag}" for flag in each.flags])
-        for command in commands for each in command.options if each.shown
-    ]  # fmt: skip
+        for command in commands
+        for each in command.options
+        if each.shown
+    ]
 
 
 def _valued(commands: list[Subcommand]) -> list[str]:
@@ -331,15 +344,26 @@ def man(commands: list[Subcommand]) -> str:
     top, *rest = commands
     name = PROGRAM.upper()
     lines = [f'.TH {name} 1 "" "Helpdesk {VERSION}" "User Commands"', ".SH NAME"]
-    lines += [f"{PROGRAM} \\- {_roff('a helpdesk service: mail becomes tickets')}", ".SH SYNOPSIS", f".B {PROGRAM}",
-              r"\fICOMMAND\fR [\fIOPTION\fR ...]", ".SH DESCRIPTION", _roff(top.about)]  # fmt: skip
+    lines += [
+        f"{PROGRAM} \\- {_roff('a helpdesk service: mail becomes tickets')}",
+        ".SH SYNOPSIS",
+        f".B {PROGRAM}",
+        r"\fICOMMAND\fR [\fIOPTION\fR ...]",
+        ".SH DESCRIPTION",
+        _roff(top.about),
+    ]
     lines.append(".SH COMMANDS")
     for command in rest:
         if not command.below:
             lines += _man_command(command)
     lines += [".SH EXIT STATUS", *(line for code, about in EXIT_CODES.items() for line in _man_item(code, about))]
-    lines += [".SH ENVIRONMENT", _roff("Each is a setting; in helpdesk.toml in the data folder its name is written in "
-                                       "small letters and without HELPDESK_.")]  # fmt: skip
+    lines += [
+        ".SH ENVIRONMENT",
+        _roff(
+            "Each is a setting; in helpdesk.toml in the data folder its name is written in "
+            "small letters and without HELPDESK_."
+        ),
+    ]
     for row in help_rows():
         default = row["default"].replace("\n", ", ")
         lines += _man_item(row["variable"], f"{row['help']} {f'Default: {default}' if default else ''} ({row['unit']})")
@@ -381,5 +405,9 @@ def _roff(text: str) -> str:
 
 
 FORMS: dict[str, Callable[[list[Subcommand]], str]] = {
-    "bash": bash, "zsh": zsh, "fish": fish, "powershell": powershell, "man": man,
-}  # fmt: skip
+    "bash": bash,
+    "zsh": zsh,
+    "fish": fish,
+    "powershell": powershell,
+    "man": man,
+}

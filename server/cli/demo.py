@@ -21,19 +21,22 @@ from server.store import lock
 def declare(commands: Any) -> None:
     """Declare the command."""
     made = command(
-        commands, "demo", _demo,
+        commands,
+        "demo",
+        _demo,
         "Make a desk to look at: a year of tickets in every state, the people who write and answer them, files, "
         "notes, tasks, snippets and searches. All of it is made up. No mail is sent, no automation runs, and nobody "
         "can sign in as one of its workers. An empty data folder becomes a service; where there are tickets already, "
         "--add is needed. No server may run on the data folder: in one that runs, the demo is added on the last page "
         "of the set-up and removed on the start page.",
-    )  # fmt: skip
+    )
     how = made.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add it to a service that has tickets already")
     how.add_argument(
-        "--remove", action="store_true",
+        "--remove",
+        action="store_true",
         help="remove all of it for good, with its workers and what was written on its tickets since",
-    )  # fmt: skip
+    )
 
 
 def _demo(options: argparse.Namespace) -> None:

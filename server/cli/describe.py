@@ -34,9 +34,11 @@ NOT_SHIPPED = (".", "__pycache__", "screenshots")  # beginnings of names; the pi
 def declare(commands: Any) -> None:
     """Declare the command."""
     describe = command(
-        commands, "describe", _run,
+        commands,
+        "describe",
+        _run,
         "List the record types and the endpoints; with TYPE, the fields and the filters of that type.",
-    )  # fmt: skip
+    )
     describe.add_argument("type", nargs="?", metavar="TYPE", help="a record type, such as ticket")
     describe.add_argument("--json", action="store_true", help="as JSON, with commands, filters and all else")
 

@@ -35,10 +35,12 @@ MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 def declare(commands: Any) -> None:
     """Declare the command."""
     doctor = command(
-        commands, "doctor", _run,
+        commands,
+        "doctor",
+        _run,
         "Look at settings, data folder, server, database, disk, clock, base URL, mail, jobs and backups, and say what "
         "to do about what is wrong. Changes nothing. Ends with 1 when there is a problem; warnings alone are none.",
-    )  # fmt: skip
+    )
     doctor.add_argument("--json", action="store_true", help="as JSON: a list of {part, state, found, advice}")
     doctor.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
@@ -118,9 +120,12 @@ def _asked(address: str) -> tuple[Finding, tuple[Finding, ...]]:
     try:
         checks, found = health_at(url.hostname or "", url.port or 0)
     except (OSError, http.client.HTTPException, ValueError, TypeError) as error:
-        return Finding("server", "warning", f"one runs on the folder and does not answer at {url.geturl()}: {error}",
-                       "give this command the settings of the server (--config, HELPDESK_PORT and so on), or look into "
-                       "its log"), ()  # fmt: skip
+        return Finding(
+            "server",
+            "warning",
+            f"one runs on the folder and does not answer at {url.geturl()}: {error}",
+            "give this command the settings of the server (--config, HELPDESK_PORT and so on), or look into its log",
+        ), ()
     failing = [name for name, is_well in checks.items() if not is_well]
     if failing:
         says = f"the one at {url.geturl()} says: not {', '.join(failing)}"
@@ -195,8 +200,12 @@ def _not_as_it_should_be(service: Service, damage: list[str], lacking: list[str]
         return Finding("database", "problem", _first(damage), "see whether PostgreSQL runs, and its log")
     if damage:
         return Finding("database", "problem", _first(damage), "restore a backup: helpdesk restore FILE")
-    return Finding("database", "warning", f"it is of an older version: {_first(lacking)}",
-                   "start the server, which adds what is missing; what depends on it was not looked at")  # fmt: skip
+    return Finding(
+        "database",
+        "warning",
+        f"it is of an older version: {_first(lacking)}",
+        "start the server, which adds what is missing; what depends on it was not looked at",
+    )
 
 
 def _first(listed: list[str]) -> str:

@@ -15,12 +15,14 @@ from server.export import Summary, export
 def declare(commands: Any) -> None:
     """Declare the command."""
     made = command(
-        commands, "export", _export,
+        commands,
+        "export",
+        _export,
         "Write everything to a new folder, or to a new zip file for a name that ends in .zip: records as JSON lines, a "
         "file for each type, attachments and mails as they are, and manifest.json, which tells what is there. All of "
         "it is of one moment, and what is cut short leaves nothing. It cannot be read back: that is what backups are "
         "for.",
-    )  # fmt: skip
+    )
     made.add_argument("place", metavar="FOLDER|FILE.zip", help="where to write; nothing may be there")
     made.add_argument(
         "--with-secrets",

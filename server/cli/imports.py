@@ -35,9 +35,12 @@ def declare(commands: Any) -> None:
     )
     bring.add_argument("--type", required=True, metavar="TYPE", help="the record type, such as contact")
     bring.add_argument(
-        "--column", action="append", default=[], metavar="NAME=FIELD",
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME=FIELD",
         help="write a column to a field; NAME= leaves the column out. Other columns are matched by their names",
-    )  # fmt: skip
+    )
     bring.add_argument("--key", default="", metavar="FIELD", help="update the record with the same value of this field")
     bring.add_argument("--dry-run", action="store_true", help="check every row and write nothing")
 

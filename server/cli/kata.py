@@ -18,9 +18,11 @@ SHAPE = lines.RequestSchema("source", maps=frozenset(("vars",)))
 def declare(commands: Any) -> None:
     """Declare the command."""
     offline(
-        commands, "kata", _run,
+        commands,
+        "kata",
+        _run,
         "{source, vars?} -> {tree, lines, value} or {error: {code, line or path}}; lines count from 0",
-    )  # fmt: skip
+    )
 
 
 def _run(options: argparse.Namespace) -> int:

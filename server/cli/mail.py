@@ -30,8 +30,8 @@ def declare(commands: Any) -> None:
         "Import mail as tickets and replies.",
     )
     bring.add_argument(
-        "--status", choices=WORDS[:CLOSED + 1], default=WORDS[OPEN], help="status of the new tickets (open)"
-    )  # fmt: skip
+        "--status", choices=WORDS[: CLOSED + 1], default=WORDS[OPEN], help="status of the new tickets (open)"
+    )
     bring.add_argument(
         "--group",
         default="",
@@ -39,9 +39,11 @@ def declare(commands: Any) -> None:
         help="name or number of the group of the new tickets, in place of routing",
     )
     bring.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a message, an mbox, a Maildir, a folder of .eml files, or - for one "
-        "message on standard input"
-    )  # fmt: skip
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a message, an mbox, a Maildir, a folder of .eml files, or - for one message on standard input",
+    )
 
 
 def _import(ctx: Context, options: argparse.Namespace) -> int:

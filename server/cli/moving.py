@@ -29,15 +29,19 @@ QUERY_SECONDS = 24 * 3600  # that one statement may take: an index of a large ta
 def declare(commands: Any) -> None:
     """Declare the command."""
     move = command(
-        commands, "migrate-database", _migrate,
+        commands,
+        "migrate-database",
+        _migrate,
         "Copy the whole database into PostgreSQL, or from there into a new file, and compare all rows at the end. No "
         "server may use it meanwhile; how long that takes is told first. The source stays as it is. What was cut short "
         "goes on where it was when the same command is run again, and nothing uses the copy before it is whole.",
-    )  # fmt: skip
+    )
     move.add_argument(
-        "--to", required=True, metavar="TARGET",
+        "--to",
+        required=True,
+        metavar="TARGET",
         help="postgresql://USER@HOST/NAME of an empty database, or the path of a new file",
-    )  # fmt: skip
+    )
     move.add_argument("--estimate", action="store_true", help="only tell how much there is and about how long it takes")
     move.add_argument("--config", metavar="FILE", help="settings file (helpdesk.toml in the data folder)")
 
@@ -70,8 +74,10 @@ def _source(settings: Settings, may_be_used: bool) -> Iterator[Service]:
         try:
             lacking = app.lacking(service) or _not_migrated(service)
             if lacking:
-                raise Damaged(f"{service.store.place} is not as this version needs it: {lacking[0]}. Start the server "
-                              "once, which adds what is missing, and stop it again")  # fmt: skip
+                raise Damaged(
+                    f"{service.store.place} is not as this version needs it: {lacking[0]}. Start the server "
+                    "once, which adds what is missing, and stop it again"
+                )
             if not may_be_used:
                 require_unused(service)
             yield service

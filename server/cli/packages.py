@@ -22,9 +22,12 @@ def declare(commands: Any) -> None:
     """Declare the commands."""
     below = group(commands, "package", "Packages: records as one JSON document.")
     bring = command(
-        below, "import", _import, "Import a package: all of it or nothing. Prints what was made, as JSON.",
+        below,
+        "import",
+        _import,
+        "Import a package: all of it or nothing. Prints what was made, as JSON.",
         "Import a package: all of it or nothing.",
-    )  # fmt: skip
+    )
     bring.add_argument(
         "file",
         metavar="FILE",
@@ -32,9 +35,12 @@ def declare(commands: Any) -> None:
         f"{RECIPE}NAME for a recipe of the cookbook",
     )
     bring.add_argument(
-        "--answer", action="append", default=[], metavar="KEY=VALUE",
+        "--answer",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="answer to a prompt of the package; once for each, or several times where a prompt takes a list",
-    )  # fmt: skip
+    )
     bring.add_argument("--dry-run", action="store_true", help="make nothing, and print what would be made")
     bring.add_argument(
         "--grants",
@@ -42,14 +48,17 @@ def declare(commands: Any) -> None:
         help="agree to what the package grants, as --dry-run prints it",
     )
     bring.add_argument(
-        "--update", action="store_true",
+        "--update",
+        action="store_true",
         help="change the records that the last import of this package made, by their uid, and make what is missing",
-    )  # fmt: skip
+    )
     bring.add_argument(
-        "--conflicts", choices=POLICIES, default=REFUSE,
+        "--conflicts",
+        choices=POLICIES,
+        default=REFUSE,
         help="with --update, for fields that changed both here and in the package: refuse changes nothing and names "
         "them, keep keeps what is here, take takes what the package says",
-    )  # fmt: skip
+    )
     out = command(below, "export", _export, about="Print records as a package, with what is on them.")
     out.add_argument("records", nargs="+", metavar="TYPE:ID", help="a record, such as snippet:3")
     out.add_argument("--name", default="", metavar="N", help="name of the package")
@@ -62,9 +71,14 @@ def _import(options: argparse.Namespace) -> None:
 
     def work(ctx: Context) -> importing.ImportResult:
         return importing.import_package(
-            ctx, package, answers, dry_run=options.dry_run, grants_agreed=options.grants,
-            mode=UPDATE if options.update else CREATE, conflicts=options.conflicts,
-        )  # fmt: skip
+            ctx,
+            package,
+            answers,
+            dry_run=options.dry_run,
+            grants_agreed=options.grants,
+            mode=UPDATE if options.update else CREATE,
+            conflicts=options.conflicts,
+        )
 
     found = None
     while found is None:

@@ -18,9 +18,11 @@ DELIMITERS = {"script": SCRIPT, "package": PACKAGE}
 def declare(commands: Any) -> None:
     """Declare the command."""
     script = offline(
-        commands, "script", _run,
+        commands,
+        "script",
+        _run,
         "{template, vars?, delimiters?} -> {out} or {error, line}; delimiters: script (default) or package",
-    )  # fmt: skip
+    )
     script.add_argument("--vars", metavar="JSON", help="the placeholders, as a JSON object")
 
 

@@ -157,10 +157,18 @@ UNITS: tuple[Unit, ...] = (
     Unit("unix", 1, _same, lambda wall: str(int((wall - EPOCH).total_seconds())), key="seconds"),
 )  # fmt: skip
 _ALIASES = {
-    "week-mon": "week", "week-monday": "week", "week-sunday": "week-sun", "minutes": "minute", "minutes/5": "minute/5",
-    "minutes/15": "minute/15", "minutes/30": "minute/30", "ts": "unix", "timestamp": "unix", "secs": "unix",
+    "week-mon": "week",
+    "week-monday": "week",
+    "week-sunday": "week-sun",
+    "minutes": "minute",
+    "minutes/5": "minute/5",
+    "minutes/15": "minute/15",
+    "minutes/30": "minute/30",
+    "ts": "unix",
+    "timestamp": "unix",
+    "secs": "unix",
     "seconds": "unix",
-}  # fmt: skip
+}
 UNIT_BY_NAME: dict[str, Unit] = {unit.name: unit for unit in UNITS}
 UNIT_BY_NAME |= {alias: UNIT_BY_NAME[name] for alias, name in _ALIASES.items()}
 

@@ -24,9 +24,17 @@ NOTHING = ("", 0)  # as context and id: no record
 URGENT = frozenset(("ticket.message.inbound",))  # what cannot wait until an owner is back
 MENTIONING = "comment.create"  # who is told of it besides those who follow the record is named in its text
 _COLUMNS = (
-    "about__context", "about_id", "activity_point", "actor__context", "actor_id", "created", "is_administrative",
-    "params", "target__context", "target_id",
-)  # fmt: skip
+    "about__context",
+    "about_id",
+    "activity_point",
+    "actor__context",
+    "actor_id",
+    "created",
+    "is_administrative",
+    "params",
+    "target__context",
+    "target_id",
+)
 
 
 def log(
@@ -68,15 +76,30 @@ def log_several(writing: "RecordWriter", context: str, id: int, entries: Sequenc
 
 
 def _write(
-    writing: "RecordWriter", point: str, context: str, id: int, variables: dict[str, str],
-    urls: dict[str, str] | None = None, about: tuple[str, int] = NOTHING,
-) -> dict[str, object]:  # fmt: skip
+    writing: "RecordWriter",
+    point: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
+    urls: dict[str, str] | None = None,
+    about: tuple[str, int] = NOTHING,
+) -> dict[str, object]:
     """Write an entry; answers what it tells."""
     actor, told = writing.actor.author, params(writing, POINTS[point].pattern, context, id, variables, urls)
-    writing.tx.append(_entry, (
-        *about, point, actor.context, actor.id, writing.now, int(POINTS[point].is_administrative),
-        _text_of(told), context, id,
-    ))  # fmt: skip
+    writing.tx.append(
+        _entry,
+        (
+            *about,
+            point,
+            actor.context,
+            actor.id,
+            writing.now,
+            int(POINTS[point].is_administrative),
+            _text_of(told),
+            context,
+            id,
+        ),
+    )
     return told
 
 
@@ -86,9 +109,13 @@ def _entry() -> Any:
 
 
 def params(
-    writing: "RecordWriter", message: str, context: str, id: int, variables: dict[str, str],
+    writing: "RecordWriter",
+    message: str,
+    context: str,
+    id: int,
+    variables: dict[str, str],
     urls: dict[str, str] | None = None,
-) -> dict[str, object]:  # fmt: skip
+) -> dict[str, object]:
     """What an entry or a notification about a record tells: {message, variables, urls}, with the actor."""
     actor = writing.actor.author
     values = {"actor": actor.name or writing.label(actor.context, actor.id) or "Helpdesk", **variables}
@@ -101,9 +128,14 @@ def params(
 
 
 def notify(
-    writing: "RecordWriter", worker_id: int, point: str, context: str, id: int, params: dict[str, object],
+    writing: "RecordWriter",
+    worker_id: int,
+    point: str,
+    context: str,
+    id: int,
+    params: dict[str, object],
     kind: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Tell one worker, by mail as well where they want that. kind: of notification_mail.KINDS; "" that of the point."""
     notifications = _type(writing, "notification")
     notification_id = writing.tx.insert(
@@ -148,9 +180,14 @@ def log_deleted(writing: "RecordWriter", record_type: RecordType, id: int, label
 
 
 def _listeners(
-    writing: "RecordWriter", context: str, id: int, also: tuple[int, ...], about: tuple[str, int],
-    *, stands_in: bool = False,
-) -> list[int]:  # fmt: skip
+    writing: "RecordWriter",
+    context: str,
+    id: int,
+    also: tuple[int, ...],
+    about: tuple[str, int],
+    *,
+    stands_in: bool = False,
+) -> list[int]:
     """Who is to hear of the record and may read it, without the actor; nobody in a quiet operation. stands_in: whether
     who stands in for an owner that is away is to hear of it, too."""
     if not id or writing.ctx.is_quiet:
@@ -163,8 +200,9 @@ def _listeners(
         record = writing.record(context, id)
         if record is not None and record["owner_id"]:
             found.add(record["owner_id"])
-            if stands_in and (other := stand_in(lambda each: writing.record("worker", each), record["owner_id"],
-                                                writing.now)):  # fmt: skip
+            if stands_in and (
+                other := stand_in(lambda each: writing.record("worker", each), record["owner_id"], writing.now)
+            ):
                 found.add(other)
     author = writing.actor.author
     if author.context == WORKER:

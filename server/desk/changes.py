@@ -46,9 +46,14 @@ def is_kept(record_type: RecordType) -> bool:
 
 
 def note(
-    writing: "RecordWriter", event: Event, record_type: RecordType, id: int, owner: Owner = NOBODY,
-    *, is_stamped: bool = False,
-) -> None:  # fmt: skip
+    writing: "RecordWriter",
+    event: Event,
+    record_type: RecordType,
+    id: int,
+    owner: Owner = NOBODY,
+    *,
+    is_stamped: bool = False,
+) -> None:
     """A record was created or changed: once for a record and transaction, so what is new is never `updated` in it.
     is_stamped: whether the record has the time of the change already."""
     tx, key = writing.tx, ("change noted", record_type.context, id)
@@ -264,9 +269,11 @@ def forget_old(service: Service, now: int) -> None:
     """Remove changes that are older than the setting `change_log_days`, and the oldest beyond MAX_KEPT."""
     before = now - service.settings.change_log_days * DAY_SECONDS
     while up_to := service.store.read(lambda tx: _old_up_to(tx, before)):
-        service.store.write(lambda tx, up_to=up_to: tx.run(  # type: ignore[misc]
-            lambda: _LOG.delete().where(_LOG.id <= slot(0)), (up_to,)
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx, up_to=up_to: tx.run(  # type: ignore[misc]
+                lambda: _LOG.delete().where(_LOG.id <= slot(0)), (up_to,)
+            )
+        )
 
 
 def _old_up_to(tx: Transaction, before: int) -> int:

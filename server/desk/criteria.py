@@ -22,8 +22,13 @@ from server.translation import about_field, lazy_gettext
 SORT_POSITION = MAX_QUERY_CHARS + 1  # no position of `q` is as high, so that errors can be told apart
 FIRST_POSITION = SORT_POSITION + 1
 NEGATED = {
-    "!=": "=", "<>": "=", "not like": "like", "not in": "in", "not between": "between", "is not null": "is null",
-}  # fmt: skip
+    "!=": "=",
+    "<>": "=",
+    "not like": "like",
+    "not in": "in",
+    "not between": "between",
+    "is not null": "is null",
+}
 OPERATORS = ("=", ">", ">=", "<", "<=", "like", "in", "between", "is null", "fulltext", *NEGATED)
 WORDS = ("text", "fulltext")  # kinds of filters whose plain values are looked for anywhere
 

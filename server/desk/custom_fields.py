@@ -46,11 +46,18 @@ def uses(ctx: Context, field_ids: Iterable[int]) -> dict[int, int]:
 def attached(ctx: Context, fieldset_ids: Iterable[int]) -> dict[int, int]:
     """{fieldset id: how many records it is attached to}; those without are left out."""
     table: Any = FIELDSET_USE.sql
-    return dict(ctx.service.store.read(lambda tx: tx.rows(
-        lambda: table.select(table.fieldset_id, peewee.fn.COUNT(table.record_id))
-        .where(in_list(table.fieldset_id, slot(0))).group_by(table.fieldset_id),
-        (json.dumps(list(fieldset_ids)),),
-    )))  # fmt: skip
+    return dict(
+        ctx.service.store.read(
+            lambda tx: tx.rows(
+                lambda: (
+                    table.select(table.fieldset_id, peewee.fn.COUNT(table.record_id))
+                    .where(in_list(table.fieldset_id, slot(0)))
+                    .group_by(table.fieldset_id)
+                ),
+                (json.dumps(list(fieldset_ids)),),
+            )
+        )
+    )
 
 
 def move(ctx: Context, id: int, by: int) -> None:

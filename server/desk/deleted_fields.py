@@ -156,10 +156,15 @@ def _drop_orphans(store: Store, id: int, target: Table) -> None:
 def _some_records(id: int, after: int, tx: Transaction) -> list[int]:
     table: Any = CUSTOM_VALUE.sql
     rows = tx.rows(
-        lambda: table.select(table.record_id).distinct()
-        .where(table.field_id == slot(0), table.record_id > slot(1)).order_by(table.record_id).limit(slot(2)),
+        lambda: (
+            table.select(table.record_id)
+            .distinct()
+            .where(table.field_id == slot(0), table.record_id > slot(1))
+            .order_by(table.record_id)
+            .limit(slot(2))
+        ),
         (id, after, BATCH),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]
 
 

@@ -236,11 +236,12 @@ def opens_nothing(registry: Registry, record_type: RecordType, expand: str, tx: 
     """The paths of an `expand` parameter at which records of this type have nothing to open, each with the nearest name
     as `nearest` tells it."""
     unknown = [
-        path for path in paths(expand)
+        path
+        for path in paths(expand)
         if not is_key(registry, record_type, path, tx)
         and not (path.endswith("_") and is_key(registry, record_type, f"{path}id", tx))
         and not any(path.startswith(f"{name}_") for name in record_type.expand_by_name)  # which bring further keys
-    ]  # fmt: skip
+    ]
     if not unknown:
         return []
     names = [*record_type.expand_by_name, *(f"{prefix}_" for prefix in record_type.nested_by_prefix)]

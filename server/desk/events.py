@@ -95,9 +95,12 @@ def tell(writing: Writing, name: str, values: Values) -> int:
         return 0
     ctx.service.wake_after(tx)
     payload = {
-        "event": name, "values": values, "depth": ctx.depth + 1, "zone": writing.actor.timezone,
+        "event": name,
+        "values": values,
+        "depth": ctx.depth + 1,
+        "zone": writing.actor.timezone,
         "is_by_machine": ctx.is_by_machine,
-    }  # fmt: skip
+    }
     return JobQueue.add(tx, JOB, writing.now, payload, is_slow=True)
 
 

@@ -50,9 +50,11 @@ def move_custom_values(writing: RecordWriter, record_type: RecordType, old: int,
 def pointers(record_type: RecordType, reading: RecordReader) -> list[tuple[str, str]]:
     """(type, column) of all that point to records of this type."""
     return [
-        (each.uri, name) for each in reading.registry for name, field in each.fields.items()
+        (each.uri, name)
+        for each in reading.registry
+        for name, field in each.fields.items()
         if isinstance(field, Id) and field.stored and field.target == record_type.uri
-    ]  # fmt: skip
+    ]
 
 
 def point_elsewhere(writing: RecordWriter, record_type: RecordType, old: int, new: int) -> None:
@@ -127,9 +129,10 @@ def _readable_pointers(
 def filled(record_type: RecordType, target: Record, source: Record) -> dict[str, Any]:
     """The values of one record that the other one has none of, by field."""
     return {
-        name: source[name] for name, field in record_type.fields.items()
+        name: source[name]
+        for name, field in record_type.fields.items()
         if field.stored and name in source and not target[name] and source[name]
-    }  # fmt: skip
+    }
 
 
 def _move_links(tx: Transaction, context: str, old: int, new: int) -> None:

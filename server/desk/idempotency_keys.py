@@ -35,11 +35,15 @@ BATCH = 1000  # removed in one transaction
 KEY = Table(
     "idempotency_key",
     [
-        Column("name", "TEXT"), Column("fingerprint", "TEXT"), Column("at"), Column("claimed_by", "TEXT"),
-        Column("has_written"), Column("sealed", "BLOB"),
+        Column("name", "TEXT"),
+        Column("fingerprint", "TEXT"),
+        Column("at"),
+        Column("claimed_by", "TEXT"),
+        Column("has_written"),
+        Column("sealed", "BLOB"),
     ],
     [Index(("name",), "every request with a key", unique=True), Index(("at",), "cleaning up")],
-)  # fmt: skip
+)
 # claimed_by: the process that works on it, "" when done. sealed: the encrypted response, empty without one.
 
 
@@ -54,9 +58,12 @@ class KeyedRequest:
 
 
 def once(
-    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    store: Store,
+    now: int,
+    request: KeyedRequest,
+    work: Callable[[], Result],
     packed: Callable[[Result | HelpdeskError], bytes],
-) -> Result | bytes:  # fmt: skip
+) -> Result | bytes:
     """Do the work and return its result, or return the packed result of the first request with the same key. packed:
     turns a result or an error into bytes. Raises Conflict while the first request runs or if its response is lost,
     Invalid if the first request was a different one."""
@@ -65,9 +72,12 @@ def once(
 
 
 def _in_write(
-    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    store: Store,
+    now: int,
+    request: KeyedRequest,
+    work: Callable[[], Result],
     packed: Callable[[Result | HelpdeskError], bytes],
-) -> Result | bytes:  # fmt: skip
+) -> Result | bytes:
     def write(tx: Transaction) -> Result | bytes:
         row = _current(tx, request, now)
         if row is not None:
@@ -80,9 +90,12 @@ def _in_write(
 
 
 def _on_thread(
-    store: Store, now: int, request: KeyedRequest, work: Callable[[], Result],
+    store: Store,
+    now: int,
+    request: KeyedRequest,
+    work: Callable[[], Result],
     packed: Callable[[Result | HelpdeskError], bytes],
-) -> Result | bytes:  # fmt: skip
+) -> Result | bytes:
     def claim(tx: Transaction) -> bytes | int:
         row = _current(tx, request, now)
         if row is not None:

@@ -89,10 +89,14 @@ def _fill(writing: RecordWriter, record_type: RecordType, next_id: int, is_refil
     assert text is not None
     table = record_type.table
     rows = tx.rows(
-        lambda: table.sql.select(*table.all_columns)
-        .where(table.sql.id <= slot(0)).order_by(table.sql.id.desc()).limit(slot(1)),
+        lambda: (
+            table.sql.select(*table.all_columns)
+            .where(table.sql.id <= slot(0))
+            .order_by(table.sql.id.desc())
+            .limit(slot(1))
+        ),
         (next_id, PORTION),
-    )  # fmt: skip
+    )
     for row in rows:
         parts = record_type.texts(record_type.record(row), writing)
         if not is_refill or not all(part.isascii() for part in parts.values()):

@@ -62,9 +62,15 @@ class RecordReader:
         """For searches inside this transaction: what the caller may read, or everything."""
         readable = (lambda record_type: ALWAYS) if everything else self.rules.readable
         return SearchScope(
-            self.registry, self.tx, self.actor.worker_id, self.now, self.ctx.tz, readable,
-            covers=covers_search(None if everything else self.ctx.limit), language=self.actor.language,
-        )  # fmt: skip
+            self.registry,
+            self.tx,
+            self.actor.worker_id,
+            self.now,
+            self.ctx.tz,
+            readable,
+            covers=covers_search(None if everything else self.ctx.limit),
+            language=self.actor.language,
+        )
 
     def intake(self, values: dict[str, Any] | None = None) -> Intake:
         """Where sent values come in."""

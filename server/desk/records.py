@@ -258,9 +258,15 @@ def search_scope(ctx: Context, tx: Transaction, query: Query) -> SearchScope:
     """What a search of the caller is compiled in, in the zone that the query names. Raises BadQuery for a bad one."""
     rules = Rules(ctx.service.registry, ctx.actor)
     scope = SearchScope(
-        ctx.service.registry, tx, ctx.actor.worker_id, ctx.now, ctx.tz, rules.readable,
-        covers=covers_search(ctx.limit), language=ctx.actor.language,
-    )  # fmt: skip
+        ctx.service.registry,
+        tx,
+        ctx.actor.worker_id,
+        ctx.now,
+        ctx.tz,
+        rules.readable,
+        covers=covers_search(ctx.limit),
+        language=ctx.actor.language,
+    )
     return _zoned(scope, query)
 
 
@@ -283,9 +289,12 @@ def _offering(ctx: Context, uri: str, operation: str) -> RecordType:
 
 def _not_offered(record_type: RecordType, operation: str) -> NotOffered:
     verbs = {
-        "retrieve": "retrieved one by one", "create": "created", "update": "changed", "delete": "deleted",
+        "retrieve": "retrieved one by one",
+        "create": "created",
+        "update": "changed",
+        "delete": "deleted",
         "search": "searched",
-    }  # fmt: skip
+    }
     names = record_type.label_names[1].lower()
     return NotOffered(f"{names} cannot be {verbs[operation]} through this interface")
 
@@ -343,9 +352,11 @@ def editable(ctx: Context, uri: str, id: int) -> Record:
         fields, uses = definitions(tx).of(record_type.context), {"context": record_type.context, "record_id": id}
         values = values_of(tx, fields, [record])[id]
         customs = {f"custom_{each.id}": shown_value(each, values.get(each.id, [])) for each in fields}
-        return _returned(ctx, tx, record_type, record) | customs | {
-            "fieldsets": [row[2] for row in tx.find(FIELDSET_USE, **uses)]
-        }  # fmt: skip
+        return (
+            _returned(ctx, tx, record_type, record)
+            | customs
+            | {"fieldsets": [row[2] for row in tx.find(FIELDSET_USE, **uses)]}
+        )
 
     return reading(ctx, read)
 
@@ -356,9 +367,10 @@ def _returned(ctx: Context, tx: Transaction, record_type: RecordType, record: Re
     told = Dictionaries(ctx, tx).show(record_type, [record], paths(",".join(hidden)))[0]
     plain = (Bit, ContextName, Id, Number)  # which hold no secret
     return {
-        name: record[name] for name, field in record_type.fields.items()
+        name: record[name]
+        for name, field in record_type.fields.items()
         if field.stored and (field.shown or isinstance(field, plain) or (name in hidden and name in told))
-    }  # fmt: skip
+    }
 
 
 def require(ctx: Context, uri: str, operation: str, id: int = 0) -> None:

@@ -34,6 +34,13 @@ def put(tx: Transaction, name: str, value: Any) -> None:
 
 def log_change(writing: Writing, name: str, old: str, new: str) -> None:
     """Tell in the activity log that a setting was changed. old, new: as text; no secret is set in the console."""
-    writing.log("setting.changed", APP, 0, {
-        "setting": name, "old": old[:MAX_LOGGED_CHARS] or NOTHING, "new": new[:MAX_LOGGED_CHARS] or NOTHING,
-    })  # fmt: skip
+    writing.log(
+        "setting.changed",
+        APP,
+        0,
+        {
+            "setting": name,
+            "old": old[:MAX_LOGGED_CHARS] or NOTHING,
+            "new": new[:MAX_LOGGED_CHARS] or NOTHING,
+        },
+    )

@@ -50,9 +50,11 @@ def count(tx: Transaction, record_type: RecordType) -> int:
 
 def _count(tx: Transaction, record_type: RecordType, column: str) -> int:
     table: Any = record_type.table.sql
-    return int(tx.value(
-        lambda: table.select(peewee.fn.COUNT(table.id)).where(getattr(table, column) > 0),
-    ))  # fmt: skip
+    return int(
+        tx.value(
+            lambda: table.select(peewee.fn.COUNT(table.id)).where(getattr(table, column) > 0),
+        )
+    )
 
 
 def write(tx: Transaction, target: Target, record_type: RecordType) -> Iterator[tuple[str, int]]:
@@ -70,7 +72,10 @@ def _with_content(tx: Transaction, record_type: RecordType, column: str) -> Iter
     table: Any = record_type.table.sql
     wanted = ("id", column, *(("name",) if record_type.uri == "attachment" else ()))
     rows = tx.each(
-        lambda: table.select(*(getattr(table, name) for name in wanted))
-        .where(getattr(table, column) > 0).order_by(table.id),
-    )  # fmt: skip
+        lambda: (
+            table.select(*(getattr(table, name) for name in wanted))
+            .where(getattr(table, column) > 0)
+            .order_by(table.id)
+        ),
+    )
     return (dict(zip(wanted, row, strict=True)) for row in rows)

@@ -72,9 +72,14 @@ def _tell(ctx: Context, with_secrets: bool) -> None:
 
 class _Export:
     def __init__(
-        self, ctx: Context, tx: Transaction, target: Target, tables: Sequence[Table], progress: Progress,
+        self,
+        ctx: Context,
+        tx: Transaction,
+        target: Target,
+        tables: Sequence[Table],
+        progress: Progress,
         with_secrets: bool,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._ctx, self._tx, self._target = ctx, tx, target
         self._progress, self._with_secrets = progress, with_secrets
         registry = ctx.service.registry

@@ -71,9 +71,14 @@ def _prepare(ctx: Context, tx: Transaction) -> None:
     put(tx, "default_sender_id", sender)
     writing.create("group", {"name": "Support", "is_default": 1})
     writing.create("role", {"name": "Everyone", "privs_mode": "all", "member_query_worker": "isDisabled:no"})
-    writing.create("oauth_app", {
-        "name": APP_NAME, "callback_url": own_callback(ctx.service.base_url), "scopes": DEFAULT,
-    })  # fmt: skip
+    writing.create(
+        "oauth_app",
+        {
+            "name": APP_NAME,
+            "callback_url": own_callback(ctx.service.base_url),
+            "scopes": DEFAULT,
+        },
+    )
 
 
 def _follow_default_sender(writing: RecordWriter) -> None:
@@ -201,9 +206,11 @@ def finish_setup(ctx: Context, code: str, fields: dict[str, Any], peer: Peer) ->
 
 
 def _create(
-    ctx: Context, fields: dict[str, Any], may: Callable[[Transaction], bool],
+    ctx: Context,
+    fields: dict[str, Any],
+    may: Callable[[Transaction], bool],
     along: Callable[[Transaction, int], str] = lambda tx, id: "",
-) -> str:  # fmt: skip
+) -> str:
     """Make an administrator where that may still be; answers what `along` does in the same transaction, "" else."""
     record_type = ctx.service.registry.type("worker")
     names = str(fields.get("first_name", "")), str(fields.get("last_name", ""))

@@ -97,10 +97,13 @@ def _has_ticket(tx: Transaction, settings: Settings) -> bool:
 def _has_token(tx: Transaction, settings: Settings) -> bool:
     """One that somebody made: those of the page that calls the API are not."""
     table: Any = TOKEN.sql
-    return tx.value(
-        lambda: table.select(table.id).where(table.kind == "access", table.label != slot(0)).limit(1),
-        (own_tokens.LABEL,),
-    ) is not None  # fmt: skip
+    return (
+        tx.value(
+            lambda: table.select(table.id).where(table.kind == "access", table.label != slot(0)).limit(1),
+            (own_tokens.LABEL,),
+        )
+        is not None
+    )
 
 
 def _has_package(tx: Transaction, settings: Settings) -> bool:
@@ -120,6 +123,9 @@ def _has_backups(tx: Transaction, settings: Settings) -> bool:
 
 
 FACTS: dict[str, Callable[[Transaction, Settings], bool]] = {
-    "ticket": _has_ticket, "token": _has_token, "package": _has_package, "worker": _has_colleague,
+    "ticket": _has_ticket,
+    "token": _has_token,
+    "package": _has_package,
+    "worker": _has_colleague,
     "backups": _has_backups,
-}  # fmt: skip
+}

@@ -69,9 +69,13 @@ def task_of(upload: CsvUpload | None) -> CsvTask | None:
     mapping = CsvMapping(kept["mapping"]["uri"], tuple(kept["mapping"]["names"]), kept["mapping"]["key"])
     result, portions = kept["result"], kept.get("portions")
     return CsvTask(
-        mapping, kept["is_trial"], kept["expand"], _result_of(result) if result is not None else None, kept["problem"],
+        mapping,
+        kept["is_trial"],
+        kept["expand"],
+        _result_of(result) if result is not None else None,
+        kept["problem"],
         PortionedImport(portions["cursor"], _result_of(portions["result"])) if portions is not None else None,
-    )  # fmt: skip
+    )
 
 
 def _result_of(stored: dict[str, Any]) -> CsvResult:

@@ -107,9 +107,11 @@ def guess(
 
     Where one field takes the name of a record and another its number, the first cells decide."""
     known: dict[str, str] = {}
-    for names in ([(name, name) for name in found],
-                  [(name, shown(label)) for name, label in labels.items() if name in found],
-                  [(name, other) for name, each in found.items() for other in each.names]):  # fmt: skip
+    for names in (
+        [(name, name) for name in found],
+        [(name, shown(label)) for name, label in labels.items() if name in found],
+        [(name, other) for name, each in found.items() for other in each.names],
+    ):
         for name, called in names:
             known.setdefault(folded(called), name)
     taken: set[str] = set()
@@ -157,5 +159,6 @@ def require(mapping: CsvMapping, found: Mapping[str, CsvTarget], width: int) -> 
         raise Required("choose the column that it stands in, too", field="key")
     if ID in mapping.names and mapping.key != ID:
         place = mapping.names.index(ID)
-        raise Invalid("a new record gets its number by itself; leave the column out, or find records by it",
-                      field=f"c{place}")  # fmt: skip
+        raise Invalid(
+            "a new record gets its number by itself; leave the column out, or find records by it", field=f"c{place}"
+        )

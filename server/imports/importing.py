@@ -107,10 +107,14 @@ def attempt(
 
 
 def run(
-    ctx: Context, upload: CsvUpload | None, table: CsvTable, mapping: CsvMapping,
-    told: Progress = lambda done, total: None, finish: Callable[[Transaction, CsvResult], None] | None = None,
+    ctx: Context,
+    upload: CsvUpload | None,
+    table: CsvTable,
+    mapping: CsvMapping,
+    told: Progress = lambda done, total: None,
+    finish: Callable[[Transaction, CsvResult], None] | None = None,
     name: str = "",
-) -> CsvResult:  # fmt: skip
+) -> CsvResult:
     """Import a file, once: all rows in one transaction, or none when the result has mistakes.
 
     upload: where the file is stored, None for one that is not. told: called with the number of rows done and of all
@@ -137,9 +141,14 @@ class PortionedImport:
     result: CsvResult = field(default_factory=CsvResult)
 
     def run(
-        self, ctx: Context, name: str, table: CsvTable, mapping: CsvMapping, told: Progress,
+        self,
+        ctx: Context,
+        name: str,
+        table: CsvTable,
+        mapping: CsvMapping,
+        told: Progress,
         save: Callable[[Transaction, "PortionedImport"], None] = lambda tx, done: None,
-    ) -> CsvResult:  # fmt: skip
+    ) -> CsvResult:
         """Import the rows behind the cursor, PORTION of them in a transaction; a refused row is left out and reported.
 
         name: of the file. told: called with the number of rows done and of all rows. save: called in the transaction
@@ -147,10 +156,17 @@ class PortionedImport:
         unfit = CsvResult()
         rows = prepared(ctx, table, mapping, unfit)
         reported = {(each.row, each.target, each.reason) for each in self.result.mistakes}
-        _join(self.result, CsvResult(mistakes=[
-            each for each in unfit.mistakes
-            if each.row > self.cursor and (each.row, each.target, each.reason) not in reported
-        ], left=0 if self.cursor else unfit.left))  # fmt: skip
+        _join(
+            self.result,
+            CsvResult(
+                mistakes=[
+                    each
+                    for each in unfit.mistakes
+                    if each.row > self.cursor and (each.row, each.target, each.reason) not in reported
+                ],
+                left=0 if self.cursor else unfit.left,
+            ),
+        )
         left = [row for row in rows if row.number > self.cursor]
         writing = _Rows(ctx, mapping)
         for start in range(0, len(left), PORTION):
@@ -208,8 +224,11 @@ def _sent(ctx: Context, row: CsvRow, mapping: CsvMapping, found: dict[str, CsvTa
     """Blank cells are not sent: a new record gets what it begins with, another one keeps what it has."""
     if any(cell.strip() for cell in row.cells[len(mapping.names) :]):
         raise Invalid(f"has {len(row.cells)} cells, and the file {len(mapping.names)} columns")
-    texts = {name: cell.strip().replace("\r\n", "\n") for name, cell in zip(mapping.names, row.cells, strict=False)
-             if name and cell.strip()}  # fmt: skip
+    texts = {
+        name: cell.strip().replace("\r\n", "\n")
+        for name, cell in zip(mapping.names, row.cells, strict=False)
+        if name and cell.strip()
+    }
     fields: dict[str, Any] = {}
     problems: list[Invalid] = []
     for name, text in texts.items():
@@ -331,9 +350,14 @@ def _join(result: CsvResult, other: CsvResult) -> None:
 
 
 def _import(
-    tx: Transaction, writing: _Rows, rows: Sequence[SentRow], upload: CsvUpload | None, told: Progress,
-    finish: Callable[[Transaction, CsvResult], None] | None, name: str,
-) -> CsvResult:  # fmt: skip
+    tx: Transaction,
+    writing: _Rows,
+    rows: Sequence[SentRow],
+    upload: CsvUpload | None,
+    told: Progress,
+    finish: Callable[[Transaction, CsvResult], None] | None,
+    name: str,
+) -> CsvResult:
     if upload is not None and not uploads.take(tx, upload.code):
         raise NotFound("this file was imported already, or is kept no more")
     result = CsvResult()

@@ -57,8 +57,11 @@ def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) > MAX_COLUMNS:
-            raise TooLarge(f"a file has at most {MAX_COLUMNS} columns; row {number} has {len(cells):,}",
-                           limit=MAX_COLUMNS, field="file")  # fmt: skip
+            raise TooLarge(
+                f"a file has at most {MAX_COLUMNS} columns; row {number} has {len(cells):,}",
+                limit=MAX_COLUMNS,
+                field="file",
+            )
         if not names:
             names = _names(cells)
             continue

@@ -63,8 +63,14 @@ def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
     records.require(ctx, uri, "create")
     reading.read(content)
     code, worker_id = secrets.token_urlsafe(18), ctx.actor.worker_id
-    values = {"code": code, "worker_id": worker_id, "uri": uri, "name": name[:MAX_NAME_CHARS], "content": content,
-              "created_at": ctx.now}  # fmt: skip
+    values = {
+        "code": code,
+        "worker_id": worker_id,
+        "uri": uri,
+        "name": name[:MAX_NAME_CHARS],
+        "content": content,
+        "created_at": ctx.now,
+    }
 
     def write(tx: Transaction) -> None:
         tx.insert(CSV_UPLOAD, values)
@@ -125,10 +131,12 @@ def forget_old(service: Service, now: int) -> int | None:
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
-    service.store.write(lambda tx: tx.run(
-        lambda: CSV_UPLOAD.sql.delete().where(CSV_UPLOAD.sql.created_at <= slot(0)),
-        (now - KEPT_SECONDS,),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: CSV_UPLOAD.sql.delete().where(CSV_UPLOAD.sql.created_at <= slot(0)),
+            (now - KEPT_SECONDS,),
+        )
+    )
     return service.store.read(_next_old)
 
 

@@ -36,11 +36,18 @@ LOG = log.get("processes")
 PROCESS = Table(
     "process",
     [
-        Column("name", "TEXT"), Column("role", "TEXT"), Column("host", "TEXT"), Column("pid"), Column("started_at"),
-        Column("seen_at"), Column("beats"), Column("leads"), Column("told", "TEXT", "{}"),
+        Column("name", "TEXT"),
+        Column("role", "TEXT"),
+        Column("host", "TEXT"),
+        Column("pid"),
+        Column("started_at"),
+        Column("seen_at"),
+        Column("beats"),
+        Column("leads"),
+        Column("told", "TEXT", "{}"),
     ],
     [Index(("name",), "the row of a process", unique=True)],
-)  # fmt: skip
+)
 # told: JSON, what it lets the others know of itself.
 
 Release = Callable[[Transaction, str], None]
@@ -232,10 +239,19 @@ class Membership:
             (now, told, name),
         )
         if not taken:  # at the start, and after others held us for gone
-            tx.insert(PROCESS, {
-                "name": name, "role": self._role, "host": socket.gethostname(), "pid": os.getpid(),
-                "started_at": self._started_at, "seen_at": now, "beats": 1, "told": told,
-            })  # fmt: skip
+            tx.insert(
+                PROCESS,
+                {
+                    "name": name,
+                    "role": self._role,
+                    "host": socket.gethostname(),
+                    "pid": os.getpid(),
+                    "started_at": self._started_at,
+                    "seen_at": now,
+                    "beats": 1,
+                    "told": told,
+                },
+            )
         listed = all_of(tx)
         others = [each for each in listed if each.name != name]
         leads = self.can_lead() and not any(each.leads for each in others)
@@ -297,16 +313,24 @@ def tell(service: Service, name: str, what: Callable[[], Any]) -> None:
 def all_of(tx: Transaction) -> list[ServingProcess]:
     """Those that are there, the oldest first; none where one process has the database to itself."""
     table: Any = PROCESS.sql
-    rows = [dict(zip(PROCESS.names, row, strict=True)) for row in tx.rows(
-        lambda: table.select(*PROCESS.all_columns).order_by(table.id)
-    )]  # fmt: skip
+    rows = [
+        dict(zip(PROCESS.names, row, strict=True))
+        for row in tx.rows(lambda: table.select(*PROCESS.all_columns).order_by(table.id))
+    ]
     return [
         ServingProcess(
-            each["name"], each["role"], each["host"], each["pid"], each["started_at"], each["seen_at"], each["beats"],
-            bool(each["leads"]), json.loads(each["told"]),
+            each["name"],
+            each["role"],
+            each["host"],
+            each["pid"],
+            each["started_at"],
+            each["seen_at"],
+            each["beats"],
+            bool(each["leads"]),
+            json.loads(each["told"]),
         )
         for each in rows
-    ]  # fmt: skip
+    ]
 
 
 def release(tx: Transaction, name: str) -> None:

@@ -189,11 +189,14 @@ class JobQueue:
 
         def first(tx: Transaction, is_slow: bool) -> int | None:
             return tx.value(
-                lambda: table.select(table.due_at)
-                .where(table.failed_at == 0, table.is_slow == slot(0), table.claimed_by == "")
-                .order_by(table.due_at).limit(1),
+                lambda: (
+                    table.select(table.due_at)
+                    .where(table.failed_at == 0, table.is_slow == slot(0), table.claimed_by == "")
+                    .order_by(table.due_at)
+                    .limit(1)
+                ),
                 (int(is_slow),),
-            )  # fmt: skip
+            )
 
         def earliest(tx: Transaction) -> int | None:
             wanted = [is_slow for is_slow, most in room.shares if most > 0]
@@ -232,11 +235,14 @@ class JobQueue:
     def hasten(self, now: int) -> None:
         """Make jobs due that were put off further than any retry is: by a clock that was wrong."""
         table: Any = JOB.sql
-        self._store.write(lambda tx: tx.run(
-            lambda: table.update({table.due_at: slot(0)})
-            .where(table.failed_at == 0, table.attempts > 0, table.due_at > slot(1)),
-            (now, now + MAX_RETRY_SECONDS),
-        ))  # fmt: skip
+        self._store.write(
+            lambda tx: tx.run(
+                lambda: table.update({table.due_at: slot(0)}).where(
+                    table.failed_at == 0, table.attempts > 0, table.due_at > slot(1)
+                ),
+                (now, now + MAX_RETRY_SECONDS),
+            )
+        )
 
     def release_lost(self) -> None:
         """Free the claims of processes that are gone. For the start: a lock keeps a file to one process. Where there
@@ -244,10 +250,13 @@ class JobQueue:
         if self._store.is_shared:
             return
         table: Any = JOB.sql
-        self._store.write(lambda tx: tx.run(
-            lambda: table.update({table.claimed_by: "", table.claimed_until: 0})
-            .where(table.claimed_by != "", ~table.claimed_by.startswith(_run_name)),
-        ))  # fmt: skip
+        self._store.write(
+            lambda tx: tx.run(
+                lambda: table.update({table.claimed_by: "", table.claimed_until: 0}).where(
+                    table.claimed_by != "", ~table.claimed_by.startswith(_run_name)
+                ),
+            )
+        )
 
     @staticmethod
     def _due_ids(tx: Transaction, now: int, room: JobCapacity) -> list[int]:
@@ -273,11 +282,15 @@ class JobQueue:
         for id in self._due_ids(tx, now, room):
             claim = new_claim()
             taken = tx.run(
-                lambda: table.update({
-                    table.claimed_by: slot(0), table.claimed_until: slot(1), table.attempts: table.attempts + 1,
-                }).where(table.id == slot(2), table.failed_at == 0, table.due_at <= slot(3), _is_free(table, 4)),
+                lambda: table.update(
+                    {
+                        table.claimed_by: slot(0),
+                        table.claimed_until: slot(1),
+                        table.attempts: table.attempts + 1,
+                    }
+                ).where(table.id == slot(2), table.failed_at == 0, table.due_at <= slot(3), _is_free(table, 4)),
                 (claim, now + CLAIM_SECONDS, id, now, now, furthest(tx.store, now, CLAIM_SECONDS)),
-            )  # fmt: skip
+            )
             row = tx.get(JOB, id)
             if taken and row is not None:
                 found = dict(zip(JOB.names, row, strict=True))
@@ -296,18 +309,25 @@ def _note(tx: Transaction, job: Job, ran: JobTiming | None, error: str) -> None:
     """Keep how a job went, and no more than MAX_RUNS of its kind."""
     if ran is None:
         return
-    tx.insert(RUN, {
-        "kind": job.kind, "job_id": job.id, "attempt": job.attempts, "due_at": job.due_at, "began_at": ran.began_at,
-        "ms": ran.ms, "error": error,
-    })  # fmt: skip
+    tx.insert(
+        RUN,
+        {
+            "kind": job.kind,
+            "job_id": job.id,
+            "attempt": job.attempts,
+            "due_at": job.due_at,
+            "began_at": ran.began_at,
+            "ms": ran.ms,
+            "error": error,
+        },
+    )
     table: Any = RUN.sql
     last = tx.value(
         lambda: table.select(table.id).where(table.kind == slot(0)).order_by(table.id.desc()).limit(1).offset(MAX_RUNS),
         (job.kind,),
     )
     if last is not None:
-        tx.run(lambda: table.delete().where(table.kind == slot(0), table.id <= slot(1)),
-               (job.kind, last))  # fmt: skip
+        tx.run(lambda: table.delete().where(table.kind == slot(0), table.id <= slot(1)), (job.kind, last))
 
 
 def _is_free(table: Any, place: int) -> Any:

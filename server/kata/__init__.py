@@ -8,5 +8,14 @@ from server.kata.parser import Document, Tree, parse
 from server.kata.schema import Problem, check
 
 __all__ = [
-    "Document", "Generic", "Environment", "Parameters", "Problem", "Tree", "check", "encode", "entry_at", "parse",
-]  # fmt: skip
+    "Document",
+    "Generic",
+    "Environment",
+    "Parameters",
+    "Problem",
+    "Tree",
+    "check",
+    "encode",
+    "entry_at",
+    "parse",
+]

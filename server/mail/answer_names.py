@@ -16,10 +16,15 @@ _IN_TEXT = late_pattern(_NAME, re.IGNORECASE)
 _BREAK = rb"(?:=?\r?\n[ \t]*)?"
 _LETTERS = rb"(?:[a-z2-7]" + _BREAK + rb"){23}[a-z2-7]"
 _IN_BYTES = late_pattern(
-    rb"(?<![a-z0-9])[nr]-(?:\d{1,15}-" + _BREAK + rb"){3}(?:[a-z2-7]{6}-" + _BREAK + rb")?" + _LETTERS
+    rb"(?<![a-z0-9])[nr]-(?:\d{1,15}-"
+    + _BREAK
+    + rb"){3}(?:[a-z2-7]{6}-"
+    + _BREAK
+    + rb")?"
+    + _LETTERS
     + rb"(?![a-z0-9])",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 def without_names(text: str) -> str:

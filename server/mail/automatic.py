@@ -13,8 +13,13 @@ _MACHINES = frozenset({"postmaster", "mailer-daemon"})
 _COMMENT = late_pattern(r"\([^()]*\)")
 _SENDERS = ("from", "reply-to", "return-path")
 _ANSWER_HEADERS = (
-    "list-unsubscribe", "x-autoreply", "x-autorespond", "x-autoresponse", "x-autoreply-from", "x-vacation",
-)  # fmt: skip
+    "list-unsubscribe",
+    "x-autoreply",
+    "x-autorespond",
+    "x-autoresponse",
+    "x-autoreply-from",
+    "x-vacation",
+)
 _PROGRAM = late_pattern(
     r"(?:^|[-_.+])(?:no|not|do[-_.]?not)[-_.]?(?:reply|respond|response|answer)(?:[-_.+\d]|$)|^bounces?(?:[-_.+=]|$)|"
     r"^owner-|-(?:request|bounces?|owner)$|^(?:listserv|majordomo|nobody|auto[-_.]?reply|auto[-_.]?responder)$",

@@ -61,9 +61,16 @@ _PAGES_OF_MAC = {
 
 # Senders name the small set and use the larger one.
 _READ_AS = {
-    "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949", "shift_jis": "cp932", "big5": "cp950",
-    "iso8859-1": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874", "iso2022_jp": "iso2022_jp_ext",
-}  # fmt: skip
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+    "big5": "cp950",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "iso2022_jp": "iso2022_jp_ext",
+}
 
 _WIDE = frozenset({"utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le"})
 _UNFIT = re.compile("[\0\ud800-\udfff]")

@@ -49,9 +49,12 @@ def signed(raw: bytes, domain: str, selector: str, private_key: str) -> bytes:
         # One click leaves a list only where the signature covers the field that says so (RFC 8058).
         covered = [*mail.default_sign_headers(), *(name for name, _ in mail.headers if name.lower() == ONE_CLICK)]
         signature: bytes = mail.sign(
-            selector.encode("ascii"), domain.encode("ascii"), private_key.encode("ascii"),
-            canonicalize=(b"relaxed", b"relaxed"), include_headers=covered,
-        )  # fmt: skip
+            selector.encode("ascii"),
+            domain.encode("ascii"),
+            private_key.encode("ascii"),
+            canonicalize=(b"relaxed", b"relaxed"),
+            include_headers=covered,
+        )
     except (dkim.DKIMException, ValueError) as error:
         _LOG.error("mail.unsigned", domain=domain, reason=str(error))
         return raw

@@ -89,9 +89,14 @@ class Head:
 
 
 def split(
-    raw: bytes, start: int = 0, end: int | None = None, fields: int = FIELDS, field_bytes: int = FIELD_BYTES,
-    block_bytes: int = BLOCK_BYTES, charset: str = "",
-) -> Head:  # fmt: skip
+    raw: bytes,
+    start: int = 0,
+    end: int | None = None,
+    fields: int = FIELDS,
+    field_bytes: int = FIELD_BYTES,
+    block_bytes: int = BLOCK_BYTES,
+    charset: str = "",
+) -> Head:
     """The header block that begins at `start`: up to an empty line, or to what can be no header any more.
 
     charset: label of the set that raw bytes are in where they are not UTF-8. Ours: a broken

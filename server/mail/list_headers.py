@@ -39,8 +39,10 @@ def _field(line: str) -> tuple[str, str]:
     written, colon, rest = line.partition(":")
     name, value = _KNOWN.get(written.strip().lower(), ""), rest.strip()
     if not colon or not name:
-        raise Invalid(f"'{written.strip()[:60]}' is none of {', '.join(NAMES)}; write a line such as "
-                      "List-Id: <support.desk.example>")  # fmt: skip
+        raise Invalid(
+            f"'{written.strip()[:60]}' is none of {', '.join(NAMES)}; write a line such as "
+            "List-Id: <support.desk.example>"
+        )
     if len(value) > MAX_VALUE:
         raise Invalid(
             about_field(

@@ -15,10 +15,26 @@ Protocol = Literal["SMTP", "IMAP", "POP3"]
 Encryption = Literal["none", "starttls", "tls"]
 # Usual ports: with TLS from the start, and with STARTTLS or none.
 PORTS: dict[Protocol, tuple[str, str]] = {"SMTP": ("465", "587"), "IMAP": ("993", "143"), "POP3": ("995", "110")}
-_NOT_TLS = frozenset(("WRONG_VERSION_NUMBER", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG",
-                      "RECORD_LAYER_FAILURE", "UNEXPECTED_MESSAGE"))  # fmt: skip
-_OLD_TLS = frozenset(("UNSUPPORTED_PROTOCOL", "TLSV1_ALERT_PROTOCOL_VERSION", "VERSION_TOO_LOW", "DH_KEY_TOO_SMALL",
-                      "SSLV3_ALERT_HANDSHAKE_FAILURE", "NO_PROTOCOLS_AVAILABLE"))  # fmt: skip
+_NOT_TLS = frozenset(
+    (
+        "WRONG_VERSION_NUMBER",
+        "UNKNOWN_PROTOCOL",
+        "HTTP_REQUEST",
+        "PACKET_LENGTH_TOO_LONG",
+        "RECORD_LAYER_FAILURE",
+        "UNEXPECTED_MESSAGE",
+    )
+)
+_OLD_TLS = frozenset(
+    (
+        "UNSUPPORTED_PROTOCOL",
+        "TLSV1_ALERT_PROTOCOL_VERSION",
+        "VERSION_TOO_LOW",
+        "DH_KEY_TOO_SMALL",
+        "SSLV3_ALERT_HANDSHAKE_FAILURE",
+        "NO_PROTOCOLS_AVAILABLE",
+    )
+)
 # X509_V_ERR_... of OpenSSL.
 _EXPIRED, _NOT_YET, _SELF_SIGNED, _SELF_SIGNED_IN_CHAIN, _NO_ISSUER, _UNVERIFIED = 10, 9, 18, 19, 20, 21
 _WRONG_HOST, _WRONG_ADDRESS = 62, 64

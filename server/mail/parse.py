@@ -634,9 +634,10 @@ def _bodies(parts: list[_Part]) -> set[int]:
         return nameless
     first_place, first = texts[0]
     others = {
-        place for place, part in texts
+        place
+        for place, part in texts
         if first.alternative and part.alternative == first.alternative and part.mime_type != first.mime_type
-    }  # fmt: skip
+    }
     return {first_place, *others}
 
 

@@ -6,10 +6,19 @@ from server.translation import N_, _
 
 # Whole dates, since languages inflect months and order the parts differently.
 _DATES = (
-    N_("{day} January {year}"), N_("{day} February {year}"), N_("{day} March {year}"), N_("{day} April {year}"),
-    N_("{day} May {year}"), N_("{day} June {year}"), N_("{day} July {year}"), N_("{day} August {year}"),
-    N_("{day} September {year}"), N_("{day} October {year}"), N_("{day} November {year}"), N_("{day} December {year}"),
-)  # fmt: skip
+    N_("{day} January {year}"),
+    N_("{day} February {year}"),
+    N_("{day} March {year}"),
+    N_("{day} April {year}"),
+    N_("{day} May {year}"),
+    N_("{day} June {year}"),
+    N_("{day} July {year}"),
+    N_("{day} August {year}"),
+    N_("{day} September {year}"),
+    N_("{day} October {year}"),
+    N_("{day} November {year}"),
+    N_("{day} December {year}"),
+)
 
 
 def date_and_time(second: int, zone: tzinfo) -> tuple[str, str]:

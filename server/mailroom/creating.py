@@ -92,8 +92,18 @@ def _mail(ctx: Context, request: IncomingRequest, files: list[tuple[str, str, by
     elif request.format == MARKDOWN:
         html = markdown_to_html(request.content)
     host = urlsplit(ctx.service.base_url).hostname or "localhost"
-    return compose.compose(OutgoingMail(
-        message_id=compose.new_message_id(host), date=ctx.now, from_name=request.sender.name,
-        from_address=request.sender.address, to=(), subject=request.subject, text=text, html=html, installation="",
-        version=VERSION, files=tuple(OutFile(*each) for each in files),
-    ))  # fmt: skip
+    return compose.compose(
+        OutgoingMail(
+            message_id=compose.new_message_id(host),
+            date=ctx.now,
+            from_name=request.sender.name,
+            from_address=request.sender.address,
+            to=(),
+            subject=request.subject,
+            text=text,
+            html=html,
+            installation="",
+            version=VERSION,
+            files=tuple(OutFile(*each) for each in files),
+        )
+    )

@@ -70,10 +70,17 @@ def make(ctx: Context, domain: str) -> DkimKey:
         if len(taken) >= MAX_KEYS:
             raise Conflict(f"{wanted} has {len(taken)} keys; delete those that are not used any more")
         selector = next(each for each in (f"desk{ctx.now + later}" for later in range(MAX_KEYS)) if each not in taken)
-        id = tx.insert(DKIM_KEY, {
-            "domain": wanted, "selector": selector, "private_key": private, "public_key": public,
-            "created_at": ctx.now, "is_used": 0,
-        })  # fmt: skip
+        id = tx.insert(
+            DKIM_KEY,
+            {
+                "domain": wanted,
+                "selector": selector,
+                "private_key": private,
+                "public_key": public,
+                "created_at": ctx.now,
+                "is_used": 0,
+            },
+        )
         _log(ctx, tx, "dkim.key.created", wanted, selector)
         return id
 

@@ -36,8 +36,8 @@ def is_too_much(tx: Transaction, address_id: int, now: int) -> bool:
 def forget_over(service: Service, now: int) -> None:
     """Remove the counts whose window is over."""
     table: Any = AUTOMATIC_MAIL.sql
-    over = service.store.read(lambda tx: tx.value(
-        lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,)
-    ))  # fmt: skip
+    over = service.store.read(
+        lambda tx: tx.value(lambda: table.select(table.until).where(table.until <= slot(0)).limit(1), (now,))
+    )
     if over is not None:
         service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.until <= slot(0)), (now,)))

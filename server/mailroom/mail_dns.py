@@ -50,8 +50,15 @@ def of_senders(ctx: Context, servers: Sequence[dns.Server] | None = None) -> lis
 def of_domain(domain: str, servers: Sequence[dns.Server] | None = None) -> list[Hint]:
     """The hints for one domain. Raises Unavailable when no name server answers."""
     if "." not in domain:
-        return [Hint(domain, "name", "", "it is a name of this machine alone, and others refuse mail from it: set a "
-                     "sender address of a domain of yours")]  # fmt: skip
+        return [
+            Hint(
+                domain,
+                "name",
+                "",
+                "it is a name of this machine alone, and others refuse mail from it: set a "
+                "sender address of a domain of yours",
+            )
+        ]
     try:
         texts, policies = _texts(domain, servers), _texts(f"_dmarc.{domain}", servers)
         exchanges = [str(each["target"]) for each in dns.records(domain, "mx", servers)]
@@ -71,8 +78,13 @@ def _spf(domain: str, texts: list[str]) -> Hint:
     """Which servers may send in the name of a domain."""
     found = [each for each in texts if each.lower().partition(" ")[0] == SPF]
     if not found:
-        return Hint(domain, "SPF", "", f"add a TXT entry at {domain} that names the servers your mail leaves by, such "
-                    f"as {SPF} include:provider.example -all")  # fmt: skip
+        return Hint(
+            domain,
+            "SPF",
+            "",
+            f"add a TXT entry at {domain} that names the servers your mail leaves by, such "
+            f"as {SPF} include:provider.example -all",
+        )
     if len(found) > 1:
         return Hint(domain, "SPF", _cut(" | ".join(found)), "several are taken for a mistake: make one of them")
     is_open = found[0].lower().split()[-1] in ("+all", "all")

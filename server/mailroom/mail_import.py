@@ -78,9 +78,13 @@ class Counts:
 
 
 def run(
-    ctx: Context, paths: Sequence[str], standard_input: BinaryIO, progress: Progress, problem: Problem,
+    ctx: Context,
+    paths: Sequence[str],
+    standard_input: BinaryIO,
+    progress: Progress,
+    problem: Problem,
     history: History = PAST,
-) -> Counts:  # fmt: skip
+) -> Counts:
     """Import every mail of these files, mbox files, Maildirs and folders, in order; `-` is the standard input.
 
     history: what new tickets are like. progress: called after each mail that no earlier run has done. problem: called

@@ -84,15 +84,25 @@ def senders(ctx: Context) -> list[SenderAddress]:
         table = registry.type("address").table
         chosen = {default, *ids, *_reply_addresses(reading)} - {0}
         found = [registry.type("address").record(row) for row in tx.get_many(table, chosen)]
-        transports = {each["id"]: str(each["name"]) for each in (
-            registry.type("mail_transport").record(row) for row in tx.get_many(
-                registry.type("mail_transport").table, {each["mail_transport_id"] for each in found})
-        )}  # fmt: skip
+        transports = {
+            each["id"]: str(each["name"])
+            for each in (
+                registry.type("mail_transport").record(row)
+                for row in tx.get_many(
+                    registry.type("mail_transport").table, {each["mail_transport_id"] for each in found}
+                )
+            )
+        }
         listed = [
-            SenderAddress(each["id"], each["email"], each["mail_transport_id"],
-                   transports.get(each["mail_transport_id"], ""), each["id"] == default)
+            SenderAddress(
+                each["id"],
+                each["email"],
+                each["mail_transport_id"],
+                transports.get(each["mail_transport_id"], ""),
+                each["id"] == default,
+            )
             for each in found
-        ]  # fmt: skip
+        ]
         return sorted(listed, key=lambda each: (not each.is_default, each.email))
 
     return ctx.service.store.read(read)
@@ -240,9 +250,14 @@ def add_mailbox(ctx: Context, fields: Mapping[str, Any], is_untried: bool = Fals
         with dialogue.recorded() as said:
             try:
                 login = Login(
-                    str(fields["protocol"]), str(fields["host"]), int(fields["port"]), str(fields["username"]),
-                    str(fields["password"]), timeout_seconds=ctx.service.settings.mail_timeout_seconds, is_kept=True,
-                )  # fmt: skip
+                    str(fields["protocol"]),
+                    str(fields["host"]),
+                    int(fields["port"]),
+                    str(fields["username"]),
+                    str(fields["password"]),
+                    timeout_seconds=ctx.service.settings.mail_timeout_seconds,
+                    is_kept=True,
+                )
                 with inboxes.connect(login):
                     pass
             except InboxFailed as error:
@@ -260,10 +275,17 @@ def _sender(reading: RecordReader, id: int) -> str:
 def _send(ctx: Context, way: TransportChoice, name: str, sender: str, recipient: str) -> None:
     to = address_in(recipient, "recipient")
     mail = OutgoingMail(
-        message_id=new_message_id(sender.rpartition("@")[2]), date=ctx.now, tz=ctx.tz, from_name=SERVICE,
-        from_address=sender, to=(("", to),), subject=SUBJECT, installation=ctx.service.installation, version=VERSION,
+        message_id=new_message_id(sender.rpartition("@")[2]),
+        date=ctx.now,
+        tz=ctx.tz,
+        from_name=SERVICE,
+        from_address=sender,
+        to=(("", to),),
+        subject=SUBJECT,
+        installation=ctx.service.installation,
+        version=VERSION,
         text=TEXT.format(name=ctx.actor.name, transport=name),
-    )  # fmt: skip
+    )
     with dialogue.recorded() as said:
         try:
             hand_over(ctx, ReadyMail(mail, (to,), sender, way, 0), way)

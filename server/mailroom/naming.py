@@ -38,9 +38,15 @@ def store_name(ctx: Context, writing: RecordWriter, mail: Mail, author: Author, 
         _complete(writing, contact, name, ticket_id)
     elif needs_contact and _may_create(ctx):
         first, last = display_names.first_and_last(name)
-        service.create("contact", {
-            "first_name": first, "last_name": last, "email_id": address["id"], "org_id": address["org_id"],
-        })  # fmt: skip
+        service.create(
+            "contact",
+            {
+                "first_name": first,
+                "last_name": last,
+                "email_id": address["id"],
+                "org_id": address["org_id"],
+            },
+        )
 
 
 def _complete(writing: RecordWriter, contact: Record, name: str, ticket_id: int) -> None:
@@ -49,8 +55,9 @@ def _complete(writing: RecordWriter, contact: Record, name: str, ticket_id: int)
     is_same = contact["first_name"].casefold() == first.casefold()
     if contact["last_name"] or (contact["first_name"] and not (is_same and last)) or _is_private(writing, ticket_id):
         return
-    writing.as_service().update("contact", contact["id"], {"first_name": contact["first_name"] or first,
-                                                           "last_name": last})  # fmt: skip
+    writing.as_service().update(
+        "contact", contact["id"], {"first_name": contact["first_name"] or first, "last_name": last}
+    )
 
 
 def _is_private(writing: RecordWriter, ticket_id: int) -> bool:

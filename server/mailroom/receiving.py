@@ -206,9 +206,14 @@ def _store(writing: RecordWriter, asked: FilteredMail, thread: Thread, author: A
     label = writing.registry.type("ticket").label(ticket)
     writing.log("ticket.message.inbound", TICKET, ticket["id"], {"target": label})
     mail_filter.write_customs(writing, asked.customs, ticket["id"], message_id)
-    events.tell(writing, "mail.received", {
-        "is_new_ticket": thread.ticket is None, **events.record_values("message", MESSAGE, message_id),
-    })  # fmt: skip
+    events.tell(
+        writing,
+        "mail.received",
+        {
+            "is_new_ticket": thread.ticket is None,
+            **events.record_values("message", MESSAGE, message_id),
+        },
+    )
     return Receipt(ticket["id"], ticket["mask"], message_id, thread.ticket is None, "stored")
 
 

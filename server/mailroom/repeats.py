@@ -41,11 +41,11 @@ def forget_old(service: Service, now: int) -> None:
     """Forget those that are older than the setting `mail_repeat_days`."""
     table: Any = MAIL_WITHOUT_ID.sql
     before = now - service.settings.mail_repeat_days * DAY_SECONDS
-    is_any = service.store.read(lambda tx: tx.value(
-        lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
-        (before,),
-    ))  # fmt: skip
+    is_any = service.store.read(
+        lambda tx: tx.value(
+            lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
+            (before,),
+        )
+    )
     if is_any is not None:
-        service.store.write(lambda tx: tx.run(
-            lambda: table.delete().where(table.came_at <= slot(0)), (before,)
-        ))  # fmt: skip
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.came_at <= slot(0)), (before,)))

@@ -27,9 +27,12 @@ def new_ticket(
     bucket_id or group_id."""
     is_taken = writing.find("ticket", mask=incoming.mask) is not None
     values = {
-        "subject": incoming.subject, "org_id": org_id, "spam_score": spam.score(writing.tx, incoming.words), **place,
+        "subject": incoming.subject,
+        "org_id": org_id,
+        "spam_score": spam.score(writing.tx, incoming.words),
+        **place,
         **counters.of_first(writing, sender_id, is_outgoing=False),
-    }  # fmt: skip
+    }
     id = writing.create("ticket", values if is_taken else values | {"mask": incoming.mask})
     if is_taken:  # another one was drawn
         ticket = writing.record("ticket", id)
@@ -62,30 +65,33 @@ def message(
     ticket. forwarded_from: the author of a mail that this one forwards."""
     mail = incoming.mail
     files, html_id = _files(writing, incoming)
-    id = writing.create("message", {
-        "ticket_id": ticket_id,
-        "sender_id": sender["id"],
-        "worker_id": sender["worker_id"],
-        "is_outgoing": 0,
-        "is_stranger": int(is_stranger),
-        "is_notice": int(mail.is_notice and not is_first),
-        "forwarded_from": forwarded_from,
-        "from_name": display_names.clean(mail.sender_name, mail.sender or ""),
-        "created": created,
-        "sent_at": mail.sent_at,
-        "content": incoming.text,
-        "headers": incoming.header_text,
-        "message_id": mail.message_id,
-        "in_reply_to": answer_names.without_names(next(iter(incoming.references), "")),
-        "hash_header_message_id": incoming.digest,
-        "html_attachment_id": html_id,
-        "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
-        "storage_size": len(incoming.text.encode()),
-        "notes": json.dumps([*incoming.notes, *notes], ensure_ascii=False),
-        "other_words": charsets.fit(mail.other_words),
-        "body_digest": incoming.body_digest,
-        "token": incoming.token,
-    })  # fmt: skip
+    id = writing.create(
+        "message",
+        {
+            "ticket_id": ticket_id,
+            "sender_id": sender["id"],
+            "worker_id": sender["worker_id"],
+            "is_outgoing": 0,
+            "is_stranger": int(is_stranger),
+            "is_notice": int(mail.is_notice and not is_first),
+            "forwarded_from": forwarded_from,
+            "from_name": display_names.clean(mail.sender_name, mail.sender or ""),
+            "created": created,
+            "sent_at": mail.sent_at,
+            "content": incoming.text,
+            "headers": incoming.header_text,
+            "message_id": mail.message_id,
+            "in_reply_to": answer_names.without_names(next(iter(incoming.references), "")),
+            "hash_header_message_id": incoming.digest,
+            "html_attachment_id": html_id,
+            "raw_blob_id": blobs.keep(writing.tx, incoming.raw),
+            "storage_size": len(incoming.text.encode()),
+            "notes": json.dumps([*incoming.notes, *notes], ensure_ascii=False),
+            "other_words": charsets.fit(mail.other_words),
+            "body_digest": incoming.body_digest,
+            "token": incoming.token,
+        },
+    )
     for file_id in (*files, *filter(None, (html_id,))):
         writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": MESSAGE, "record_id": id})
     return id
@@ -120,10 +126,13 @@ def _attachment(
     uploader_id: int = 0,
 ) -> int:
     # By blob: limits of uploads, and types that mean something in an upload, are not for mail.
-    return writing.create("attachment", {
-        "name": charsets.fit(name),
-        "mime_type": OCTETS if mime_type == COPIED else mime_type,
-        "blob_id": blobs.keep(writing.tx, content),
-        "uploader_id": uploader_id,
-        **({"size": size, "dropped": dropped} if dropped else {}),
-    })  # fmt: skip
+    return writing.create(
+        "attachment",
+        {
+            "name": charsets.fit(name),
+            "mime_type": OCTETS if mime_type == COPIED else mime_type,
+            "blob_id": blobs.keep(writing.tx, content),
+            "uploader_id": uploader_id,
+            **({"size": size, "dropped": dropped} if dropped else {}),
+        },
+    )

@@ -176,10 +176,16 @@ class _Answering:
         writing = self._writing
         if by_address:
             writing = senders.as_author(writing, requesters.address_of(writing, self._answer.email))
-        id = writing.create("comment", {
-            "target__context": TICKET, "target_id": self._ticket["id"], "comment": text,
-            "author__context": writing.actor.context, "author_id": writing.actor.id,
-        })  # fmt: skip
+        id = writing.create(
+            "comment",
+            {
+                "target__context": TICKET,
+                "target_id": self._ticket["id"],
+                "comment": text,
+                "author__context": writing.actor.context,
+                "author_id": writing.actor.id,
+            },
+        )
         for file_id in file_ids:
             writing.tx.insert(ATTACHED, {"attachment_id": file_id, "context": COMMENT, "record_id": id})
 
@@ -202,13 +208,24 @@ class _Answering:
     def _draft(self, text: str, status: int, reopen_at: int, file_ids: list[int]) -> int:
         writing, ticket = self._writing, self._ticket
         request = ReplyRequest(
-            content=text, message_id=ticket["latest_message_id"], status=status, reopen_at=reopen_at,
-            file_ids=tuple(file_ids), worker_id=writing.actor.id,
-        )  # fmt: skip
-        return writing.create("draft", {
-            "type": REPLY, "name": ticket["subject"], "to": "", "ticket_id": ticket["id"],
-            "worker_id": writing.actor.id, "params": drafts.params_of(request, {}, writing.actor.id, ticket),
-        })  # fmt: skip
+            content=text,
+            message_id=ticket["latest_message_id"],
+            status=status,
+            reopen_at=reopen_at,
+            file_ids=tuple(file_ids),
+            worker_id=writing.actor.id,
+        )
+        return writing.create(
+            "draft",
+            {
+                "type": REPLY,
+                "name": ticket["subject"],
+                "to": "",
+                "ticket_id": ticket["id"],
+                "worker_id": writing.actor.id,
+                "params": drafts.params_of(request, {}, writing.actor.id, ticket),
+            },
+        )
 
     def _keep(self, text: str, file_ids: list[int], reason: str, by_address: bool = False) -> None:
         """The words wait on the ticket as a draft, or are the note that they were to be; the worker is told why.
@@ -232,10 +249,11 @@ def _is_first(writing: RecordWriter, incoming: IncomingMail, ticket_id: int) -> 
 def forget_old(service: Service, now: int) -> None:
     """Forget those that came too long ago to come again."""
     table, before = WORKER_ANSWER.sql, now - REMEMBERED_DAYS * DAY_SECONDS
-    is_any = service.store.read(lambda tx: tx.value(
-        lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1), (before,),
-    ))  # fmt: skip
+    is_any = service.store.read(
+        lambda tx: tx.value(
+            lambda: table.select(table.came_at).where(table.came_at <= slot(0)).limit(1),
+            (before,),
+        )
+    )
     if is_any is not None:
-        service.store.write(lambda tx: tx.run(
-            lambda: table.delete().where(table.came_at <= slot(0)), (before,)
-        ))  # fmt: skip
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.came_at <= slot(0)), (before,)))

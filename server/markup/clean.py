@@ -54,9 +54,13 @@ ImageUrl = Callable[[str], str | None]
 
 
 def clean_html(
-    html: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, new_tab: bool = True,
+    html: str,
+    *,
+    allow_remote_images: bool = False,
+    image_url: ImageUrl | None = None,
+    new_tab: bool = True,
     look: str = "",
-) -> str:  # fmt: skip
+) -> str:
     """Make HTML safe to show. Links: http, https, mailto, cid, in a new tab unless `new_tab` is False. Images: cid
     and data; http and https only with `allow_remote_images`. Styles: what styles.py takes, the rules of `style`
     elements as attributes. No id, name, class.

@@ -78,9 +78,14 @@ _IMAGE = re.compile(
 
 
 def markdown_to_html(
-    text: str, *, allow_remote_images: bool = False, image_url: ImageUrl | None = None, keep_html: bool = False,
-    new_tab: bool = True, single_breaks: bool = True,
-) -> str:  # fmt: skip
+    text: str,
+    *,
+    allow_remote_images: bool = False,
+    image_url: ImageUrl | None = None,
+    keep_html: bool = False,
+    new_tab: bool = True,
+    single_breaks: bool = True,
+) -> str:
     """Render Markdown as HTML that is safe to show, with tables, ~~strikethrough~~ and bare URLs.
 
     keep_html: raw HTML is cleaned like all the rest; otherwise it shows as text. single_breaks: a line end is a

@@ -45,9 +45,11 @@ def _run(match: re.Match[str], state: BlockState) -> tuple[int, bool]:
 
 def _cells(state: BlockState) -> list[dict[str, Any]]:
     rows = [
-        row for table in state.tokens if table["type"] == "table"
+        row
+        for table in state.tokens
+        if table["type"] == "table"
         for row in (table["children"][0], *table["children"][1]["children"])
-    ]  # fmt: skip
+    ]
     return [cell for row in rows for cell in row["children"]]
 
 

@@ -21,10 +21,19 @@ _FUNCTION = late_pattern(r"(rgb|hsl)a?\(([^()]{1,60})\)")
 _NUMBER = late_pattern(r"(\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})(%?)")
 # Names of colours that are nearly white or black; the others differ enough from both.
 _NAMES = {
-    "aliceblue": "f0f8ff", "azure": "f0ffff", "black": "000000", "floralwhite": "fffaf0", "ghostwhite": "f8f8ff",
-    "honeydew": "f0fff0", "ivory": "fffff0", "lightyellow": "ffffe0", "mintcream": "f5fffa", "snow": "fffafa",
-    "white": "ffffff", "whitesmoke": "f5f5f5",
-}  # fmt: skip
+    "aliceblue": "f0f8ff",
+    "azure": "f0ffff",
+    "black": "000000",
+    "floralwhite": "fffaf0",
+    "ghostwhite": "f8f8ff",
+    "honeydew": "f0fff0",
+    "ivory": "fffff0",
+    "lightyellow": "ffffe0",
+    "mintcream": "f5fffa",
+    "snow": "fffafa",
+    "white": "ffffff",
+    "whitesmoke": "f5f5f5",
+}
 Color = tuple[float, float, float]  # red, green and blue, each from 0 to 255
 WHITE: Color = (255.0, 255.0, 255.0)
 BLACK: Color = (0.0, 0.0, 0.0)

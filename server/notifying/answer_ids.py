@@ -107,10 +107,11 @@ def _is_genuine(key: bytes | None, id: AnswerId, name: str) -> bool:
 def forget_used(service: Service, now: int) -> None:
     """Remove used names that are too old to be accepted again."""
     table, before = USED_NAME.sql, now - (VALID_DAYS + 1) * DAY_SECONDS
-    is_any = service.store.read(lambda tx: tx.value(
-        lambda: table.select(table.used_at).where(table.used_at <= slot(0)).limit(1), (before,),
-    ))  # fmt: skip
+    is_any = service.store.read(
+        lambda tx: tx.value(
+            lambda: table.select(table.used_at).where(table.used_at <= slot(0)).limit(1),
+            (before,),
+        )
+    )
     if is_any is not None:
-        service.store.write(lambda tx: tx.run(
-            lambda: table.delete().where(table.used_at <= slot(0)), (before,)
-        ))  # fmt: skip
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.used_at <= slot(0)), (before,)))

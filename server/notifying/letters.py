@@ -94,11 +94,18 @@ def batch_for(ctx: Context, tx: Transaction, worker_id: int, language: Catalog, 
 
 def _rows(tx: Transaction, worker_id: int) -> list[tuple[int, str]]:
     table = TO_MAIL.sql
-    return [(id, kind) for id, kind in tx.rows(
-        lambda: table.select(table.notification_id, table.kind).where(table.worker_id == slot(0))
-        .order_by(table.notification_id).limit(MAX_AT_ONCE),
-        (worker_id,),
-    )]  # fmt: skip
+    return [
+        (id, kind)
+        for id, kind in tx.rows(
+            lambda: (
+                table.select(table.notification_id, table.kind)
+                .where(table.worker_id == slot(0))
+                .order_by(table.notification_id)
+                .limit(MAX_AT_ONCE)
+            ),
+            (worker_id,),
+        )
+    ]
 
 
 def _waiting(reader: RecordReader, worker_id: int, id: int, kind: str) -> Waiting | None:
@@ -228,11 +235,14 @@ class _Letters:
         record_type, most = self._reader.registry.type(uri), min(number, MAX_SHOWN)
         table, names = record_type.table, tuple(equals)
         rows = self._reader.tx.rows(
-            lambda: table.sql.select(*table.all_columns)
-            .where(*(getattr(table.sql, name) == slot(place) for place, name in enumerate(names)))
-            .order_by(table.sql.id.desc()).limit(slot(len(names))),
+            lambda: (
+                table.sql.select(*table.all_columns)
+                .where(*(getattr(table.sql, name) == slot(place) for place, name in enumerate(names)))
+                .order_by(table.sql.id.desc())
+                .limit(slot(len(names)))
+            ),
             (*equals.values(), most),
-        )  # fmt: skip
+        )
         return [record_type.record(row) for row in reversed(rows)]
 
     def _quoted(self, name: str, text: str, second: int) -> str:

@@ -194,8 +194,10 @@ def _write(connection: http.client.HTTPConnection, asked: OutboundRequest) -> No
     headers = [("host", asked.url.authority), *asked.headers]
     given = {name for name, _ in headers}
     defaults = {
-        "user-agent": f"Helpdesk/{VERSION}", "accept": "*/*", "accept-encoding": "gzip, deflate",
-    }  # fmt: skip
+        "user-agent": f"Helpdesk/{VERSION}",
+        "accept": "*/*",
+        "accept-encoding": "gzip, deflate",
+    }
     headers += [(name, value) for name, value in defaults.items() if name not in given]
     if asked.body or asked.method in ("POST", "PUT", "PATCH"):
         headers.append(("content-length", str(len(asked.body))))

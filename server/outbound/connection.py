@@ -118,10 +118,13 @@ def connect(
 
 def _addresses(url: HttpUrl, permitted: Allowlist, deadline: Deadline, resolve: Resolver) -> list[tuple[int, Any]]:
     """(family, socket address) of the host, all of them allowed."""
-    found = list(dict.fromkeys(
-        (answer[0], answer[4]) for answer in _looked_up(url, deadline, resolve)
-        if answer[0] in (socket.AF_INET, socket.AF_INET6)
-    ))  # fmt: skip
+    found = list(
+        dict.fromkeys(
+            (answer[0], answer[4])
+            for answer in _looked_up(url, deadline, resolve)
+            if answer[0] in (socket.AF_INET, socket.AF_INET6)
+        )
+    )
     if not found:
         raise Unavailable(f"the host {url.host} has no address")
     for _, place in found:

@@ -21,8 +21,17 @@ SECONDS = 2.0  # that each server has for an answer over UDP, and again over TCP
 PACKET_BYTES = 1_232  # of an answer over UDP: what passes every network unbroken
 PORT = 53
 TYPES = {
-    "a": 1, "ns": 2, "cname": 5, "soa": 6, "ptr": 12, "mx": 15, "txt": 16, "aaaa": 28, "srv": 33, "caa": 257,
-}  # fmt: skip
+    "a": 1,
+    "ns": 2,
+    "cname": 5,
+    "soa": 6,
+    "ptr": 12,
+    "mx": 15,
+    "txt": 16,
+    "aaaa": 28,
+    "srv": 33,
+    "caa": 257,
+}
 _ON_WINDOWS = sys.platform == "win32"
 
 Server = tuple[str, int]
@@ -108,9 +117,15 @@ def _asked(server: Server, name: "Name", type: str) -> "Message":
         question = make_query(name, type, use_edns=edns, payload=PACKET_BYTES)
         # What is forged or late must not end the wait for the true answer.
         answer, _ = udp_with_fallback(
-            question, address, SECONDS, port, ignore_unexpected=True, one_rr_per_rrset=True, ignore_trailing=True,
+            question,
+            address,
+            SECONDS,
+            port,
+            ignore_unexpected=True,
+            one_rr_per_rrset=True,
+            ignore_trailing=True,
             ignore_errors=True,
-        )  # fmt: skip
+        )
         if not _wants_no_edns(answer):
             break
     return answer
@@ -147,8 +162,11 @@ def _text(name: "Name") -> str:
 
 def _service(entry: Any) -> dict[str, Any]:
     return {
-        "pri": entry.priority, "weight": entry.weight, "port": entry.port, "target": _text(entry.target),
-    }  # fmt: skip
+        "pri": entry.priority,
+        "weight": entry.weight,
+        "port": entry.port,
+        "target": _text(entry.target),
+    }
 
 
 def _authority(entry: Any) -> dict[str, Any]:
@@ -174,6 +192,11 @@ _READ: dict[str, Callable[[Any], dict[str, Any]]] = {
     "a": lambda entry: {"ip": entry.address},
     "aaaa": lambda entry: {"ipv6": entry.address},
     "mx": lambda entry: {"pri": entry.preference, "target": _text(entry.exchange)},
-    "ns": _target, "cname": _target, "ptr": _target,
-    "srv": _service, "soa": _authority, "txt": _texts, "caa": _authorization,
-}  # fmt: skip
+    "ns": _target,
+    "cname": _target,
+    "ptr": _target,
+    "srv": _service,
+    "soa": _authority,
+    "txt": _texts,
+    "caa": _authorization,
+}

@@ -36,9 +36,11 @@ class AuthScheme:
 
 
 def _bearer(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
-    return asked.with_headers({
-        "authorization": f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}",
-    })  # fmt: skip
+    return asked.with_headers(
+        {
+            "authorization": f"{_word(values, 'token_type', 'Bearer')} {_word(values, 'token')}",
+        }
+    )
 
 
 def _basic(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest:
@@ -65,16 +67,20 @@ def _oauth2(asked: OutboundRequest, values: Values, now: int) -> OutboundRequest
 KINDS: dict[str, AuthScheme] = {
     API_KEY: AuthScheme(("location", "name"), ("api_key",), ("api_key",), _api_key),
     AWS: AuthScheme(
-        ("region", "service"), ("access_key_id", "secret_access_key", "session_token"),
-        ("access_key_id", "secret_access_key"), aws.sign,
+        ("region", "service"),
+        ("access_key_id", "secret_access_key", "session_token"),
+        ("access_key_id", "secret_access_key"),
+        aws.sign,
     ),
     BASIC: AuthScheme((), ("username", "password"), ("username",), _basic),
     BEARER: AuthScheme(("token_type",), ("token",), ("token",), _bearer),
     OAUTH2: AuthScheme(
         ("token_url", "client_id", "client_secret", "client_authentication", "scope"),
-        ("access_token", "refresh_token", "expires_at", "token_type"), ("token_url", "client_id"), _oauth2,
+        ("access_token", "refresh_token", "expires_at", "token_type"),
+        ("token_url", "client_id"),
+        _oauth2,
     ),
-}  # fmt: skip
+}
 
 
 def check_params(kind: str, service: Mapping[str, object], account: Mapping[str, object]) -> dict[str, str]:

@@ -46,8 +46,10 @@ def fetched(values: Mapping[str, str], bounds: RequestLimits, now: int) -> dict[
     seconds = int(life) if isinstance(life, (int, float, str)) and is_whole(str(life)) else DEFAULT_LIFE_SECONDS
     refresh = told.get("refresh_token") or values.get("refresh_token")
     found = {
-        "access_token": token, "token_type": str(told.get("token_type") or "Bearer"), "expires_at": now + seconds,
-    }  # fmt: skip
+        "access_token": token,
+        "token_type": str(told.get("token_type") or "Bearer"),
+        "expires_at": now + seconds,
+    }
     return found | ({"refresh_token": refresh} if refresh else {})
 
 

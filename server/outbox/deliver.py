@@ -126,8 +126,13 @@ def deliver(service: Service, draft_id: int, claim: str, now: int) -> bool | Non
         _log.exception("mail.failed", draft=draft_id)
         failure = DeliveryFailure("an internal error; the log tells more")
     else:
-        _log.info("mail.sent", draft=draft_id, recipients=len(loaded.recipients), refused=len(report.refused),
-                  deferred=len(report.deferred))  # fmt: skip
+        _log.info(
+            "mail.sent",
+            draft=draft_id,
+            recipients=len(loaded.recipients),
+            refused=len(report.refused),
+            deferred=len(report.deferred),
+        )
         service.store.write(
             lambda tx: outcome.note_sent(
                 RecordWriter(ctx, tx), draft_id, claim, AcceptedMail(loaded.recipients, report, transport_id)
@@ -169,12 +174,26 @@ def _load(ctx: Context, tx: Transaction, draft_id: int, claim: str, key: bytes) 
     if draft["ticket_id"] and draft["type"] != TRANSACTIONAL:  # answers to notifications are signed otherwise
         own = (ticket_reference(key, draft["ticket_id"], mail.from_address),)
     outgoing = OutgoingMail(
-        message_id=mail.message_id, date=mail.date, tz=times.zone(mail.zone), from_name=mail.from_name,
-        from_address=mail.from_address, to=to, cc=cc, subject=mail.subject, text=text, html=html, files=files,
-        in_reply_to=mail.in_reply_to or None, references=(*own, *mail.references), is_autoreply=mail.is_autoreply,
-        is_generated=mail.is_generated, installation=ctx.service.installation, version=VERSION,
-        reply_to=mail.reply_to, list_headers=list_headers.parse(mail.list_headers),
-    )  # fmt: skip
+        message_id=mail.message_id,
+        date=mail.date,
+        tz=times.zone(mail.zone),
+        from_name=mail.from_name,
+        from_address=mail.from_address,
+        to=to,
+        cc=cc,
+        subject=mail.subject,
+        text=text,
+        html=html,
+        files=files,
+        in_reply_to=mail.in_reply_to or None,
+        references=(*own, *mail.references),
+        is_autoreply=mail.is_autoreply,
+        is_generated=mail.is_generated,
+        installation=ctx.service.installation,
+        version=VERSION,
+        reply_to=mail.reply_to,
+        list_headers=list_headers.parse(mail.list_headers),
+    )
     recipients = tuple(dict.fromkeys(each.address for each in (*to, *cc, *bcc)))
     most = ctx.service.settings.mail_max_recipients
     if not 1 <= len(recipients) <= most:
@@ -197,9 +216,13 @@ def html_part(ctx: Context, tx: Transaction, mail: MailSpec, text: str, html: st
         plain = {"message_id_header": f"<{mail.message_id}>", "message_token": mail.token}
         body = Placeholders(ctx, tx, mail.records, plain).fill(source, body)
     return frame.document(
-        body, title=mail.subject, language=mail.language or SOURCE, text=text, image_url=image_url,
+        body,
+        title=mail.subject,
+        language=mail.language or SOURCE,
+        text=text,
+        image_url=image_url,
         has_template=has_template,
-    )  # fmt: skip
+    )
 
 
 def hand_over(ctx: Context, loaded: ReadyMail, way: TransportChoice) -> DeliveryReport:

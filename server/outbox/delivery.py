@@ -16,15 +16,29 @@ from server.store.transaction import Transaction
 State = Literal["sent", "kept", "sending", "queued", "later", "parked", "held", "partly", "failing", "failed"]
 # What each means, for people.
 STATES: dict[State, str] = {
-    "sent": "a mail server took it", "kept": "it is kept and not mailed", "sending": "it is on its way",
-    "queued": "it waits for its turn", "later": "it leaves at `send_at`", "parked": "no mail transport takes it",
+    "sent": "a mail server took it",
+    "kept": "it is kept and not mailed",
+    "sending": "it is on its way",
+    "queued": "it waits for its turn",
+    "later": "it leaves at `send_at`",
+    "parked": "no mail transport takes it",
     "held": "its mail server cannot be reached, and is tried again",
     "partly": "some recipients have it, those in `reason` do not; it is tried again at `due_at`, or given up without",
-    "failing": "it could not be sent, and is tried again", "failed": "it could not be sent, and was given up",
-}  # fmt: skip
-_DRAFT, _OUTGOING = ("id", "is_queued", "queue_delivery_date", "queue_fails"), (
-    "message_id", "claimed_by", "claimed_until", "is_parked", "held_by", "settled", "last_error",
-)  # fmt: skip
+    "failing": "it could not be sent, and is tried again",
+    "failed": "it could not be sent, and was given up",
+}
+_DRAFT, _OUTGOING = (
+    ("id", "is_queued", "queue_delivery_date", "queue_fails"),
+    (
+        "message_id",
+        "claimed_by",
+        "claimed_until",
+        "is_parked",
+        "held_by",
+        "settled",
+        "last_error",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +54,13 @@ class Delivery:
 
     def as_dict(self) -> dict[str, Any]:
         """As endpoints answer it."""
-        return {"state": self.state, "reason": self.reason, "draft_id": self.draft_id, "message_id": self.message_id,
-                "due_at": self.due_at}  # fmt: skip
+        return {
+            "state": self.state,
+            "reason": self.reason,
+            "draft_id": self.draft_id,
+            "message_id": self.message_id,
+            "due_at": self.due_at,
+        }
 
 
 def kept(*notes: str) -> Delivery:

@@ -58,11 +58,14 @@ def _hasten(service: Service, now: int) -> None:
     settings = service.settings
     latest = now + max(settings.mail_retry_seconds, settings.mail_retry_max_seconds)
     draft: Any = table_named("draft")
-    service.store.write(lambda tx: tx.run(
-        lambda: draft.update({draft.c.queue_delivery_date: slot(0)})
-        .where(draft.c.is_queued == 1, draft.c.queue_fails > 0, draft.c.queue_delivery_date > slot(1)),
-        (now, latest),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: draft.update({draft.c.queue_delivery_date: slot(0)}).where(
+                draft.c.is_queued == 1, draft.c.queue_fails > 0, draft.c.queue_delivery_date > slot(1)
+            ),
+            (now, latest),
+        )
+    )
     service.store.write(lambda tx: hasten(tx, now))
 
 
@@ -178,9 +181,11 @@ def _unpark(service: Service) -> None:
         return [id for (id,) in rows if way_of(tx, service.registry, id) is not None]
 
     for id in service.store.read(waiting):
-        service.store.write(lambda tx, id=id: tx.run(  # type: ignore[misc]
-            lambda: outgoing.update({outgoing.is_parked: 0, outgoing.last_error: ""}).where(
-                outgoing.is_parked == 1, outgoing.from_address_id == slot(0)
-            ),
-            (id,),
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx, id=id: tx.run(  # type: ignore[misc]
+                lambda: outgoing.update({outgoing.is_parked: 0, outgoing.last_error: ""}).where(
+                    outgoing.is_parked == 1, outgoing.from_address_id == slot(0)
+                ),
+                (id,),
+            )
+        )

@@ -98,9 +98,12 @@ def document(
     content = clean_html(html, allow_remote_images=True, image_url=image_url, look=look)
     styles = ("" if has_template else _WORD) + (_LIGHT if is_coloured else _DARK)
     head = _HEAD.format(
-        language=escape(language.replace("_", "-")), direction=direction, title=escape(title), styles=styles,
+        language=escape(language.replace("_", "-")),
+        direction=direction,
+        title=escape(title),
+        styles=styles,
         padding="0" if is_coloured else "8px",
-    )  # fmt: skip
+    )
     return f"{head}{content}\n{_TAIL}"
 
 

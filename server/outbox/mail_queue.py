@@ -181,7 +181,15 @@ def _of(reading: RecordReader, id: int) -> tuple[Record, Record]:
 def _listed(found: Record, now: int, holds: Mapping[int, int]) -> QueuedMail:
     state = state_of(found, now)
     return QueuedMail(
-        found["id"], found["name"], found["to"], state, str(found.get("last_error") or ""), found["queue_fails"],
-        next_attempt(found, state, holds) or found["queue_delivery_date"], found["ticket_id"], found["worker_id"],
-        found["updated"], is_given_up=not found["is_queued"],
-    )  # fmt: skip
+        found["id"],
+        found["name"],
+        found["to"],
+        state,
+        str(found.get("last_error") or ""),
+        found["queue_fails"],
+        next_attempt(found, state, holds) or found["queue_delivery_date"],
+        found["ticket_id"],
+        found["worker_id"],
+        found["updated"],
+        is_given_up=not found["is_queued"],
+    )

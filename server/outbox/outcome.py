@@ -98,15 +98,30 @@ def note_sent(writing: RecordWriter, draft_id: int, claim: str, accepted: Accept
         _say_refused(writing, draft, row, report.refused)
     text = _named(report.deferred, "not delivered yet") if report.deferred else _named(refused, "not delivered")
     _retry_or_give_up(
-        writing, draft, row, text[:MAX_ERROR_CHARACTERS], settled, accepted.transport_id,
-        is_final=not report.deferred, is_partial=True, has_news=bool(report.refused),
-    )  # fmt: skip
+        writing,
+        draft,
+        row,
+        text[:MAX_ERROR_CHARACTERS],
+        settled,
+        accepted.transport_id,
+        is_final=not report.deferred,
+        is_partial=True,
+        has_news=bool(report.refused),
+    )
 
 
 def _retry_or_give_up(
-    writing: RecordWriter, draft: Record, row: Record, text: str, settled: Mapping[str, str], transport_id: int, *,
-    is_final: bool, is_partial: bool = False, has_news: bool = True,
-) -> None:  # fmt: skip
+    writing: RecordWriter,
+    draft: Record,
+    row: Record,
+    text: str,
+    settled: Mapping[str, str],
+    transport_id: int,
+    *,
+    is_final: bool,
+    is_partial: bool = False,
+    has_news: bool = True,
+) -> None:
     """Queue a mail for those who did not get it, or give it up. is_partial: others got it just now. has_news: whether
     the worker does not know of the refusals yet."""
     tx, settings, fails = writing.tx, writing.ctx.service.settings, draft["queue_fails"] + 1
@@ -159,20 +174,32 @@ def _reopen(writing: RecordWriter, draft: Record) -> None:
 
 
 def _comment(writing: RecordWriter, draft_id: int, text: str) -> None:
-    writing.as_service().create("comment", {
-        "author__context": APP, "author_id": 0, "target__context": DRAFT, "target_id": draft_id,
-        "comment": f"Error sending message: {text}",
-    })  # fmt: skip
+    writing.as_service().create(
+        "comment",
+        {
+            "author__context": APP,
+            "author_id": 0,
+            "target__context": DRAFT,
+            "target_id": draft_id,
+            "comment": f"Error sending message: {text}",
+        },
+    )
 
 
 def _say_refused(writing: RecordWriter, draft: Record, row: Record, refused: Mapping[str, str]) -> None:
     """Say who does not get a mail on its message, or on the ticket where no message is stored."""
     context, id = (contexts.MESSAGE, row["message_id"]) if row["message_id"] else (contexts.TICKET, draft["ticket_id"])
     if id:
-        writing.as_service().create("comment", {
-            "author__context": APP, "author_id": 0, "target__context": context, "target_id": id,
-            "comment": _named(refused, "Not delivered"),
-        })  # fmt: skip
+        writing.as_service().create(
+            "comment",
+            {
+                "author__context": APP,
+                "author_id": 0,
+                "target__context": context,
+                "target_id": id,
+                "comment": _named(refused, "Not delivered"),
+            },
+        )
 
 
 def _named(refusals: Mapping[str, str], words: str) -> str:

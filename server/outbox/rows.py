@@ -140,10 +140,12 @@ def claim(writing: RecordWriter, draft_id: int) -> str | None:
 def is_held_up(writing: RecordWriter, draft_id: int) -> bool:
     """Whether an earlier mail on the same ticket has to leave first."""
     draft, now = table_named("draft"), writing.now
-    return bool(writing.tx.value(
-        lambda: draft.select(draft.c.id).where(draft.c.id == slot(0), has_earlier(draft, 1, 2)),
-        (draft_id, now, now + writing.ctx.service.settings.mail_retry_seconds),
-    ))  # fmt: skip
+    return bool(
+        writing.tx.value(
+            lambda: draft.select(draft.c.id).where(draft.c.id == slot(0), has_earlier(draft, 1, 2)),
+            (draft_id, now, now + writing.ctx.service.settings.mail_retry_seconds),
+        )
+    )
 
 
 def has_earlier(draft: Any, now: int, retry: int) -> Any:
@@ -157,11 +159,16 @@ def has_earlier(draft: Any, now: int, retry: int) -> Any:
         outgoing.draft_id == earlier.c.id, (outgoing.is_parked == 1) | (outgoing.settled != "")
     )
     tried_again = (earlier.c.queue_fails > 0) & (earlier.c.queue_delivery_date <= slot(retry))
-    return peewee.fn.EXISTS(earlier.select(earlier.c.id).where(
-        draft.c.ticket_id > 0, earlier.c.ticket_id == draft.c.ticket_id, earlier.c.id < draft.c.id,
-        earlier.c.is_queued == 1, (earlier.c.queue_delivery_date <= slot(now)) | tried_again,
-        ~peewee.fn.EXISTS(parked),
-    ))  # fmt: skip
+    return peewee.fn.EXISTS(
+        earlier.select(earlier.c.id).where(
+            draft.c.ticket_id > 0,
+            earlier.c.ticket_id == draft.c.ticket_id,
+            earlier.c.id < draft.c.id,
+            earlier.c.is_queued == 1,
+            (earlier.c.queue_delivery_date <= slot(now)) | tried_again,
+            ~peewee.fn.EXISTS(parked),
+        )
+    )
 
 
 def wake_others(writing: RecordWriter, ticket_id: int) -> None:

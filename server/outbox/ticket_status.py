@@ -16,9 +16,13 @@ from server.store.transaction import Transaction
 WAITING, CLOSED = 1, 2
 # What decides anew how a ticket stands: somebody set it, or wrote on it.
 _DECIDES = (
-    "ticket.status.open", "ticket.status.waiting", "ticket.status.closed", "ticket.status.deleted",
-    "ticket.message.inbound", "ticket.message.outbound",
-)  # fmt: skip
+    "ticket.status.open",
+    "ticket.status.waiting",
+    "ticket.status.closed",
+    "ticket.status.deleted",
+    "ticket.message.inbound",
+    "ticket.message.outbound",
+)
 
 
 def reopen(writing: RecordWriter, draft_id: int, ticket_id: int) -> None:
@@ -45,10 +49,14 @@ def restore(writing: RecordWriter, ticket_id: int, reopened: str) -> None:
 
 def _last_entry(tx: Transaction, ticket_id: int) -> int:
     entries = table_named("activity_log")
-    return int(tx.value(
-        lambda: entries.select(peewee.fn.MAX(entries.c.id)).where(
-            entries.c.target__context == TICKET, entries.c.target_id == slot(0),
-            entries.c.activity_point.in_(_DECIDES),
-        ),
-        (ticket_id,),
-    ) or 0)  # fmt: skip
+    return int(
+        tx.value(
+            lambda: entries.select(peewee.fn.MAX(entries.c.id)).where(
+                entries.c.target__context == TICKET,
+                entries.c.target_id == slot(0),
+                entries.c.activity_point.in_(_DECIDES),
+            ),
+            (ticket_id,),
+        )
+        or 0
+    )

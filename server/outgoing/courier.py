@@ -344,9 +344,7 @@ def attempted(service: Service, receiver: Receiver, each: OutgoingDelivery) -> A
     text = answer.body.decode("utf-8", "replace")[: deliveries.MAX_RESPONSE_CHARS].replace("\0", "")
     wrong = "" if 200 <= answer.status < 300 else f"{deliveries.place_of(receiver.url)} answered {answer.status}"
     asked_seconds = answer.headers.get("retry-after", "")
-    return Attempt(
-        each, at, answer.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0
-    )  # fmt: skip
+    return Attempt(each, at, answer.status, ms, wrong, text, int(asked_seconds) if asked_seconds.isdecimal() else 0)
 
 
 def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
@@ -385,9 +383,13 @@ def tried(ctx: Context, webhook_id: int) -> dict[str, Any]:
 def _values_of(each: Attempt) -> dict[str, Any]:
     """The columns that hold the result of an attempt."""
     return {
-        "tried_at": each.at, "status": each.status, "ms": each.ms, "error": each.error, "response": each.response,
+        "tried_at": each.at,
+        "status": each.status,
+        "ms": each.ms,
+        "error": each.error,
+        "response": each.response,
         "body": each.delivery.body,
-    }  # fmt: skip
+    }
 
 
 def _store_attempt(tx: Transaction, each: Attempt) -> OutgoingDelivery | None:
@@ -420,9 +422,12 @@ def _state_after(state: ReceiverState, each: Attempt) -> ReceiverState:
         return replace(state, error=each.error)
     failures = state.failures + 1
     return replace(
-        state, failures=failures, resume_at=each.at + schedule.rest(failures),
-        failing_since=state.failing_since or each.at, error=each.error,
-    )  # fmt: skip
+        state,
+        failures=failures,
+        resume_at=each.at + schedule.rest(failures),
+        failing_since=state.failing_since or each.at,
+        error=each.error,
+    )
 
 
 def _ends(each: Attempt, states: dict[int, ReceiverState]) -> bool:
@@ -455,10 +460,18 @@ def _receivers(service: Service, tx: Transaction) -> list[Receiver]:
 def _receiver(table: Table, row: Row) -> Receiver:
     record = dict(zip(table.names, row, strict=True))
     return Receiver(
-        record["id"], record["name"], record["url"], tuple(event_names.split(record["events"])),
-        record["query"].strip(), record["expanded"], record["headers"], record["body"], record["secret"],
-        record["previous_secret"], record["overlap_until"],
-    )  # fmt: skip
+        record["id"],
+        record["name"],
+        record["url"],
+        tuple(event_names.split(record["events"])),
+        record["query"].strip(),
+        record["expanded"],
+        record["headers"],
+        record["body"],
+        record["secret"],
+        record["previous_secret"],
+        record["overlap_until"],
+    )
 
 
 def _stored() -> Any:

@@ -51,11 +51,15 @@ DELIVERY = Table(
 STATE = Table(
     "outgoing_state",
     [
-        Column("webhook_id"), Column("cursor"), Column("failures"), Column("resume_at"), Column("failing_since"),
+        Column("webhook_id"),
+        Column("cursor"),
+        Column("failures"),
+        Column("resume_at"),
+        Column("failing_since"),
         Column("error", "TEXT"),
     ],
     key=("webhook_id",),
-)  # fmt: skip
+)
 # cursor: changes up to here have their deliveries. resume_at: nothing is sent to the receiver until then.
 
 
@@ -133,9 +137,17 @@ def states_of(tx: Transaction, webhook_ids: Iterable[int]) -> dict[int, Receiver
 
 def begin(tx: Transaction, webhook_id: int, cursor: int) -> None:
     """Start telling a webhook about changes after a cursor."""
-    tx.put(STATE, {
-        "webhook_id": webhook_id, "cursor": cursor, "failures": 0, "resume_at": 0, "failing_since": 0, "error": "",
-    })  # fmt: skip
+    tx.put(
+        STATE,
+        {
+            "webhook_id": webhook_id,
+            "cursor": cursor,
+            "failures": 0,
+            "resume_at": 0,
+            "failing_since": 0,
+            "error": "",
+        },
+    )
 
 
 def forget(tx: Transaction, webhook_id: int) -> None:
@@ -162,9 +174,18 @@ def waiting(tx: Transaction, webhook_id: int, after: int, limit: int) -> list[Ou
 def _delivery(row: Row) -> OutgoingDelivery:
     each = dict(zip(DELIVERY.names, row, strict=True))
     return OutgoingDelivery(
-        each["id"], each["webhook_id"], each["cursor"], each["uri"], each["record_id"], each["event"], each["at"],
-        each["attempts"], each["due_at"], each["body"], each["replays"],
-    )  # fmt: skip
+        each["id"],
+        each["webhook_id"],
+        each["cursor"],
+        each["uri"],
+        each["record_id"],
+        each["event"],
+        each["at"],
+        each["attempts"],
+        each["due_at"],
+        each["body"],
+        each["replays"],
+    )
 
 
 # -- for administrators -----------------------------------------------------------------------------------------------
@@ -218,8 +239,9 @@ def one(ctx: Context, id: int) -> dict[str, Any]:
         lambda tx: tx.value(lambda: webhook.select(webhook.c.url).where(webhook.c.id == slot(0)), (each["webhook_id"],))
     )
     return _brief(row) | {
-        "request": {"url": str(url or ""), "body": each["body"] or ""}, "response": {"body": each["response"]},
-    }  # fmt: skip
+        "request": {"url": str(url or ""), "body": each["body"] or ""},
+        "response": {"body": each["response"]},
+    }
 
 
 def _brief(row: Row) -> dict[str, Any]:
@@ -294,14 +316,16 @@ def overview(ctx: Context, webhook_ids: Iterable[int]) -> dict[int, tuple[int, R
     table: Any = DELIVERY.sql
     listed = list(webhook_ids)
     ids = json.dumps(listed)
-    rows = ctx.service.store.read(lambda tx: tx.rows(
-        lambda: (
-            table.select(table.webhook_id, peewee.fn.COUNT(table.id))
-            .where(in_list(table.webhook_id, slot(0)), table.state == slot(1))
-            .group_by(table.webhook_id)
-        ),
-        (ids, WAITING),
-    ))  # fmt: skip
+    rows = ctx.service.store.read(
+        lambda tx: tx.rows(
+            lambda: (
+                table.select(table.webhook_id, peewee.fn.COUNT(table.id))
+                .where(in_list(table.webhook_id, slot(0)), table.state == slot(1))
+                .group_by(table.webhook_id)
+            ),
+            (ids, WAITING),
+        )
+    )
     waiting: dict[int, int] = dict(rows)
     states = ctx.service.store.read(lambda tx: states_of(tx, listed))
     return {id: (waiting.get(id, 0), states[id]) for id in listed}
@@ -323,9 +347,11 @@ def _forget_done(service: Service, state: str, before: int) -> None:
     beyond = int(count or 0) - MAX_KEPT
     while ids := service.store.read(lambda tx, beyond=beyond: _old(tx, state, before, beyond)):  # type: ignore[misc]
         told = json.dumps(ids)
-        service.store.write(lambda tx, told=told: tx.run(  # type: ignore[misc]
-            lambda: table.delete().where(in_list(table.id, slot(0))), (told,)
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx, told=told: tx.run(  # type: ignore[misc]
+                lambda: table.delete().where(in_list(table.id, slot(0))), (told,)
+            )
+        )
         beyond -= len(ids)
 
 

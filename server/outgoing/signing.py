@@ -39,6 +39,7 @@ def headers(id: str, at: int, body: bytes, of: Iterable[str]) -> dict[str, str]:
     signed = b".".join((id.encode(), str(at).encode(), body))
     signatures = (base64.b64encode(hmac.new(key_of(each), signed, hashlib.sha256).digest()).decode() for each in of)
     return {
-        "webhook-id": id, "webhook-timestamp": str(at),
+        "webhook-id": id,
+        "webhook-timestamp": str(at),
         "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
-    }  # fmt: skip
+    }

@@ -166,9 +166,12 @@ class Additions:
             self._tell_node(behavior, [{"field": uid, "state": state}])
             return
         self.nodes[uid] = {
-            "id": place + 1, "label": entry["title"], "behavior_id": behavior["id"], "parent_id": 0,
+            "id": place + 1,
+            "label": entry["title"],
+            "behavior_id": behavior["id"],
+            "parent_id": 0,
             "type": entry["type"],
-        }  # fmt: skip
+        }
 
     def _node_place(self, nodes: list[Any], baseline: Baseline) -> int:
         """The index of the node that the last import added; the end of the list if somebody changed or removed it."""
@@ -220,9 +223,14 @@ class Additions:
         names = dict.fromkeys((*said, *baseline.sent))
         here = {name: service_settings.get(self._tx, f"{owner}:{name}") for name in names}
         told, self.made[where] = merge(
-            self._changes, "", where, baseline, said, here,
+            self._changes,
+            "",
+            where,
+            baseline,
+            said,
+            here,
             lambda name, value: service_settings.put(self._tx, f"{owner}:{name}", value),
-        )  # fmt: skip
+        )
         self._changes.tell(where.partition(": ")[0], where.partition(": ")[2], 0, where, told)
 
 

@@ -24,11 +24,15 @@ UNKNOWN = "?"  # in place of the digest of a value that is nobody's but the desk
 PACKAGE_ENTRY = Table(
     "package_entry",
     [
-        Column("package", "TEXT"), Column("entry", "TEXT"), Column("context", "TEXT"), Column("record_id"),
-        Column("sent", "TEXT"), Column("stored", "TEXT"),
+        Column("package", "TEXT"),
+        Column("entry", "TEXT"),
+        Column("context", "TEXT"),
+        Column("record_id"),
+        Column("sent", "TEXT"),
+        Column("stored", "TEXT"),
     ],
     [Index(("package", "entry"), "what an entry of a package became", unique=True)],
-)  # fmt: skip
+)
 PACKAGE_ANSWERS = Table("package_answers", [Column("package", "TEXT"), Column("answers", "TEXT")], key=("package",))
 
 
@@ -115,8 +119,15 @@ def remember(tx: Transaction, package: str, left: Past) -> None:
         return
     tx.delete(PACKAGE_ENTRY, package=package)
     for name, each in left.entries.items():
-        tx.insert(PACKAGE_ENTRY, {
-            "package": package, "entry": name, "context": each.context, "record_id": each.id,
-            "sent": json.dumps(each.sent), "stored": json.dumps(each.stored),
-        })  # fmt: skip
+        tx.insert(
+            PACKAGE_ENTRY,
+            {
+                "package": package,
+                "entry": name,
+                "context": each.context,
+                "record_id": each.id,
+                "sent": json.dumps(each.sent),
+                "stored": json.dumps(each.stored),
+            },
+        )
     tx.put(PACKAGE_ANSWERS, {"package": package, "answers": json.dumps(left.answers, ensure_ascii=False)})

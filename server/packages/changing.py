@@ -112,8 +112,12 @@ class RecordUpdate:
         after: Record = self._writing.record(self._type.uri, self._baseline.id) or {}
         told = list(self._told(asked, contested, kept, after, changes, where))
         changes.tell(self._type.context, name, self._baseline.id, self._label, told)
-        return Baseline(self._type.context, self._baseline.id, digests(self._sent | self._stored),
-                        self._stored_digests(asked - kept, kept, after))  # fmt: skip
+        return Baseline(
+            self._type.context,
+            self._baseline.id,
+            digests(self._sent | self._stored),
+            self._stored_digests(asked - kept, kept, after),
+        )
 
     def _column(self, name: str) -> str:
         return self._type.alternatives.get(name, name)

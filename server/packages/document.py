@@ -14,13 +14,23 @@ MAX_REVISION_CHARS = 80  # that are shown; nothing reads it
 MAX_PROMPTS = 200  # prompts, and as many configured placeholders
 
 LISTED = (
-    "records", "custom_fieldsets", "bots", "behaviors", "behavior_nodes", "workspaces", "saved_searches", "calendars",
-    "events", "toolbars",
-)  # fmt: skip
+    "records",
+    "custom_fieldsets",
+    "bots",
+    "behaviors",
+    "behavior_nodes",
+    "workspaces",
+    "saved_searches",
+    "calendars",
+    "events",
+    "toolbars",
+)
 MAPPED = ("settings", "worker_preferences")
 ABSENT = {
-    "portals": "community portals", "classifiers": "classifiers", "project_boards": "project boards",
-}  # fmt: skip
+    "portals": "community portals",
+    "classifiers": "classifiers",
+    "project_boards": "project boards",
+}
 RESERVED = ("uid", "default")  # placeholders that every package has
 Tree = dict[str, Any]
 

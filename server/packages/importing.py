@@ -57,9 +57,15 @@ def import_package(
         raise documents.bad("package: name is missing: an update finds the last import by it")
     for attempt in range(ATTEMPTS):
         prepared = ImportPlan(
-            ctx, document, answers, grants_agreed or dry_run, keeps_ids=attempt == ATTEMPTS - 1, is_rehearsal=dry_run,
-            mode=mode, conflicts=conflicts,
-        )  # fmt: skip
+            ctx,
+            document,
+            answers,
+            grants_agreed or dry_run,
+            keeps_ids=attempt == ATTEMPTS - 1,
+            is_rehearsal=dry_run,
+            mode=mode,
+            conflicts=conflicts,
+        )
         try:
             return _made(prepared, dry_run)
         except StaleIds:

@@ -16,11 +16,14 @@ MAX_IMPORTS = 500  # that are remembered; the oldest goes first
 PACKAGE_IMPORT = Table(
     "package_import",
     [
-        Column("name", "TEXT"), Column("revision", "TEXT"), Column("worker_id"), Column("imported_at"),
+        Column("name", "TEXT"),
+        Column("revision", "TEXT"),
+        Column("worker_id"),
+        Column("imported_at"),
         Column("made", "TEXT"),
     ],
     [Index(("name",), "the imports of one package")],
-)  # fmt: skip
+)
 
 
 Made = list[tuple[str, str, int, str]]
@@ -48,10 +51,16 @@ def remember(ctx: Context, tx: Transaction, document: PackageDocument, made: dic
         if ctx.service.registry.find(context) is not None
         for uid, each in of_type.items()
     ]
-    id = tx.insert(PACKAGE_IMPORT, {
-        "name": document.name, "revision": document.revision, "worker_id": ctx.actor.worker_id, "imported_at": ctx.now,
-        "made": json.dumps(listed, ensure_ascii=False),
-    })  # fmt: skip
+    id = tx.insert(
+        PACKAGE_IMPORT,
+        {
+            "name": document.name,
+            "revision": document.revision,
+            "worker_id": ctx.actor.worker_id,
+            "imported_at": ctx.now,
+            "made": json.dumps(listed, ensure_ascii=False),
+        },
+    )
     tx.delete(PACKAGE_IMPORT, id=id - MAX_IMPORTS)
 
 

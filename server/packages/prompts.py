@@ -13,11 +13,13 @@ KINDS = ("text", "chooser", "picklist")
 # {format of a text: (what it fits, how an error says so)}.
 FORMATS = {
     "email": (re.compile(r"[^\s@,;<>{}]+@[^\s@,;<>{}]+"), "is not one email address"),
-    "name": (re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]{0,58}[A-Za-z0-9])?"),
-             "must have at most 60 letters, digits, dots and underscores, and begin and end with a letter or digit"),
+    "name": (
+        re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._]{0,58}[A-Za-z0-9])?"),
+        "must have at most 60 letters, digits, dots and underscores, and begin and end with a letter or digit",
+    ),
     "number": (re.compile(r"[0-9]{1,6}"), "is not a whole number from 0 to 999,999"),
     "url": (re.compile(r"https?://[^\s{}]+"), "is not an address with http:// or https://"),
-}  # fmt: skip
+}
 _ANSWER = re.compile(r"\{\{\{\s*(\w+)\s*\}\}\}")  # a template of one answer
 MAX_NAMED = 20  # missing answers that an error names
 MAX_CHOSEN = 1000  # records or options in one answer

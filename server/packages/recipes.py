@@ -81,25 +81,36 @@ def read(name: str, page: str) -> Recipe:
     automations[0].setdefault("description", about)
     prompts = [*_common(package.pop("name")), *package.pop("prompts")]
     head = {
-        "name": title[1], "revision": 1, "requires": {"svc_version": "1.0.0", "plugins": []},
+        "name": title[1],
+        "revision": 1,
+        "requires": {"svc_version": "1.0.0", "plugins": []},
         "configure": {"prompts": prompts, "placeholders": []},
-    }  # fmt: skip
+    }
     return Recipe(
-        name, title[1], about, facts.get("Started by", ""), facts.get("Needs", ""), automations[0]["uid"],
+        name,
+        title[1],
+        about,
+        facts.get("Started by", ""),
+        facts.get("Needs", ""),
+        automations[0]["uid"],
         tuple(each["policy_kata"] for each in automations),
         {"package": head, **package, **({"events": events} if events else {})},
-    )  # fmt: skip
+    )
 
 
 def _common(name: str) -> list[Tree]:
     return [
         {"type": "text", "label": "Name of the automation", "key": NAME, "params": {"default": name, "format": "name"}},
         {
-            "type": "picklist", "label": "After it is created", "key": DISABLED,
-            "params": {"options": {"It runs": "no", "It is disabled, until you enable its binding": "yes"},
-                       "default": "no"},
+            "type": "picklist",
+            "label": "After it is created",
+            "key": DISABLED,
+            "params": {
+                "options": {"It runs": "no", "It is disabled, until you enable its binding": "yes"},
+                "default": "no",
+            },
         },
-    ]  # fmt: skip
+    ]
 
 
 def with_defaults(package: Tree, answers: Tree) -> Tree:

@@ -39,14 +39,19 @@ class RecordExporter:
         """An entry of the section `bots`."""
         own = self._fields(self._shown.type("bot"), record)
         behaviors = [each for (uri, _), each in self._records.items() if uri == "behavior"]
-        return {"uid": _uid("bot", record["id"]), "is_disabled": record["is_disabled"]} | own | {
-            "owner": {"context": own.pop("owner__context", APP), "id": own.pop("owner_id", 0)},
-            "params": self._structure(self._shown.type("bot"), record, record["config"]),
-            "behaviors": [
-                self._structure(self._shown.type("behavior"), each, exported(each))
-                for each in behaviors if each["bot_id"] == record["id"]
-            ],
-        }  # fmt: skip
+        return (
+            {"uid": _uid("bot", record["id"]), "is_disabled": record["is_disabled"]}
+            | own
+            | {
+                "owner": {"context": own.pop("owner__context", APP), "id": own.pop("owner_id", 0)},
+                "params": self._structure(self._shown.type("bot"), record, record["config"]),
+                "behaviors": [
+                    self._structure(self._shown.type("behavior"), each, exported(each))
+                    for each in behaviors
+                    if each["bot_id"] == record["id"]
+                ],
+            }
+        )
 
     def addition(self, uri: str, key: str, record: Record) -> Tree:
         """An entry of the sections `events` and `toolbars`: the text of a record that every desk has."""
@@ -110,8 +115,9 @@ class RecordExporter:
             renewed = RENEWED.get(record_type.uri, ())
             return {
                 escaped(key): self._structure(record_type, record, each, key, hidden or self._hides(record_type, key))
-                for key, each in value.items() if key not in renewed
-            }  # fmt: skip
+                for key, each in value.items()
+                if key not in renewed
+            }
         if isinstance(value, list):
             return [self._structure(record_type, record, each, name, hidden) for each in value]
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value == "":

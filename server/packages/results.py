@@ -41,8 +41,11 @@ def put(ctx: Context, name: str, imported: ImportResult) -> str:
     code = secrets.token_urlsafe(CODE_BYTES)
     sealed = _seal(code).encrypt(_NONCE, json.dumps([name, asdict(imported)]).encode(), None)
     row = {
-        "name": _name(code), "worker_id": ctx.actor.worker_id, "until": ctx.now + KEPT_SECONDS, "sealed": sealed,
-    }  # fmt: skip
+        "name": _name(code),
+        "worker_id": ctx.actor.worker_id,
+        "until": ctx.now + KEPT_SECONDS,
+        "sealed": sealed,
+    }
 
     def write(tx: Transaction) -> None:
         last = tx.insert(PACKAGE_RESULT, row)

@@ -117,8 +117,13 @@ def _has_twin(tx: Transaction, worker_id: int, path: str, digest: str, now: int)
 
 def _values(worker_id: int, path: str, form: str, digest: str, outcome: str, now: int) -> dict[str, Any]:
     return {
-        "worker_id": worker_id, "path": path, "form": form, "digest": digest, "outcome": outcome, "claimed_at": now,
-    }  # fmt: skip
+        "worker_id": worker_id,
+        "path": path,
+        "form": form,
+        "digest": digest,
+        "outcome": outcome,
+        "claimed_at": now,
+    }
 
 
 @periodic("old accepted forms", deletes=True)
@@ -127,9 +132,12 @@ def forget_old(service: Service, now: int) -> int | None:
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
-    service.store.write(lambda tx: tx.run(
-        lambda: ACCEPTED_FORM.sql.delete().where(ACCEPTED_FORM.sql.claimed_at <= slot(0)), (now - RETAINED_SECONDS,),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: ACCEPTED_FORM.sql.delete().where(ACCEPTED_FORM.sql.claimed_at <= slot(0)),
+            (now - RETAINED_SECONDS,),
+        )
+    )
     return service.store.read(_next_old)
 
 

@@ -17,9 +17,17 @@ MAX_CHARACTERS = 20_000
 ABOUT = ("ticket", "group", "bucket")  # whose keys can be filled in; those of the first need no prefix
 # Those that most texts take; any other key of the three can stand there.
 PLACEHOLDERS = (
-    "mask", "subject", "created", "status", "org_name", "group_name", "bucket_name", "initial_message_sender_email",
-    "initial_message_sender_full_name", "record_url",
-)  # fmt: skip
+    "mask",
+    "subject",
+    "created",
+    "status",
+    "org_name",
+    "group_name",
+    "bucket_name",
+    "initial_message_sender_email",
+    "initial_message_sender_full_name",
+    "record_url",
+)
 FIELDS = ("ack_enabled", "ack_subject", "ack_text", "ack_hours", "ack_calendar_id")
 
 

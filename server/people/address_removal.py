@@ -20,8 +20,9 @@ USERS = {
 }
 _POINTING = (
     *((table, column) for table, (column, _) in USERS.items() if table != "requester"),
-    ("ticket", "first_wrote_address_id"), ("ticket", "last_wrote_address_id"),
-)  # fmt: skip
+    ("ticket", "first_wrote_address_id"),
+    ("ticket", "last_wrote_address_id"),
+)
 
 
 def check(writing: Writing, address: Record) -> None:

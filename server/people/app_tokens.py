@@ -51,14 +51,34 @@ def create(
         family = families.new()
         by = ctx.actor.worker_id
         access = tokens.issue(tx, app["id"], worker_id, wanted, ends, ctx.now, label, family=family, created_by=by)
-        refresh = "" if not is_renewable else tokens.issue(
-            tx, app["id"], worker_id, wanted, refresh_ends, ctx.now, label, "refresh", family=family,
-            renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS), created_by=by,
-        )  # fmt: skip
+        refresh = (
+            ""
+            if not is_renewable
+            else tokens.issue(
+                tx,
+                app["id"],
+                worker_id,
+                wanted,
+                refresh_ends,
+                ctx.now,
+                label,
+                "refresh",
+                family=family,
+                renewable_until=max(refresh_ends, ctx.now + families.MAX_FAMILY_SECONDS),
+                created_by=by,
+            )
+        )
         writing = RecordWriter(ctx, tx)
-        writing.log("token.created", WORKER, worker_id, {
-            "app": app["name"], "target": writing.label("worker", worker_id), "scopes": " ".join(wanted),
-        })  # fmt: skip
+        writing.log(
+            "token.created",
+            WORKER,
+            worker_id,
+            {
+                "app": app["name"],
+                "target": writing.label("worker", worker_id),
+                "scopes": " ".join(wanted),
+            },
+        )
         return TokenPair(access, refresh, ends - ctx.now, " ".join(wanted))
 
     return ctx.service.store.write(write)

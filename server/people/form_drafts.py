@@ -65,8 +65,9 @@ def keep(ctx: Context, key: str, fields: Fields) -> None:
     if len(fields) > MAX_DRAFT_FIELDS or len(text) > MAX_DRAFT_CHARS:
         raise TooLarge(
             f"a draft has at most {MAX_DRAFT_FIELDS} fields and {MAX_DRAFT_CHARS:,} characters; this one is kept in "
-            "the page alone, so save it before you leave", limit=MAX_DRAFT_CHARS,
-        )  # fmt: skip
+            "the page alone, so save it before you leave",
+            limit=MAX_DRAFT_CHARS,
+        )
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
@@ -108,10 +109,12 @@ def forget_old(service: Service, now: int) -> int | None:
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
-    service.store.write(lambda tx: tx.run(
-        lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
-        (now - KEPT_SECONDS,),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: FORM_DRAFT.sql.delete().where(FORM_DRAFT.sql.updated_at <= slot(0)),
+            (now - KEPT_SECONDS,),
+        )
+    )
     return service.store.read(_next_old)
 
 
@@ -125,10 +128,14 @@ def _drop_most(tx: Transaction, worker_id: int) -> None:
     """Keep the newest of a worker."""
     table: Any = FORM_DRAFT.sql
     keys = tx.rows(
-        lambda: table.select(table.key).where(table.worker_id == slot(0)).order_by(table.updated_at.desc(), table.key)
-        .offset(MAX_DRAFTS),
+        lambda: (
+            table.select(table.key)
+            .where(table.worker_id == slot(0))
+            .order_by(table.updated_at.desc(), table.key)
+            .offset(MAX_DRAFTS)
+        ),
         (worker_id,),
-    )  # fmt: skip
+    )
     tx.run_many(
         lambda: table.delete().where(table.worker_id == slot(0), table.key == slot(1)),
         [(worker_id, key) for (key,) in keys],

@@ -30,10 +30,14 @@ def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
     """Who is in these groups: {group id: {worker id: manager or member}}."""
     listed = list(group_ids)
     table: Any = GROUP_MEMBER.sql
-    rows = ctx.service.store.read(lambda tx: tx.rows(
-        lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(in_list(table.group_id, slot(0))),
-        ("[" + ",".join(map(str, listed)) + "]",),
-    ))  # fmt: skip
+    rows = ctx.service.store.read(
+        lambda tx: tx.rows(
+            lambda: table.select(table.group_id, table.worker_id, table.is_manager).where(
+                in_list(table.group_id, slot(0))
+            ),
+            ("[" + ",".join(map(str, listed)) + "]",),
+        )
+    )
     found: Changes = {id: {} for id in listed}
     for group_id, worker_id, is_manager in rows:
         found[group_id][worker_id] = rosters.MANAGER if is_manager else rosters.MEMBER

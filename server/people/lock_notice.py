@@ -39,9 +39,12 @@ ADVICE = {
 def _send(service: Service, payload: dict[str, Any], now: int) -> None:
     ctx, worker_id, kind = own_context(service), int(payload["worker_id"]), str(payload["kind"])
     values = {
-        "what": WHAT[kind], "advice": ADVICE[kind], "client": payload["client"] or N_("an unknown address"),
-        "minutes": WINDOW_SECONDS // 60, "account": f"{service.base_url}/account",
-    }  # fmt: skip
+        "what": WHAT[kind],
+        "advice": ADVICE[kind],
+        "client": payload["client"] or N_("an unknown address"),
+        "minutes": WINDOW_SECONDS // 60,
+        "account": f"{service.base_url}/account",
+    }
 
     letter = ServiceMail(SUBJECT, TEXT, speech.of_worker(service, worker_id))
 

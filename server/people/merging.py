@@ -66,9 +66,10 @@ def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePrev
         _require_no_hidden(reader, record_type, source)
         written = [name for name, field in record_type.fields.items() if field.stored and not field.auto]
         differing = {
-            name: (target[name], source[name]) for name in written
+            name: (target[name], source[name])
+            for name in written
             if target[name] and source[name] and target[name] != source[name]
-        }  # fmt: skip
+        }
         moved = hanging.count_pointers(reader, record_type, source_id, MAX_MOVED)
         return MergePreview(target, source, differing, moved)
 
@@ -112,8 +113,9 @@ def _require_movable(writing: RecordWriter, record_type: RecordType, source: Rec
             raise TooLarge(
                 f"more than {MAX_MOVED} records of the type {uri} belong to {record_type.uri} {source['id']}; "
                 "let this one stay, and merge the other into it",
-                field="source_ids", limit=MAX_MOVED,
-            )  # fmt: skip
+                field="source_ids",
+                limit=MAX_MOVED,
+            )
     address = writing.record("address", source["email_id"]) if source["email_id"] else None
     if address is not None:
         identity.require_nobodys(writing, address)
@@ -157,7 +159,9 @@ def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: 
 def _values(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> dict[str, Any]:
     """What automations are told of a merge, before and after it."""
     return {
-        "record_type": record_type.uri, "source_ids": ids, "target_id": target_id,
+        "record_type": record_type.uri,
+        "source_ids": ids,
+        "target_id": target_id,
         "records": {str(id): {"_context": record_type.context, "id": id} for id in (target_id, *ids)},
         **events.record_values("worker", WORKER, ctx.actor.worker_id),
-    }  # fmt: skip
+    }

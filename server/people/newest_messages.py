@@ -18,14 +18,20 @@ def expands(uri: str, of: str, reached: Reached | None = None) -> tuple[Expand, 
     None when the records are the addresses."""
     return (
         Expand(
-            "last_recipient_message", "record", f"Newest message sent to {of}.",
-            _load("last_recipient_message", uri, reached, _sent_to), "message",
+            "last_recipient_message",
+            "record",
+            f"Newest message sent to {of}.",
+            _load("last_recipient_message", uri, reached, _sent_to),
+            "message",
         ),
         Expand(
-            "last_sender_message", "record", f"Newest message from {of}.",
-            _load("last_sender_message", uri, reached, _sent_by), "message",
+            "last_sender_message",
+            "record",
+            f"Newest message from {of}.",
+            _load("last_sender_message", uri, reached, _sent_by),
+            "message",
         ),
-    )  # fmt: skip
+    )
 
 
 def _load(name: str, uri: str, reached: Reached | None, messages_of: Callable[..., Any]) -> Loader:

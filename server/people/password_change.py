@@ -123,13 +123,23 @@ def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict
     """Put mail of the service on its way; answers the id of its draft. values: of the letter's placeholders."""
     ctx, subject = writing.ctx, letter.subject_line()
     params = {
-        "to": email, "subject": subject, "content": letter.content(values), "format": LETTER,
+        "to": email,
+        "subject": subject,
+        "content": letter.content(values),
+        "format": LETTER,
         "language": letter.language.language,
-    }  # fmt: skip
-    id = writing.create("draft", {
-        "type": TRANSACTIONAL, "name": subject, "to": email, "params": params, "is_queued": 1,
-        "queue_delivery_date": ctx.now,
-    })  # fmt: skip
+    }
+    id = writing.create(
+        "draft",
+        {
+            "type": TRANSACTIONAL,
+            "name": subject,
+            "to": email,
+            "params": params,
+            "is_queued": 1,
+            "queue_delivery_date": ctx.now,
+        },
+    )
     writing.wake()
     return id
 

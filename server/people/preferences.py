@@ -11,11 +11,13 @@ DENSITIES = ("normal", "compact")
 PREFERENCE = Table(
     "console_preference",
     [
-        Column("worker_id", references="worker(id)"), Column("theme", "TEXT"), Column("density", "TEXT"),
+        Column("worker_id", references="worker(id)"),
+        Column("theme", "TEXT"),
+        Column("density", "TEXT"),
         Column("has_keys", default=1),
     ],
     key=("worker_id",),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,15 @@ def of(tx: Transaction, worker_id: int) -> Preferences:
 
 def put(tx: Transaction, worker_id: int, chosen: Preferences) -> None:
     """Keep what a worker chose."""
-    tx.put(PREFERENCE, {
-        "worker_id": worker_id, "theme": chosen.theme, "density": chosen.density, "has_keys": int(chosen.has_keys),
-    })  # fmt: skip
+    tx.put(
+        PREFERENCE,
+        {
+            "worker_id": worker_id,
+            "theme": chosen.theme,
+            "density": chosen.density,
+            "has_keys": int(chosen.has_keys),
+        },
+    )
 
 
 def choose(ctx: Context, chosen: Preferences) -> None:

@@ -370,8 +370,10 @@ def _log(ctx: Context, tx: Transaction, point: str, worker_id: int, peer: Peer) 
 
 def _told(writing: RecordWriter, worker_id: int, peer: Peer) -> dict[str, str]:
     return {
-        "target": writing.label(WORKER, worker_id), "ip": peer.client, "user_agent": shown_device(peer.device),
-    }  # fmt: skip
+        "target": writing.label(WORKER, worker_id),
+        "ip": peer.client,
+        "user_agent": shown_device(peer.device),
+    }
 
 
 def shown_device(device: str) -> str:

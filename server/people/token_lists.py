@@ -98,12 +98,21 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
     """How many access tokens that were made for longer than so many seconds end before an instant. Raises AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = TOKEN.sql
-    return int(ctx.service.store.read(lambda tx: tx.value(
-        lambda: table.select(peewee.fn.COUNT(table.id)).where(
-            table.revoked_at == 0, table.expires_at > slot(0), table.expires_at < slot(1), table.kind == "access",
-            table.expires_at - table.created_at > slot(2)),
-        (ctx.now, before, least_seconds),
-    )) or 0)  # fmt: skip
+    return int(
+        ctx.service.store.read(
+            lambda tx: tx.value(
+                lambda: table.select(peewee.fn.COUNT(table.id)).where(
+                    table.revoked_at == 0,
+                    table.expires_at > slot(0),
+                    table.expires_at < slot(1),
+                    table.kind == "access",
+                    table.expires_at - table.created_at > slot(2),
+                ),
+                (ctx.now, before, least_seconds),
+            )
+        )
+        or 0
+    )
 
 
 def in_use(ctx: Context, app_id: int = 0) -> list[TokenGroup]:
@@ -128,11 +137,18 @@ def own_apps(ctx: Context) -> list[Consent]:
     found = {each.app_id: each for each in let_in}
     for id, uses in by_app.items():
         if id in names:
-            found.setdefault(id, Consent(
-                id, names[id], "", tuple(sorted({scope for each in uses for scope in each.scopes})),
-                max(each.made_at for each in uses), sum(each.tokens for each in uses),
-                max(each.last_used_at for each in uses),
-            ))  # fmt: skip
+            found.setdefault(
+                id,
+                Consent(
+                    id,
+                    names[id],
+                    "",
+                    tuple(sorted({scope for each in uses for scope in each.scopes})),
+                    max(each.made_at for each in uses),
+                    sum(each.tokens for each in uses),
+                    max(each.last_used_at for each in uses),
+                ),
+            )
     return sorted(found.values(), key=lambda each: (each.app_name, each.app_id))
 
 
@@ -182,9 +198,15 @@ def revoke_app(ctx: Context, app_id: int) -> None:
     def write(tx: Transaction) -> None:
         if consents.withdraw(tx, ctx.actor.worker_id, app_id, ctx.now):
             writing, id = RecordWriter(ctx, tx), ctx.actor.worker_id
-            writing.log("consent.taken_back", WORKER, id, {
-                "app": writing.label("oauth_app", app_id) or "(gone)", "target": writing.label("worker", id),
-            })  # fmt: skip
+            writing.log(
+                "consent.taken_back",
+                WORKER,
+                id,
+                {
+                    "app": writing.label("oauth_app", app_id) or "(gone)",
+                    "target": writing.label("worker", id),
+                },
+            )
 
     ctx.service.store.write(write)
 
@@ -246,22 +268,38 @@ def _listed(
         query = _wanted(shape, *TOKEN.all_columns).order_by(*chosen, table.id.desc())
         return query.limit(slot(place)).offset(slot(place + 1))
 
-    rows = [dict(zip(TOKEN.names, row, strict=True)) for row in tx.rows(
-        build, (ctx.now, *ids, limit, (page - 1) * limit),
-    )]  # fmt: skip
+    rows = [
+        dict(zip(TOKEN.names, row, strict=True))
+        for row in tx.rows(
+            build,
+            (ctx.now, *ids, limit, (page - 1) * limit),
+        )
+    ]
     reading = RecordReader(ctx, tx)
     apps = _names(reading, "oauth_app", {each["app_id"] for each in rows})
     workers = _names(reading, "worker", {each[name] for each in rows for name in ("worker_id", "created_by")})
     return [
         TokenEntry(
-            each["id"], each["kind"], each["prefix"], each["app_id"], apps.get(each["app_id"], ""),
-            each["worker_id"], workers.get(each["worker_id"], ""), tuple(each["scopes"].split()), each["label"],
-            each["created_at"], each["expires_at"], each["last_used_at"], each["last_used_from"], each["ending"],
-            workers.get(each["created_by"], ""), each["revoked_at"],
+            each["id"],
+            each["kind"],
+            each["prefix"],
+            each["app_id"],
+            apps.get(each["app_id"], ""),
+            each["worker_id"],
+            workers.get(each["worker_id"], ""),
+            tuple(each["scopes"].split()),
+            each["label"],
+            each["created_at"],
+            each["expires_at"],
+            each["last_used_at"],
+            each["last_used_from"],
+            each["ending"],
+            workers.get(each["created_by"], ""),
+            each["revoked_at"],
         )
         for each in rows
         if each["app_id"] in apps and each["worker_id"] in workers
-    ]  # fmt: skip
+    ]
 
 
 def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[TokenGroup]:
@@ -285,8 +323,9 @@ def _in_use(ctx: Context, tx: Transaction, app_id: int, worker_id: int) -> list[
     workers = _names(RecordReader(ctx, tx), "worker", {row[1] for row in rows})
     found = [
         TokenGroup(app, worker, workers[worker], tuple(scopes.split()), count, used, made)
-        for app, worker, scopes, count, used, made in rows if worker in workers
-    ]  # fmt: skip
+        for app, worker, scopes, count, used, made in rows
+        if worker in workers
+    ]
     return sorted(found, key=lambda each: (each.worker.lower(), each.scopes))
 
 

@@ -17,21 +17,34 @@ def count(ctx: Context) -> int:
     """Of the caller."""
     table = table_named("notification")
     mine = (ctx.actor.worker_id,)
-    return int(ctx.service.store.read(lambda tx: tx.value(
-        lambda: table.select(peewee.fn.COUNT(table.c.id)).where(table.c.worker_id == slot(0), table.c.is_read == 0),
-        mine,
-    )) or 0)  # fmt: skip
+    return int(
+        ctx.service.store.read(
+            lambda tx: tx.value(
+                lambda: table.select(peewee.fn.COUNT(table.c.id)).where(
+                    table.c.worker_id == slot(0), table.c.is_read == 0
+                ),
+                mine,
+            )
+        )
+        or 0
+    )
 
 
 def newest(ctx: Context) -> dict[str, Any] | None:
     """{id, text, age} of the caller's newest, age in seconds; None for none."""
     record_type = ctx.service.registry.type("notification")
     table = record_type.table
-    row = ctx.service.store.read(lambda tx: tx.row(
-        lambda: table.sql.select(*table.all_columns)
-        .where(table.sql.worker_id == slot(0), table.sql.is_read == 0).order_by(table.sql.id.desc()).limit(1),
-        (ctx.actor.worker_id,),
-    ))  # fmt: skip
+    row = ctx.service.store.read(
+        lambda tx: tx.row(
+            lambda: (
+                table.sql.select(*table.all_columns)
+                .where(table.sql.worker_id == slot(0), table.sql.is_read == 0)
+                .order_by(table.sql.id.desc())
+                .limit(1)
+            ),
+            (ctx.actor.worker_id,),
+        )
+    )
     if row is None:
         return None
     found = record_type.record(row)

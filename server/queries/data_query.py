@@ -138,9 +138,11 @@ class KeyValues:
         if not sort:
             search = replace(search, order=order)
         return QuerySearch(
-            search, self._sources(), first.limit if first is not None else None,
+            search,
+            self._sources(),
+            first.limit if first is not None else None,
             first.page if first is not None else None,
-        )  # fmt: skip
+        )
 
     def _query(self, name: str) -> Query | None:
         found = self.given.get(name)

@@ -80,8 +80,10 @@ class _FormulaParser:
             if match is None:
                 raise BadDataQuery(
                     f"metric: '{self.text[at:].strip()[:1]}' is not known; a formula has x, numbers, + - * / ** ( ) "
-                    "and filters behind |", position=self.start + at, field="metric",
-                )  # fmt: skip
+                    "and filters behind |",
+                    position=self.start + at,
+                    field="metric",
+                )
             found.append((match[match.lastgroup or ""], match.start(match.lastgroup or "")))
             at = match.end()
         return found

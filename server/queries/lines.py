@@ -106,8 +106,10 @@ def filled_axis(lines: list[DataSeries], members: list[Member]) -> list[tuple[Ha
     if bins is None:
         raise BadDataQuery(
             f"x: the time series would have more than {MAX_AXIS_BINS} steps; use a larger unit or narrow the search",
-            position=first.asked.position, field="x", limit=MAX_AXIS_BINS,
-        )  # fmt: skip
+            position=first.asked.position,
+            field="x",
+            limit=MAX_AXIS_BINS,
+        )
     return [(each.start, each.label) for each in bins]
 
 

@@ -21,8 +21,15 @@ class ActivityLog(RecordType):
     uri = "activity_log"
     is_silent = True
     aliases = (
-        "activity log", "activity logs", "log", "logs", "activity", "activities", "audit log", "audit logs",
-    )  # fmt: skip
+        "activity log",
+        "activity logs",
+        "log",
+        "logs",
+        "activity",
+        "activities",
+        "audit log",
+        "audit logs",
+    )
     features = frozenset(("search",))
     access = Access(read="target", write=("admins",))
     is_log = True

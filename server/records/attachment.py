@@ -139,27 +139,39 @@ class Attachment(RecordType):
         Index(("storage_sha1hash",), "the same bytes again"),
     )
     keys = (
-        Key("dropped", "text", "Why its content was not kept, as of a file in a mail that is too large; else blank.",
-            column="dropped"),
+        Key(
+            "dropped",
+            "text",
+            "Why its content was not kept, as of a file in a mail that is too large; else blank.",
+            column="dropped",
+        ),
         Key("storage_sha1hash", "text", "SHA-1 of the content.", column="storage_sha1hash"),
-        Key("url_download", "url", "Download address in the console; that of the API is "
-            "`/rest/attachments/<id>/download.json`.",
-            lambda record, shown: shown.address(paths.file(record["id"], record["name"]))),
-    )  # fmt: skip
+        Key(
+            "url_download",
+            "url",
+            "Download address in the console; that of the API is `/rest/attachments/<id>/download.json`.",
+            lambda record, shown: shown.address(paths.file(record["id"], record["name"])),
+        ),
+    )
     expands = (
         Expand(
-            "on", "records", "Records it is attached to, as {_context, id}; `on.<type>` those of one type, `on:<key>` "
-            "with a key of each.", _load_on,
+            "on",
+            "records",
+            "Records it is attached to, as {_context, id}; `on.<type>` those of one type, `on:<key>` "
+            "with a key of each.",
+            _load_on,
         ),
-    )  # fmt: skip
+    )
     filters = (
         AllWords("Bare words match the beginning of `name`.", "name", "prefix"),
         DeepFilter(
-            "bundle", "In a matching file bundle.", "file_bundle",
+            "bundle",
+            "In a matching file bundle.",
+            "file_bundle",
             HasManyThrough("attached", "attachment_id", "record_id", (("context", FILE_BUNDLE),)),
         ),
         AttachedFilter("on", "Attached to records of these types; any or none."),
-    )  # fmt: skip
+    )
     subtotals = Subtotals(search=("fieldset", "links", "mimetype", "name", "storage.extension"))
 
     def before(self, fields: dict[str, Any]) -> dict[str, Any]:

@@ -138,9 +138,10 @@ class RecordType:
         self.structures = tuple(name for name, each in declared.items() if isinstance(each, Structure) and each.stored)
         # Asked for with every write, and of sixty fields few are any of these.
         self.stamped = tuple(
-            (name, each.auto_update == "now") for name, each in declared.items()
+            (name, each.auto_update == "now")
+            for name, each in declared.items()
             if "now" in (each.auto, each.auto_update)
-        )  # fmt: skip
+        )
         self.required = tuple((name, each) for name, each in declared.items() if each.required)
         self.unique = tuple((name, each) for name, each in declared.items() if each.unique)
         self.never_empty = tuple(name for name, each in declared.items() if _is_never_empty(each))
@@ -184,9 +185,15 @@ class RecordType:
         columns += [column for trait in self.traits for column in trait.columns]
         indexes = (*self.indexes, self.reopening.index) if self.reopening else self.indexes
         return Table(
-            self.table_name or self.uri, [*columns, *self.columns], indexes, bumps=self.bumps, summary=self.summary,
-            days=self.days, is_settled=self.is_settled, is_log=self.is_log,
-        )  # fmt: skip
+            self.table_name or self.uri,
+            [*columns, *self.columns],
+            indexes,
+            bumps=self.bumps,
+            summary=self.summary,
+            days=self.days,
+            is_settled=self.is_settled,
+            is_log=self.is_log,
+        )
 
     def _all_filters(self) -> list[Filter]:
         """Those that its fields bring and its own, bare words first."""

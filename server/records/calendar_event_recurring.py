@@ -17,9 +17,13 @@ class CalendarEventRecurring(RecordType):
 
     uri, context = "calendar_event_recurring", contexts.CALENDAR_EVENT_RECURRING
     aliases = (
-        "calendar_recurring_event", "calendar_recurring_events", "calendar_events_recurring",
-        "calendar recurring event", "recurring event", "recurring events",
-    )  # fmt: skip
+        "calendar_recurring_event",
+        "calendar_recurring_events",
+        "calendar_events_recurring",
+        "calendar recurring event",
+        "recurring event",
+        "recurring events",
+    )
     label_names = ("Calendar Recurring Event", "Calendar Recurring Events")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -90,13 +90,15 @@ class Comment(RecordType):
     filters = (
         WordsFilter("text", "Words of the comment.", COMMENT_TEXT, default=True),
         DeepFilter(
-            "attachments", "Has a matching attachment.", "attachment",
+            "attachments",
+            "Has a matching attachment.",
+            "attachment",
             HasManyThrough("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
         ),
         TypeFilter("author", "The author is of these record types.", "author"),
         WordsFilter("comment", "Words of the comment.", COMMENT_TEXT),
         TypeFilter("on", "Commented on are records of these types.", "target"),
-    )  # fmt: skip
+    )
     subtotals = Subtotals(search=("author", "fieldset", "links", "on"), virtual=("author", "on"))
     events = (Event("comment.create", "written; the entry's target is the commented record"),)
     has_url = False
@@ -139,10 +141,12 @@ class Comment(RecordType):
             return
         target_type = self.registry.type(context)
         writing.log(
-            "comment.create", context, id,
+            "comment.create",
+            context,
+            id,
             {"object": target_type.label_names[0].lower(), "target": writing.label(target_type.uri, id)},
             mentioned(writing, change.value("comment"), target_type.uri, id),
-    )  # fmt: skip
+        )
 
     def after_delete(self, record: Record, writing: Writing) -> None:
         self._touch(record["target__context"], record["target_id"], writing)

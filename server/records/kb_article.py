@@ -45,8 +45,14 @@ class KbArticle(RecordType):
     uri = "kb_article"
     plugin = "svc.kb"
     aliases = (
-        "knowledgebase article", "knowledgebase articles", "article", "articles", "kb", "kb article", "kb articles",
-    )  # fmt: skip
+        "knowledgebase article",
+        "knowledgebase articles",
+        "article",
+        "articles",
+        "kb",
+        "kb article",
+        "kb articles",
+    )
     label_names = ("Knowledgebase Article", "Knowledgebase Articles")
     tier = 3
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search", "watchers"))

@@ -16,8 +16,13 @@ class KbCategory(RecordType):
     uri = "kb_category"
     plugin = "svc.kb"
     aliases = (
-        "knowledgebase category", "knowledgebase categories", "kb category", "kb categories", "kb cat", "kb cats",
-    )  # fmt: skip
+        "knowledgebase category",
+        "knowledgebase categories",
+        "kb category",
+        "kb categories",
+        "kb cat",
+        "kb cats",
+    )
     label_names = ("Knowledgebase Category", "Knowledgebase Categories")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -61,17 +61,22 @@ class Opportunity(RecordType):
     )
     keys = (
         Key(
-            "amount__label", "text", "The amount as people write it, with symbol and code of its currency.",
-            lambda record, shown: custom.definitions(shown.tx).currencies.of(record["amount_currency_id"]).label(
-                record["amount"]
+            "amount__label",
+            "text",
+            "The amount as people write it, with symbol and code of its currency.",
+            lambda record, shown: (
+                custom.definitions(shown.tx).currencies.of(record["amount_currency_id"]).label(record["amount"])
             ),
         ),
         Key("is_closed", "boolean", "Whether it is won or lost.", lambda record, shown: record["status_id"] != OPEN),
         Key("is_won", "boolean", "Whether it is won.", lambda record, shown: record["status_id"] == WON),
         Key(
-            "status", "text", "open, closed_won or closed_lost.", lambda record, shown: WORDS[record["status_id"]],
+            "status",
+            "text",
+            "open, closed_won or closed_lost.",
+            lambda record, shown: WORDS[record["status_id"]],
         ),
-    )  # fmt: skip
+    )
     filters = (
         comment_words(contexts.OPPORTUNITY, "Words in the comments on the opportunity."),
         ChoiceFilter(

@@ -15,9 +15,16 @@ from server.store.tables import Column, Index
 KINDS = tuple(
     f"svc.resource.{name}"
     for name in (
-        "dataset.csv", "dataset.jsonl", "font", "image", "portal.image", "map", "map.points", "map.properties",
+        "dataset.csv",
+        "dataset.jsonl",
+        "font",
+        "image",
+        "portal.image",
+        "map",
+        "map.points",
+        "map.properties",
     )
-)  # fmt: skip
+)
 
 
 class Resource(RecordType):

@@ -20,9 +20,16 @@ class TimeEntry(RecordType):
     uri, context = "time_entry", CONTEXT
     plugin = "svc.timetracking"
     aliases = (
-        "time tracking entry", "time tracking entries", "time entry", "time entries", "time tracking", "time slip",
-        "time slips", "timetracking", "time_tracking",
-    )  # fmt: skip
+        "time tracking entry",
+        "time tracking entries",
+        "time entry",
+        "time entries",
+        "time tracking",
+        "time slip",
+        "time slips",
+        "timetracking",
+        "time_tracking",
+    )
     label_names = ("Time Tracking Entry", "Time Tracking Entries")
     tier = 3
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))

@@ -128,9 +128,12 @@ def restore(
 
 
 def prepare(
-    file: Path, database: Path, progress: Progress | None = None, told: Told = lambda what: None,
+    file: Path,
+    database: Path,
+    progress: Progress | None = None,
+    told: Told = lambda what: None,
     steps: Told = lambda what: None,
-) -> Contents:  # fmt: skip
+) -> Contents:
     """Copy a backup beside the database and check the copy; the database itself, which may be in use, is left alone.
 
     told: hears what is being done. steps: hears how far the check is, as in verify. Raises NotFound, Damaged for a file

@@ -82,9 +82,14 @@ class Mover:
     source or use the target meanwhile."""
 
     def __init__(
-        self, source: Store, target: Store, tables: list[Table], custom: list[Table], texts: list[TextIndex],
+        self,
+        source: Store,
+        target: Store,
+        tables: list[Table],
+        custom: list[Table],
+        texts: list[TextIndex],
         name: str,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """name: tells the source from others. Raises Conflict for a target that is not for this copy."""
         self._source, self._target = source, target
         self._all, self._custom, self._texts = base_tables(tables), custom, texts

@@ -88,8 +88,16 @@ class Statement:
     for words."""
 
     __slots__ = (
-        "sql", "code", "is_plain", "changes", "may_bump", "names_log", "searched", "_order", "_converts",
-    )  # fmt: skip
+        "sql",
+        "code",
+        "is_plain",
+        "changes",
+        "may_bump",
+        "names_log",
+        "searched",
+        "_order",
+        "_converts",
+    )
 
     def __init__(self, sql: str, parameters: Sequence[Any]) -> None:
         self.code: CodeType | None = None  # of its builder; see shapes.py

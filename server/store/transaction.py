@@ -33,9 +33,21 @@ class Transaction:
     `statements` counts what was run, for the log line and for tests that bound it."""
 
     __slots__ = (
-        "store", "connection", "can_write", "statements", "_cache", "_callbacks", "memo", "has_savepoints",
-        "is_spoiled", "_rows", "_settled", "_held", "as_indexed", "lacks_texts",
-    )  # fmt: skip
+        "store",
+        "connection",
+        "can_write",
+        "statements",
+        "_cache",
+        "_callbacks",
+        "memo",
+        "has_savepoints",
+        "is_spoiled",
+        "_rows",
+        "_settled",
+        "_held",
+        "as_indexed",
+        "lacks_texts",
+    )
 
     def __init__(self, store: "Store", connection: Any, cache: StatementCache, can_write: bool) -> None:
         self.store = store

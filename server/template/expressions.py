@@ -27,8 +27,15 @@ from server.template.values import (
 
 MAX_DEPTH = 200  # parentheses, arguments and operators inside each other
 CONSTANTS = {
-    "true": True, "TRUE": True, "false": False, "FALSE": False, "null": None, "NULL": None, "none": None, "NONE": None,
-}  # fmt: skip
+    "true": True,
+    "TRUE": True,
+    "false": False,
+    "FALSE": False,
+    "null": None,
+    "NULL": None,
+    "none": None,
+    "NONE": None,
+}
 LEVELS = {"or": 10, "and": 15, "is": 100, "is not": 100, "??": 300}
 LEVELS |= {name: level for name, (level, _) in BINARY.items()}
 RIGHT = frozenset(("**", "??"))

@@ -274,10 +274,15 @@ def _loop(names: tuple[str, ...], listed: Eval, each: Act, otherwise: Act | None
             if len(names) == 2:
                 variables[names[0]] = key
             variables["loop"] = {
-                "index": place + 1, "index0": place, "revindex": length - place, "revindex0": length - place - 1,
-                "first": place == 0, "last": place == length - 1, "length": length,
+                "index": place + 1,
+                "index0": place,
+                "revindex": length - place,
+                "revindex0": length - place - 1,
+                "first": place == 0,
+                "last": place == length - 1,
+                "length": length,
                 "parent": {"loop": outer} if outer is not None else {},
-            }  # fmt: skip
+            }
             run.push(variables)
             try:
                 each(run)

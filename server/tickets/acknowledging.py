@@ -59,9 +59,16 @@ def begin(writing: RecordWriter, ticket_id: int, message_id: int, sender_id: int
     params = {MARK: 1, "is_autoreply": 1, "is_applied": 1, "in_reply_message_id": message_id, "ticket_id": ticket_id}
     due = {"is_queued": 1, "queue_delivery_date": writing.now}
     name = writing.label("ticket", ticket_id)
-    id = writing.as_service().create("draft", {
-        "type": REPLY, "name": name, "params": params, "ticket_id": ticket_id, **due,
-    })  # fmt: skip
+    id = writing.as_service().create(
+        "draft",
+        {
+            "type": REPLY,
+            "name": name,
+            "params": params,
+            "ticket_id": ticket_id,
+            **due,
+        },
+    )
     rows.put(writing.tx, id, {"checked": rows.digest(params)})
     writing.wake()
 
@@ -151,11 +158,14 @@ def _newest(reading: RecordReader, group_id: int) -> Record | None:
     """The newest ticket of a group that began with a mail, among its last ones."""
     table = reading.registry.type("ticket").table
     rows = reading.tx.rows(
-        lambda: table.sql.select(table.sql.id).where(
-            table.sql.group_id == slot(0), table.sql.num_messages_in > 0, table.sql.status_id != DELETED
-        ).order_by(table.sql.id.desc()).limit(1),
+        lambda: (
+            table.sql.select(table.sql.id)
+            .where(table.sql.group_id == slot(0), table.sql.num_messages_in > 0, table.sql.status_id != DELETED)
+            .order_by(table.sql.id.desc())
+            .limit(1)
+        ),
         (group_id,),
-    )  # fmt: skip
+    )
     return reading.record("ticket", rows[0][0]) if rows else None
 
 
@@ -173,8 +183,11 @@ def _is_time(reading: RecordReader, group: Record, now: int) -> bool:
 def _plan(by: Context, draft: Record, found: Acknowledgement) -> ReplyPlan:
     """The mail, as automations want it; to the sender alone, whatever they say."""
     params: dict[str, Any] = {
-        **draft["params"], "subject": found.subject, "content": found.content, "format": drafts.PARSEDOWN,
-    }  # fmt: skip
+        **draft["params"],
+        "subject": found.subject,
+        "content": found.content,
+        "format": drafts.PARSEDOWN,
+    }
     filled = {**draft, "params": params}
     plan = prepare(by, drafts.reply_of(by, send_filter.apply_changes(by, filled) or filled), is_checked=True)
     recipients = plan.read.recipients
@@ -186,11 +199,13 @@ def _is_to_begin(reading: RecordReader, ticket_id: int, sender_id: int) -> bool:
     """One statement, as every first mail asks for it."""
     ticket, group = table_named("ticket"), table_named("group").alias("acknowledging")
     found = reading.tx.value(
-        lambda: ticket.select(ticket.c.id).join(group, on=(group.c.id == ticket.c.group_id)).where(
-            ticket.c.id == slot(0), group.c.ack_enabled == 1
+        lambda: (
+            ticket.select(ticket.c.id)
+            .join(group, on=(group.c.id == ticket.c.group_id))
+            .where(ticket.c.id == slot(0), group.c.ack_enabled == 1)
         ),
         (ticket_id,),
-    )  # fmt: skip
+    )
     return found is not None and requesters.is_requester(reading.tx, ticket_id, sender_id)
 
 

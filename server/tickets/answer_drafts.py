@@ -73,10 +73,13 @@ def keep(
     if kind not in KINDS:
         raise Invalid(f"kind: '{kind[:40]}' is not reply, forward or compose", field="kind")
     fields = {
-        "type": KINDS[kind], "name": params.get("subject", ""), "to": params.get("to", ""),
+        "type": KINDS[kind],
+        "name": params.get("subject", ""),
+        "to": params.get("to", ""),
         "params": {name: value for name, value in params.items() if value not in ("", None)},
-        "ticket_id": str(ticket_id), "worker_id": str(ctx.actor.worker_id),
-    }  # fmt: skip
+        "ticket_id": str(ticket_id),
+        "worker_id": str(ctx.actor.worker_id),
+    }
 
     def write(tx: Transaction) -> AnswerDraft:
         writing = RecordWriter(ctx, tx)

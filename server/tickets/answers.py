@@ -60,10 +60,12 @@ def _had_one(writing: RecordWriter, address: NamedAddress) -> bool:
 def _number(writing: RecordWriter) -> int:
     """Of the last hour."""
     table: Any = AUTOMATIC_ANSWER.sql
-    return int(writing.tx.value(
-        lambda: table.select(peewee.fn.COUNT(peewee.SQL("*"))).where(table.answered_at > slot(0)),
-        (writing.now - HOUR_SECONDS,),
-    ))  # fmt: skip
+    return int(
+        writing.tx.value(
+            lambda: table.select(peewee.fn.COUNT(peewee.SQL("*"))).where(table.answered_at > slot(0)),
+            (writing.now - HOUR_SECONDS,),
+        )
+    )
 
 
 def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) -> Recipients:
@@ -73,9 +75,12 @@ def _without(recipients: Recipients, emails: Iterable[str], notes: list[str]) ->
         return tuple(each for each in addresses if each.address.lower() not in gone)
 
     return Recipients(
-        left(recipients.to), left(recipients.cc), left(recipients.bcc), (*recipients.notes, *notes),
+        left(recipients.to),
+        left(recipients.cc),
+        left(recipients.bcc),
+        (*recipients.notes, *notes),
         recipients.is_unsent,
-    )  # fmt: skip
+    )
 
 
 @periodic("automatic answers", deletes=True)
@@ -83,10 +88,11 @@ def forget_over(service: Service, now: int) -> None:
     """Forget those that are an hour old."""
     table: Any = AUTOMATIC_ANSWER.sql
     before = now - HOUR_SECONDS
-    over = service.store.read(lambda tx: tx.value(
-        lambda: table.select(table.answered_at).where(table.answered_at <= slot(0)).limit(1), (before,),
-    ))  # fmt: skip
+    over = service.store.read(
+        lambda tx: tx.value(
+            lambda: table.select(table.answered_at).where(table.answered_at <= slot(0)).limit(1),
+            (before,),
+        )
+    )
     if over is not None:
-        service.store.write(lambda tx: tx.run(
-            lambda: table.delete().where(table.answered_at <= slot(0)), (before,)
-        ))  # fmt: skip
+        service.store.write(lambda tx: tx.run(lambda: table.delete().where(table.answered_at <= slot(0)), (before,)))

@@ -118,9 +118,18 @@ def save(writing: RecordWriter, prepared: ComposePlan, draft_id: int = 0) -> tup
         recipients = recipients.unsent()
     is_mailed = not request.dont_send and not recipients.is_empty
     mail = replace(prepared.mail, subject=subject, records={**prepared.mail.records, "ticket": ticket_id})
-    message_id = letter.keep_message(writing, mail, prepared.body, recipients, ticket_id, {
-        "worker_id": prepared.worker_id, "is_not_sent": int(not is_mailed), "notes": json.dumps(recipients.notes),
-    })  # fmt: skip
+    message_id = letter.keep_message(
+        writing,
+        mail,
+        prepared.body,
+        recipients,
+        ticket_id,
+        {
+            "worker_id": prepared.worker_id,
+            "is_not_sent": int(not is_mailed),
+            "notes": json.dumps(recipients.notes),
+        },
+    )
     _log(writing, prepared, ticket)
     if not is_mailed:
         return ticket_id, 0, ""

@@ -186,10 +186,17 @@ def _next(targets: Targets, ticket: Record, now: int) -> dict[str, Any]:
 
 def _read(reading: Reading) -> Targets:
     table = table_named("service_target")
-    rows = reading.tx.rows(lambda: table.select(
-        table.c.id, table.c.group_id, table.c.importance_min, table.c.response_minutes, table.c.resolution_minutes,
-        table.c.warning_minutes, table.c.calendar_id,
-    ).where(table.c.is_disabled == 0))  # fmt: skip
+    rows = reading.tx.rows(
+        lambda: table.select(
+            table.c.id,
+            table.c.group_id,
+            table.c.importance_min,
+            table.c.response_minutes,
+            table.c.resolution_minutes,
+            table.c.warning_minutes,
+            table.c.calendar_id,
+        ).where(table.c.is_disabled == 0)
+    )
     listed = [
         TargetTerms(id, group_id, importance, response * 60, resolution * 60, warning * 60, calendar_id)
         for id, group_id, importance, response, resolution, warning, calendar_id in rows

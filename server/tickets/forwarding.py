@@ -90,9 +90,12 @@ def quotation_of(message: ForwardedMessage, base_url: str, voice: Voice) -> Quot
         date, time = date_and_time(message.second, times.zone(voice.zone))
         sender, subject, to, cc = message.head
         head = [
-            (_("From:"), sender), (_("Date:"), _("{date} at {time}", date=date, time=time)), (_("Subject:"), subject),
-            (_("To:"), to), (_("Cc:"), cc),
-        ]  # fmt: skip
+            (_("From:"), sender),
+            (_("Date:"), _("{date} at {time}", date=date, time=time)),
+            (_("Subject:"), subject),
+            (_("To:"), to),
+            (_("Cc:"), cc),
+        ]
         return forward_message(message.text, _safe_html(message.html, base_url), head)
 
 

@@ -229,16 +229,23 @@ def mail_of(
     records = {"worker": worker_id, "group": facts.group["id"], "bucket": bucket_id, "ticket": ticket_id}
     group = facts.group
     more = {
-        "records": records, "reply_to": group["reply_to"], "list_headers": group["list_headers"],
+        "records": records,
+        "reply_to": group["reply_to"],
+        "list_headers": group["list_headers"],
         "language": facts.voice.language.language,
-    }  # fmt: skip
+    }
     return mail_from(ctx, request, facts.sender, facts.from_name, facts.zone, subject, more)
 
 
 def mail_from(
-    ctx: Context, request: MailRequest, sender: Sender, from_name: str, zone: str, subject: str | None = None,
+    ctx: Context,
+    request: MailRequest,
+    sender: Sender,
+    from_name: str,
+    zone: str,
+    subject: str | None = None,
     more: Mapping[str, Any] | None = None,
-) -> MailSpec:  # fmt: skip
+) -> MailSpec:
     """The mail of a request from a sender. subject: in place of the request's. more: further parts of the mail."""
     return MailSpec(
         message_id=new_message_id(sender.email.rpartition("@")[2]),
@@ -284,10 +291,15 @@ def keep_message(
     """Keep a mail as an outgoing message with its HTML and files; answers the message's id."""
     html_id = 0
     if body.html is not None:
-        html_id = writing.create("attachment", {
-            "name": HTML_NAME, "mime_type": "text/html", "content": body.html.encode("utf-8", "replace"),
-            "uploader_id": values["worker_id"],
-        })  # fmt: skip
+        html_id = writing.create(
+            "attachment",
+            {
+                "name": HTML_NAME,
+                "mime_type": "text/html",
+                "content": body.html.encode("utf-8", "replace"),
+                "uploader_id": values["worker_id"],
+            },
+        )
     kept: dict[str, Any] = {
         "ticket_id": ticket_id,
         "content": body.text,
@@ -323,8 +335,10 @@ def queue(
     caller has claimed."""
     tx = writing.tx
     row: dict[str, Any] = {
-        "mail": rows.text_of(mail.as_data()), "message_id": message_id, "from_address_id": mail.from_address_id,
-    }  # fmt: skip
+        "mail": rows.text_of(mail.as_data()),
+        "message_id": message_id,
+        "from_address_id": mail.from_address_id,
+    }
     if draft_id:
         writing.update("draft", draft_id, draft)
         rows.change(tx, draft_id, row)

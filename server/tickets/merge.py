@@ -57,10 +57,12 @@ def _merge(ctx: Context, tx: Transaction, ids: list[int]) -> int:
 def _values(ctx: Context, ids: list[int]) -> dict[str, Any]:
     """What automations are told of a merge, before and after it. ids: sorted, the one that is kept first."""
     return {
-        "record_type": "ticket", "source_ids": ids[1:], "target_id": ids[0],
+        "record_type": "ticket",
+        "source_ids": ids[1:],
+        "target_id": ids[0],
         "records": {str(id): {"_context": TICKET, "id": id} for id in ids},
         **events.record_values("worker", WORKER, ctx.actor.worker_id),
-    }  # fmt: skip
+    }
 
 
 def _require_assent(ctx: Context, ids: list[int]) -> None:

@@ -23,9 +23,14 @@ from server.translation import N_, about_field, lazy_gettext
 MAX_SUBJECT, MAX_CONTENT, MAX_FILES = 255, 16_777_215, 100
 MAX_NAME, MAX_EXTERNAL_ID = 255, 255
 FORMATS = {
-    "": PLAIN, "plain": PLAIN, "plaintext": PLAIN, "text": PLAIN, "markdown": MARKDOWN, "parsedown": MARKDOWN,
+    "": PLAIN,
+    "plain": PLAIN,
+    "plaintext": PLAIN,
+    "text": PLAIN,
+    "markdown": MARKDOWN,
+    "parsedown": MARKDOWN,
     "html": HTML,
-}  # fmt: skip
+}
 _BREAKS = re.compile(r"[\r\n\0]")
 FALSE = frozenset(("", "0", "false", "no"))  # the words of web/params.py, which looks at dont_send before
 
@@ -366,8 +371,10 @@ def _content(form: FormReader) -> str:
 def _format(form: FormReader) -> str:
     name = form.text("content_format").strip().lower()
     if name not in FORMATS:
-        raise Invalid(f"content_format: '{name[:50]}' is not known; send markdown or html, or nothing for plain text",
-                      field="content_format")  # fmt: skip
+        raise Invalid(
+            f"content_format: '{name[:50]}' is not known; send markdown or html, or nothing for plain text",
+            field="content_format",
+        )
     return FORMATS[name]
 
 

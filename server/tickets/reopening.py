@@ -72,21 +72,28 @@ def _purge(ctx: Context, tx: Transaction, before: int) -> None:
 def _due_ids(tx: Transaction, record_type: RecordType, now: int, limit: int) -> list[int]:
     table, at, is_waiting = _waiting(record_type)
     rows = tx.rows(
-        lambda: table.select(table.id)
-        .where(peewee.SQL(is_waiting), getattr(table, at) <= slot(0))
-        .order_by(getattr(table, at), table.id).limit(slot(1)),
+        lambda: (
+            table.select(table.id)
+            .where(peewee.SQL(is_waiting), getattr(table, at) <= slot(0))
+            .order_by(getattr(table, at), table.id)
+            .limit(slot(1))
+        ),
         (now, limit),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]
 
 
 def _next_date(tx: Transaction, record_type: RecordType, now: int) -> int | None:
     table, at, is_waiting = _waiting(record_type)
     found: int | None = tx.value(
-        lambda: table.select(getattr(table, at))
-        .where(peewee.SQL(is_waiting), getattr(table, at) > slot(0)).order_by(getattr(table, at)).limit(1),
+        lambda: (
+            table.select(getattr(table, at))
+            .where(peewee.SQL(is_waiting), getattr(table, at) > slot(0))
+            .order_by(getattr(table, at))
+            .limit(1)
+        ),
         (now,),
-    )  # fmt: skip
+    )
     return found
 
 
@@ -108,11 +115,16 @@ def _written_out(number: int) -> peewee.SQL:
 def _deleted_ids(tx: Transaction, before: int, limit: int) -> list[int]:
     ticket = table_named("ticket")
     rows = tx.rows(
-        lambda: ticket.select(ticket.c.id)
-        .where(ticket.c.status_id == _written_out(DELETED), ticket.c.deleted_at.between(1, slot(0)),
-               ticket.c.merged_into == 0)
-        .order_by(ticket.c.deleted_at, ticket.c.id)
-        .limit(slot(1)),
+        lambda: (
+            ticket.select(ticket.c.id)
+            .where(
+                ticket.c.status_id == _written_out(DELETED),
+                ticket.c.deleted_at.between(1, slot(0)),
+                ticket.c.merged_into == 0,
+            )
+            .order_by(ticket.c.deleted_at, ticket.c.id)
+            .limit(slot(1))
+        ),
         (before, limit),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]

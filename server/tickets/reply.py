@@ -144,14 +144,23 @@ def save(writing: RecordWriter, prepared: ReplyPlan, draft_id: int = 0) -> tuple
         _apply(writing, prepared)
     message_id = 0
     if found.recipients.is_unsent or found.recipients.is_empty or not request.dont_keep_copy:
-        message_id = letter.keep_message(writing, mail, prepared.body, found.recipients, ticket_id, {
-            "worker_id": request.worker_id,
-            "is_not_sent": int(not prepared.is_mailed),
-            "is_broadcast": int(request.is_broadcast),
-            "is_forward": int(request.is_forward),
-            "response_time": 0 if request.is_autoreply or request.is_forward else _response_seconds(writing.now, found),
-            "notes": json.dumps(found.recipients.notes),
-        })  # fmt: skip
+        message_id = letter.keep_message(
+            writing,
+            mail,
+            prepared.body,
+            found.recipients,
+            ticket_id,
+            {
+                "worker_id": request.worker_id,
+                "is_not_sent": int(not prepared.is_mailed),
+                "is_broadcast": int(request.is_broadcast),
+                "is_forward": int(request.is_forward),
+                "response_time": 0
+                if request.is_autoreply or request.is_forward
+                else _response_seconds(writing.now, found),
+                "notes": json.dumps(found.recipients.notes),
+            },
+        )
     else:
         mail = replace(mail, text=prepared.body.text, html=prepared.body.html or "")
     letter.log_sent(writing, ticket_id, writing.label("ticket", ticket_id))

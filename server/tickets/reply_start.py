@@ -36,8 +36,11 @@ def of_reply(ctx: Context, ticket: Record, kind: str, message_id: int, *, has_si
         return ReplyStart(values)
     signature = f"\n\n{SIGNATURE}" if has_signature else ""
     if kind == "forward":
-        values |= {"content": f"{signature}\n\n{ORIGINAL}", "subject": subject_of_forward(str(ticket["subject"])),
-                   "status": str(ticket["status_id"])}  # fmt: skip
+        values |= {
+            "content": f"{signature}\n\n{ORIGINAL}",
+            "subject": subject_of_forward(str(ticket["subject"])),
+            "status": str(ticket["status_id"]),
+        }
         return ReplyStart(values, tuple(forwarding.files_to_forward(ctx, message_id)))
     message = records.retrieve(ctx, "message", message_id, "reply_to,reply_cc")
     to, cc = str(message.get("reply_to") or ""), str(message.get("reply_cc") or "")

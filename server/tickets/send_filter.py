@@ -17,8 +17,25 @@ from server.template.values import items, printed
 SEND = "mail.send"
 VALIDATE = {True: "mail.reply.validate", False: "mail.draft.validate"}
 # What an automation may set; anything else in `params` stays as it was written.
-PARAMS = frozenset(("to", "cc", "bcc", "subject", "content", "format", "group_id", "bucket_id", "owner_id", "status_id",
-                    "status", "ticket_reopen", "file_ids", "html_template_id", "custom_fields"))  # fmt: skip
+PARAMS = frozenset(
+    (
+        "to",
+        "cc",
+        "bcc",
+        "subject",
+        "content",
+        "format",
+        "group_id",
+        "bucket_id",
+        "owner_id",
+        "status_id",
+        "status",
+        "ticket_reopen",
+        "file_ids",
+        "html_template_id",
+        "custom_fields",
+    )
+)
 STATUSES = {"open": 0, "waiting": 1, "closed": 2, "deleted": 3}
 MAX_CHANGES = 50  # of the content, by one automation
 LOG = log.get("mail")

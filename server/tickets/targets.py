@@ -70,10 +70,14 @@ def _renew(ctx: Context, after: int, tx: Transaction) -> int | None:
     tickets = writing.registry.type("ticket")
     table = tickets.table
     rows = writing.tx.rows(
-        lambda: table.sql.select(*table.all_columns).where(table.sql.status_id == OPEN, table.sql.id > slot(0))
-        .order_by(table.sql.id).limit(BATCH),
+        lambda: (
+            table.sql.select(*table.all_columns)
+            .where(table.sql.status_id == OPEN, table.sql.id > slot(0))
+            .order_by(table.sql.id)
+            .limit(BATCH)
+        ),
         (after,),
-    )  # fmt: skip
+    )
     known = due_times.known(writing)
     for ticket in map(tickets.record, rows):
         values = due_times.renewed(known, ticket, writing.now)
@@ -103,10 +107,16 @@ def _tell(writing: RecordWriter, ticket: Record) -> None:
         told["minutes"] = str(max((ticket["due_at"] - writing.now + 59) // 60, 1))
     point = "ticket.target.missed" if is_missed else "ticket.target.due"
     writing.log(point, contexts.TICKET, ticket["id"], told, also_notify=_managers(writing, ticket))
-    events.tell(writing, "ticket.target", {
-        "goal": goal, "due_at": ticket["due_at"], "is_missed": int(is_missed),
-        **events.record_values("ticket", contexts.TICKET, ticket["id"]),
-    })  # fmt: skip
+    events.tell(
+        writing,
+        "ticket.target",
+        {
+            "goal": goal,
+            "due_at": ticket["due_at"],
+            "is_missed": int(is_missed),
+            **events.record_values("ticket", contexts.TICKET, ticket["id"]),
+        },
+    )
 
 
 def _is_answered(ticket: Record) -> bool:
@@ -127,10 +137,14 @@ def _ids_to_tell(ctx: Context, tx: Transaction, most: int) -> list[int]:
     table: Any = ctx.service.registry.type("ticket").table.sql
     rows = tx.rows(
         # As text, so that the partial index is found to fit.
-        lambda: table.select(table.id).where(peewee.SQL('"tell_at" > 0'), table.tell_at <= slot(0))
-        .order_by(table.tell_at).limit(slot(1)),
+        lambda: (
+            table.select(table.id)
+            .where(peewee.SQL('"tell_at" > 0'), table.tell_at <= slot(0))
+            .order_by(table.tell_at)
+            .limit(slot(1))
+        ),
         (ctx.now, most),
-    )  # fmt: skip
+    )
     return [row[0] for row in rows]
 
 

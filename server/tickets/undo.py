@@ -57,10 +57,12 @@ def forget_old(service: Service, now: int) -> int | None:
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
-    service.store.write(lambda tx: tx.run(
-        lambda: before.TICKET_BEFORE.sql.delete().where(before.TICKET_BEFORE.sql.changed_at <= slot(0)),
-        (now - RETAINED_SECONDS,),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: before.TICKET_BEFORE.sql.delete().where(before.TICKET_BEFORE.sql.changed_at <= slot(0)),
+            (now - RETAINED_SECONDS,),
+        )
+    )
     return service.store.read(_next_old)
 
 

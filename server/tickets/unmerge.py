@@ -53,11 +53,13 @@ def part_of(writing: RecordWriter, ticket: Record) -> dict[str, Any]:
     """What a ticket has before a merge, as JSON takes it."""
     tx, id = writing.tx, ticket["id"]
     return {
-        "id": id, "status": {name: ticket[name] for name in STATUS}, "requesters": requesters.ids_of(tx, id),
+        "id": id,
+        "status": {name: ticket[name] for name in STATUS},
+        "requesters": requesters.ids_of(tx, id),
         "merged": ids_pointing(tx, "ticket", "merged_into", id),
         "moved": {uri: ids_pointing(tx, uri, "ticket_id", id) for uri in MOVED},
         "hung": hanging.contents(tx, contexts.TICKET, id),
-    }  # fmt: skip
+    }
 
 
 def store(writing: RecordWriter, parts: Sequence[dict[str, Any]]) -> int:
@@ -124,8 +126,9 @@ def _belonging(writing: RecordWriter, arrived: list[int], kept: dict[str, Any], 
     answer none, and only that ticket knows the sender."""
     names = {
         str(record["message_id"]).strip("<>").lower()
-        for id in other["moved"]["message"] if (record := writing.record("message", id)) is not None
-    } - {""}  # fmt: skip
+        for id in other["moved"]["message"]
+        if (record := writing.record("message", id)) is not None
+    } - {""}
     own_senders = set(other["requesters"]) - set(kept["requesters"])
     found: list[int] = []
     for id in arrived:
@@ -189,9 +192,12 @@ def forget_old(service: Service, now: int) -> int | None:
     next_at = service.store.read(_next_old)
     if next_at is None or next_at > now:
         return next_at
-    service.store.write(lambda tx: tx.run(
-        lambda: TICKET_MERGE.sql.delete().where(TICKET_MERGE.sql.merged_at <= slot(0)), (now - RETAINED_SECONDS,),
-    ))  # fmt: skip
+    service.store.write(
+        lambda tx: tx.run(
+            lambda: TICKET_MERGE.sql.delete().where(TICKET_MERGE.sql.merged_at <= slot(0)),
+            (now - RETAINED_SECONDS,),
+        )
+    )
     return service.store.read(_next_old)
 
 

@@ -34,9 +34,11 @@ class Mark:
     def is_before(self, other: "Mark") -> bool:
         """Whether the other mark knows of something that this one does not."""
         return (
-            other.messages > self.messages or other.message > self.message or other.comment > self.comment
+            other.messages > self.messages
+            or other.message > self.message
+            or other.comment > self.comment
             or other.draft > self.draft
-        )  # fmt: skip
+        )
 
 
 def parse(text: str) -> Mark | None:
@@ -77,9 +79,11 @@ def _newest_comment() -> Any:
     """The newest note of another worker on a ticket."""
     table = table_named("comment")
     return table.select(peewee.fn.MAX(table.c.id)).where(
-        table.c.target__context == slot(0), table.c.target_id == slot(1),
-        table.c.author__context == slot(2), table.c.author_id != slot(3),
-    )  # fmt: skip
+        table.c.target__context == slot(0),
+        table.c.target_id == slot(1),
+        table.c.author__context == slot(2),
+        table.c.author_id != slot(3),
+    )
 
 
 def _newest_waiting() -> Any:

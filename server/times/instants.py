@@ -69,8 +69,9 @@ def ahead(text: str, now: int, tz: tzinfo) -> int:
     step = "+1 week" if _WEEKDAY.match(text) else "+1 day" if _CLOCK.fullmatch(text.strip()) else ""
     later = instant(f"{text} {step}", now, tz) if step else seconds
     if later <= now:
-        raise Invalid(f"'{excerpt(text)}' has passed; write for example 'tomorrow 8am' or '+2 hours'",
-                      value=excerpt(text))  # fmt: skip
+        raise Invalid(
+            f"'{excerpt(text)}' has passed; write for example 'tomorrow 8am' or '+2 hours'", value=excerpt(text)
+        )
     return later
 
 

@@ -188,9 +188,11 @@ def of_server(service: Service) -> Iterator[Finding]:
         return
     if not state.is_durable:
         yield Finding(
-            N_("database"), "warning", N_("its fsync is off: a crash of its machine loses what was acknowledged"),
+            N_("database"),
+            "warning",
+            N_("its fsync is off: a crash of its machine loses what was acknowledged"),
             N_("set fsync = on in postgresql.conf, unless it is one for tests"),
-        )  # fmt: skip
+        )
     wrong = list(_wrong_of_server(state))
     yield from wrong
     if not wrong:
@@ -199,18 +201,23 @@ def of_server(service: Service) -> Iterator[Finding]:
             "ok",
             lazy_gettext(
                 "PostgreSQL {version}, {ms} ms away; {connections} of {most} connections; {replicas} replicas",
-                version=state.version, ms=f"{state.seconds * 1000:.1f}", connections=state.connections, most=state.most,
+                version=state.version,
+                ms=f"{state.seconds * 1000:.1f}",
+                connections=state.connections,
+                most=state.most,
                 replicas=len(state.replicas),
             ),
-        )  # fmt: skip
+        )
 
 
 def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
     if state.is_standby:
         yield Finding(
-            N_("database"), "problem", N_("it is a standby, which takes no writes"),
+            N_("database"),
+            "problem",
+            N_("it is a standby, which takes no writes"),
             N_("set database to the primary; with several hosts in it add target_session_attrs=read-write"),
-        )  # fmt: skip
+        )
     if state.seconds > FAR_SECONDS:
         yield Finding(
             N_("database"),
@@ -233,10 +240,12 @@ def _wrong_of_server(state: ServerState) -> Iterator[Finding]:
             "warning",
             lazy_gettext(
                 "{holder} has had the turn to write for {seconds} seconds, and {waiting} wait for it",
-                holder=state.turn.holder, seconds=f"{state.turn.seconds:.0f}", waiting=state.turn.waiting,
+                holder=state.turn.holder,
+                seconds=f"{state.turn.seconds:.0f}",
+                waiting=state.turn.waiting,
             ),
             N_("wait for its end when it is an import or another large change; else end it with pg_terminate_backend"),
-        )  # fmt: skip
+        )
     for replica in state.replicas:
         if replica.seconds is not None and replica.seconds > BEHIND_SECONDS:
             yield Finding(
@@ -276,9 +285,9 @@ def of_clock(service: Service, now: int) -> Iterator[Finding]:
         )
         return
     message = table_named("message")
-    newest = service.store.read(lambda tx: tx.value(
-        lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1)
-    ))  # fmt: skip
+    newest = service.store.read(
+        lambda tx: tx.value(lambda: message.select(message.c.created).order_by(message.c.id.desc()).limit(1))
+    )
     if newest and newest > now + AHEAD_SECONDS:
         yield Finding(
             N_("clock"),
@@ -525,9 +534,11 @@ def _of_backups_elsewhere(service: Service) -> Iterator[Finding]:
     """Those of PostgreSQL, of which little can be seen from here."""
     if service.settings.backup_folder:
         yield Finding(
-            N_("backups"), "warning", N_("backup_folder does nothing here: the data is in PostgreSQL"),
+            N_("backups"),
+            "warning",
+            N_("backup_folder does nothing here: the data is in PostgreSQL"),
             N_("remove it, and see to backups there: pg_dump, or what whoever runs it offers"),
-        )  # fmt: skip
+        )
         return
     state = service.store.server_state()
     if state is not None and state.is_archiving:

@@ -26,8 +26,12 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
     """Who mail comes from, whether each mail server answers, and whether mailboxes could be read."""
     transports, boxes, nameless = service.store.read(lambda tx: _mail(service, tx))
     if not transports:
-        yield Finding(N_("mail"), "warning", N_("no mail transport is configured: mail is waiting"),
-                      N_("create one in the console, under Mail; the first becomes the default"))  # fmt: skip
+        yield Finding(
+            N_("mail"),
+            "warning",
+            N_("no mail transport is configured: mail is waiting"),
+            N_("create one in the console, under Mail; the first becomes the default"),
+        )
     for each in transports[:MOST_TRANSPORTS]:
         yield from _reached(service, each, now, ask)
     yield from _held(service, {each["id"]: str(each["name"]) for each in transports})

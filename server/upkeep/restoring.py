@@ -110,10 +110,12 @@ class Restores:
 
         def undo(why: str) -> None:
             aside = backup.put_back(database, kept)
-            self._fail(Unavailable(
-                f"the restored database could not be used ({why}); the one before has its place again, and the "
-                f"restored one is kept as {aside.name}"
-            ))  # fmt: skip
+            self._fail(
+                Unavailable(
+                    f"the restored database could not be used ({why}); the one before has its place again, and the "
+                    f"restored one is kept as {aside.name}"
+                )
+            )
 
         return undo
 

@@ -338,9 +338,15 @@ def _conditions(table: Any) -> dict[str, Any]:
 def _listed(row: dict[str, Any], now: int) -> ScheduledJob:
     payload = str(row["payload"])
     return ScheduledJob(
-        row["id"], row["kind"], _state(row, now), row["due_at"], row["attempts"], row["last_error"],
-        payload if len(payload) <= MAX_PAYLOAD_CHARS else payload[:MAX_PAYLOAD_CHARS] + "…", row["failed_at"],
-    )  # fmt: skip
+        row["id"],
+        row["kind"],
+        _state(row, now),
+        row["due_at"],
+        row["attempts"],
+        row["last_error"],
+        payload if len(payload) <= MAX_PAYLOAD_CHARS else payload[:MAX_PAYLOAD_CHARS] + "…",
+        row["failed_at"],
+    )
 
 
 def _state(row: dict[str, Any], now: int) -> State:

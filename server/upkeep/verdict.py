@@ -28,8 +28,21 @@ LOOKED = "looked"  # what other processes hear
 KEPT = "looks"  # the row of META
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
 # In this order they are told.
-PARTS = ("server", "data folder", "disk", "database", "search index", "write-ahead log", "clock", "base URL", "clients",
-         "mail", "automations", "jobs", "backups")  # fmt: skip
+PARTS = (
+    "server",
+    "data folder",
+    "disk",
+    "database",
+    "search index",
+    "write-ahead log",
+    "clock",
+    "base URL",
+    "clients",
+    "mail",
+    "automations",
+    "jobs",
+    "backups",
+)
 _looking = threading.Lock()
 
 

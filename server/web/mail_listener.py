@@ -214,10 +214,16 @@ class _ActiveListener:
             _log.warning("lmtp.busy", connections=self._open)
             return _BusyReply()
         made: asyncio.BaseProtocol = self._kind(
-            self, data_size_limit=self.settings.max_mail_bytes, enable_SMTPUTF8=True, timeout=IDLE_SECONDS,
-            hostname=_host_name(self._service), ident="Helpdesk", loop=self._loop, tls_context=self.tls,
+            self,
+            data_size_limit=self.settings.max_mail_bytes,
+            enable_SMTPUTF8=True,
+            timeout=IDLE_SECONDS,
+            hostname=_host_name(self._service),
+            ident="Helpdesk",
+            loop=self._loop,
+            tls_context=self.tls,
             require_starttls=self.settings.lmtp_requires_tls,
-        )  # fmt: skip
+        )
         return made
 
     def opened(self, transport: asyncio.BaseTransport) -> None:

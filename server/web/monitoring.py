@@ -30,9 +30,13 @@ class MonitoringSites:
     takes_requests: whether the service is not about to stop."""
 
     def __init__(
-        self, service: Service, meter: Meter, scheduler_alive: Callable[[], bool], jobs_running: Callable[[], int],
+        self,
+        service: Service,
+        meter: Meter,
+        scheduler_alive: Callable[[], bool],
+        jobs_running: Callable[[], int],
         takes_requests: Callable[[], bool] = lambda: True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         meter.gauges["jobs_running"] = ("Jobs that run.", jobs_running)
         pulse, pool = Pulse(service), Pool(THREADS, WAITING, "watching")
 

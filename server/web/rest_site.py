@@ -211,9 +211,16 @@ class RestSite(Site):
         params = Params(parameters(request, each, self.limit(request)), self.is_strict or _prefers_strict(request))
         note_unknown(params, each)
         call = EndpointCall(
-            ctx, target.method, target.arguments, params, request.headers, grant.scopes, grant.app_id, request.path,
+            ctx,
+            target.method,
+            target.arguments,
+            params,
+            request.headers,
+            grant.scopes,
+            grant.app_id,
+            request.path,
             partial(self._inner, request, grant, ctx),
-        )  # fmt: skip
+        )
         return each, call
 
     def _inner(self, request: Request, grant: Grant, ctx: Context, asked: InnerRequest) -> InnerCall:

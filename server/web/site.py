@@ -37,9 +37,24 @@ class Request:
     the web app that may read the response; see cors.py. `told` are headers of every answer to it."""
 
     __slots__ = (
-        "method", "version", "path", "query", "headers", "body", "client", "peer", "route", "id", "started",
-        "is_counted", "queries", "found", "admitted", "allowed_origin", "told",
-    )  # fmt: skip
+        "method",
+        "version",
+        "path",
+        "query",
+        "headers",
+        "body",
+        "client",
+        "peer",
+        "route",
+        "id",
+        "started",
+        "is_counted",
+        "queries",
+        "found",
+        "admitted",
+        "allowed_origin",
+        "told",
+    )
 
     def __init__(self, line: RequestStartLine, headers: HTTPHeaders, client: str, peer: str) -> None:
         self.method = line.method

@@ -55,8 +55,18 @@ class Stream:
     whether it is to hear of us in any case."""
 
     __slots__ = (
-        "connection", "feed", "follower", "cursor", "noted", "is_due", "is_behind", "beats", "events", "began", "id",
-    )  # fmt: skip
+        "connection",
+        "feed",
+        "follower",
+        "cursor",
+        "noted",
+        "is_due",
+        "is_behind",
+        "beats",
+        "events",
+        "began",
+        "id",
+    )
 
     def __init__(self, connection: HTTPConnection, feed: Feed, follower: Follower, id: str) -> None:
         self.connection: Any = connection

@@ -42,12 +42,16 @@ def of_delivery(ctx: Context, id: int) -> Values:
         request["method"], "", request["query"], headers, request["body"].encode(), found["client_ip"]
     )
     return {
-        "request_method": received.method, "request_path": request["path"],
+        "request_method": received.method,
+        "request_path": request["path"],
         "request_headers": {name.lower().replace("-", "_"): value for name, value in headers},
-        "request_params": received.params, "request_form": received.form,
-        "request_files": described(received.files), "request_body": request["body"],
-        "request_client_ip": found["client_ip"], "inputs": {},
-    }  # fmt: skip
+        "request_params": received.params,
+        "request_form": received.form,
+        "request_files": described(received.files),
+        "request_body": request["body"],
+        "request_client_ip": found["client_ip"],
+        "inputs": {},
+    }
 
 
 def _newest_delivery(ctx: Context, tx: Transaction, name: str) -> int:

@@ -139,9 +139,13 @@ def _refused(status: int, message: str, headers: dict[str, str] | None = None) -
 
 def _answer(response: WebhookResponse, place: WebhookLocation, write: Write | None = None) -> Answer:
     answer = Answer(
-        status=response.status, headers=as_sent(response.headers, place), body=response.body,
-        content_type=response.content_type, cookies=response.cookies, write=write,
-    )  # fmt: skip
+        status=response.status,
+        headers=as_sent(response.headers, place),
+        body=response.body,
+        content_type=response.content_type,
+        cookies=response.cookies,
+        write=write,
+    )
     if response.is_failure and write is not None:
 
         def written(tx: Transaction) -> Any:
@@ -172,8 +176,20 @@ def received_of(
     """A request as automations see it. path: percent-encoded, behind the token."""
     kind = next((value for name, value in headers if name.lower() == "content-type"), "")
     form = read_form(query, kind, body)
-    return WebhookRequest(method, unquote(path), query, headers, form.params, body, client, replay_of, place,
-                          form.form, form.files, form.notes)  # fmt: skip
+    return WebhookRequest(
+        method,
+        unquote(path),
+        query,
+        headers,
+        form.params,
+        body,
+        client,
+        replay_of,
+        place,
+        form.form,
+        form.files,
+        form.notes,
+    )
 
 
 def replay(ctx: Context, delivery_id: int) -> int:

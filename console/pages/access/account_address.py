@@ -81,5 +81,10 @@ def confirm(visit: Visit) -> PageResponse:
 def _form(visit: Visit, form: Form) -> PageResponse:
     change = login_address.waiting(visit.ctx, visit.actor.worker_id)
     return render(
-        visit, "account_address.html", form.status, form=form, email=login_address.of(visit.ctx), change=change,
-    )  # fmt: skip
+        visit,
+        "account_address.html",
+        form.status,
+        form=form,
+        email=login_address.of(visit.ctx),
+        change=change,
+    )

@@ -22,11 +22,15 @@ def show(visit: Visit) -> PageResponse:
     shown, apps_page = lookup.part(visit, listed, "apps")
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     return render(
-        visit, "account_apps.html", apps=authorized_apps.with_scopes(visit.ctx, shown),
-        apps_page=apps_page, apps_total=len(listed),
-        tokens=token_lists.own(ctx, PAGE_ROWS, page), page=page,
+        visit,
+        "account_apps.html",
+        apps=authorized_apps.with_scopes(visit.ctx, shown),
+        apps_page=apps_page,
+        apps_total=len(listed),
+        tokens=token_lists.own(ctx, PAGE_ROWS, page),
+        page=page,
         total=token_lists.count(ctx, TokenSelection(worker_id=visit.actor.worker_id)),
-    )  # fmt: skip
+    )
 
 
 @page("POST", f"{BASE}/{{id}}/revoke")

@@ -160,18 +160,25 @@ def create(visit: Visit) -> PageResponse:
         if _is_long(visit, form.text("expires")) and not visit.form.flag("sure"):
             return _new(visit, form, is_long=True)
         found = app_tokens.create(
-            visit.ctx, lookup.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
+            visit.ctx,
+            lookup.chosen_id(visit, "worker", form.text("worker_id"), "worker_id"),
             lookup.chosen_id(visit, "oauth_app", form.text("app_id"), "app_id"),
-            " ".join(form.several["scopes"]), form.text("expires"), form.text("label"),
-        )  # fmt: skip
+            " ".join(form.several["scopes"]),
+            form.text("expires"),
+            form.text("label"),
+        )
     except (Invalid, NotFound) as error:
         where = Invalid(error.message, field="expires") if not error.details.get("field") else error
         return _new(visit, form.refuse(where))
     visit.has_created = True
     return render(
-        visit, "token_made.html", found=found, ends=visit.now + found.expires_in, file=_file(visit, found),
+        visit,
+        "token_made.html",
+        found=found,
+        ends=visit.now + found.expires_in,
+        file=_file(visit, found),
         token_variable=TOKEN_VARIABLE,
-    )  # fmt: skip
+    )
 
 
 @page("GET", f"{BASE}/revoke", "proven admin")
@@ -179,9 +186,12 @@ def show_revoke_all(visit: Visit) -> PageResponse:
     """Which tokens of an app or a worker end together."""
     wanted = _wanted(visit, Form())
     return render(
-        visit, "tokens_revoke.html", wanted=wanted, count=token_lists.count(visit.ctx, wanted),
+        visit,
+        "tokens_revoke.html",
+        wanted=wanted,
+        count=token_lists.count(visit.ctx, wanted),
         whose=_whose(visit, wanted),
-    )  # fmt: skip
+    )
 
 
 @page("POST", f"{BASE}/revoke", "proven admin")
@@ -210,9 +220,11 @@ def _file(visit: Visit, found: TokenPair) -> str:
     """The address of a file with the tokens, for programs that read their settings from one: the page holds it itself,
     since the tokens are kept nowhere."""
     lines = (
-        f"{ADDRESS_VARIABLE}={visit.service.base_url}", f"{TOKEN_VARIABLE}={found.access_token}",
-        f"{REFRESH_VARIABLE}={found.refresh_token}", "",
-    )  # fmt: skip
+        f"{ADDRESS_VARIABLE}={visit.service.base_url}",
+        f"{TOKEN_VARIABLE}={found.access_token}",
+        f"{REFRESH_VARIABLE}={found.refresh_token}",
+        "",
+    )
     return "data:text/plain;charset=utf-8," + quote("\n".join(lines))
 
 
@@ -257,8 +269,14 @@ def _new(visit: Visit, form: Form, is_long: bool = False) -> PageResponse:
     if len(scopes) == 1 and not form.several["scopes"]:
         form.several["scopes"] = [scopes[0][0]]
     return render(
-        visit, "token_new.html", INVALID if is_long else form.status, form=form, scopes=scopes, labels=LABELS,
+        visit,
+        "token_new.html",
+        INVALID if is_long else form.status,
+        form=form,
+        scopes=scopes,
+        labels=LABELS,
         apps=lookup.choosable(visit, "oauth_app", chosen=form.get("app_id")),
         workers=lookup.choosable(visit, "worker", "isDisabled:no", form.get("worker_id")),
-        presets=PRESETS, is_long=is_long,
-    )  # fmt: skip
+        presets=PRESETS,
+        is_long=is_long,
+    )

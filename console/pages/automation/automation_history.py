@@ -72,9 +72,18 @@ def _history(visit: Visit, form: Form, number: int = 0) -> PageResponse:
         except NotFound as error:
             form.refuse(error)
     return render(
-        visit, "automation_history.html", INVALID if form.is_wrong else 200, record=record, listed=listed, form=form,
-        labels=LABELS, shown=shown, number=number, against=against, most=MAX_VERSIONS,
-    )  # fmt: skip
+        visit,
+        "automation_history.html",
+        INVALID if form.is_wrong else 200,
+        record=record,
+        listed=listed,
+        form=form,
+        labels=LABELS,
+        shown=shown,
+        number=number,
+        against=against,
+        most=MAX_VERSIONS,
+    )
 
 
 def _compared(visit: Visit, record: dict[str, Any], known: list[int], number: int, against: str) -> dict[str, Any]:

@@ -231,10 +231,13 @@ def show_list(visit: Visit) -> PageResponse:
 def show_new(visit: Visit) -> PageResponse:
     """The editor, with a first script. `trigger` in the address says what starts it."""
     trigger = visit.query.text("trigger", FUNCTION)
-    form = Form.of({
-        "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
-        "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT), "values": _sample(visit, trigger),
-    })  # fmt: skip
+    form = Form.of(
+        {
+            "extension_id": trigger if trigger in TRIGGERS else FUNCTION,
+            "script": FIRST_SCRIPTS.get(trigger, FIRST_SCRIPT),
+            "values": _sample(visit, trigger),
+        }
+    )
     return _editor(visit, _EditorView(0, form))
 
 
@@ -553,22 +556,31 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
         type = str(each.options.get("type") or "")
         told = [str(each.options.get("description") or "")]
         of = each.options.get("record_type")
-        told.append({
-            "array": _("One item per line."), "record": _("One record of the type {type}.", type=of),
-            "records": _("Ids of {type} records, separated by commas.", type=of),
-            "text": _("Type {type}.", type=type) if type else "",
-        }[each.kind])  # fmt: skip
+        told.append(
+            {
+                "array": _("One item per line."),
+                "record": _("One record of the type {type}.", type=of),
+                "records": _("Ids of {type} records, separated by commas.", type=of),
+                "text": _("Type {type}.", type=type) if type else "",
+            }[each.kind]
+        )
         if "default" in each.options:
             told.append(_("When blank: {value}.", value=_text(each.options["default"])[:200]))
         told.append(_("Required.") if each.is_required else "")
-        shown = "area" if each.kind == "array" or type == "freeform" else {
-            "bool": "choice", "date": "time", "timestamp": "time"
-        }.get(type, "line")  # fmt: skip
-        found.append({
-            "name": name, "label": each.name, "hint": " ".join(filter(None, told)),
-            "as": "record" if record_type is not None else shown,
-            "records": lookup.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
-        })  # fmt: skip
+        shown = (
+            "area"
+            if each.kind == "array" or type == "freeform"
+            else {"bool": "choice", "date": "time", "timestamp": "time"}.get(type, "line")
+        )
+        found.append(
+            {
+                "name": name,
+                "label": each.name,
+                "hint": " ".join(filter(None, told)),
+                "as": "record" if record_type is not None else shown,
+                "records": lookup.choosable(visit, record_type.uri, chosen=form.get(name)) if record_type else None,
+            }
+        )
     return found
 
 
@@ -601,14 +613,27 @@ def _editor(visit: Visit, editing: _EditorView) -> PageResponse:
     told = [*checker.check_policy(policy), *checker.warn_of_policy(policy)]
     saved = lookup.record(visit, URI, id) if id else None
     return render(
-        visit, "automation.html", INVALID if form.is_wrong else 200, form=form, id=id, note=editing.note,
-        labels=LABELS | {INPUT + each.name: each.name for each in editing.asked}, mistakes=mistakes,
+        visit,
+        "automation.html",
+        INVALID if form.is_wrong else 200,
+        form=form,
+        id=id,
+        note=editing.note,
+        labels=LABELS | {INPUT + each.name: each.name for each in editing.asked},
+        mistakes=mistakes,
         policy_mistakes=[(each.line, each.message) for each in told],
-        triggers=[(name, name) for name in TRIGGERS], fields=_fields(visit, form, editing.asked), blank=BLANK,
-        run=_shown(visit, editing.run) if editing.run is not None else None, seconds=_seconds(form),
-        kept=examples.list_examples(visit.ctx, id) if id else [], most=examples.MAX_EXAMPLES, draft_key=draft_key(id),
-        code=_new_code(), name=saved["name"] if saved else _("New automation"), has_changed=form_changed(form, saved),
-    )  # fmt: skip
+        triggers=[(name, name) for name in TRIGGERS],
+        fields=_fields(visit, form, editing.asked),
+        blank=BLANK,
+        run=_shown(visit, editing.run) if editing.run is not None else None,
+        seconds=_seconds(form),
+        kept=examples.list_examples(visit.ctx, id) if id else [],
+        most=examples.MAX_EXAMPLES,
+        draft_key=draft_key(id),
+        code=_new_code(),
+        name=saved["name"] if saved else _("New automation"),
+        has_changed=form_changed(form, saved),
+    )
 
 
 def _taken_up(visit: Visit, key: str, form: Form) -> Form:
@@ -639,25 +664,43 @@ def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
     waits = result.values.get("__state") if result.state == "await" else None
     continuation = _json(plain(result.values), cut=False) if waits is not None else ""
     return {
-        "state": result.state, "kind": STATES.get(result.state, "muted"), "message": result.message,
-        "returned": _json(plain(result.returned)), "values": _json(result.variables), "log": result.log,
-        "steps": len(result.trace), "is_dry": run.is_dry,
-        "ms": round(sum(step.ms for step in result.trace), 1), "log_kinds": LOG_KINDS,
-        "at": run.at, "at_step": _json(result.at_step) if result.at_step is not None else "",
+        "state": result.state,
+        "kind": STATES.get(result.state, "muted"),
+        "message": result.message,
+        "returned": _json(plain(result.returned)),
+        "values": _json(result.variables),
+        "log": result.log,
+        "steps": len(result.trace),
+        "is_dry": run.is_dry,
+        "ms": round(sum(step.ms for step in result.trace), 1),
+        "log_kinds": LOG_KINDS,
+        "at": run.at,
+        "at_step": _json(result.at_step) if result.at_step is not None else "",
         "waits_at": result.trace[-1].path if waits is not None and result.trace else "",
         "continuation": continuation if len(continuation) <= MAX_CONTINUED_CHARS else "",
-        "example": run.example, "was": run.example.outcome if run.example and run.example.outcome != now else "",
-        "now": now, "steps_of": [_step(step) for step in result.trace],
-    }  # fmt: skip
+        "example": run.example,
+        "was": run.example.outcome if run.example and run.example.outcome != now else "",
+        "now": now,
+        "steps_of": [_step(step) for step in result.trace],
+    }
 
 
 def _step(step: TraceStep) -> dict[str, Any]:
     is_refused = step.error.startswith(REFUSED)
     return {
-        "path": step.path, "ms": f"{step.ms:.1f}", "error": step.error, "rule": step.verdict,
-        "verdict": _("refused by") if is_refused and step.verdict else _("refused: no rule allows it") if is_refused
-        else _("allowed by") if step.verdict else "", "changed": ", ".join(step.changed),
-    }  # fmt: skip
+        "path": step.path,
+        "ms": f"{step.ms:.1f}",
+        "error": step.error,
+        "rule": step.verdict,
+        "verdict": _("refused by")
+        if is_refused and step.verdict
+        else _("refused: no rule allows it")
+        if is_refused
+        else _("allowed by")
+        if step.verdict
+        else "",
+        "changed": ", ".join(step.changed),
+    }
 
 
 def _json(value: Any, cut: bool = True) -> str:

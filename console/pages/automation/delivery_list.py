@@ -21,8 +21,10 @@ from server.translation import N_, _
 
 PATH = "/automations/webhooks/deliveries"
 ANSWERS: Sequence[Option] = (
-    ("", N_("Every answer")), ("done", N_("Answered")), ("failed", N_("Failed, with 400 or more")),
-)  # fmt: skip
+    ("", N_("Every answer")),
+    ("done", N_("Answered")),
+    ("failed", N_("Failed, with 400 or more")),
+)
 MESSAGE_CHARS = 60  # shown of what an automation failed with
 
 

@@ -92,7 +92,12 @@ def _shown(visit: Visit, event: EventBinding, form: Form, is_clash: bool = False
     bound = {each.automation_id for each in event.entries}
     form.values.setdefault("text", event.text)
     return render(
-        visit, "event.html", form.status, event=event, form=form,
+        visit,
+        "event.html",
+        form.status,
+        event=event,
+        form=form,
         addable=[(str(each["id"]), each["name"]) for each in fitting if each["id"] not in bound],
-        has_automations=bool(fitting), differing=diffs.compared(event.text, form.get("text")) if is_clash else None,
-    )  # fmt: skip
+        has_automations=bool(fitting),
+        differing=diffs.compared(event.text, form.get("text")) if is_clash else None,
+    )

@@ -17,11 +17,13 @@ TOLERANCE_SECONDS = 300  # that a signed time may be off in the scripts
 JSON_TYPE = "Content-Type: application/json"
 
 PUSH = {
-    "ref": "refs/heads/main", "before": "0" * 40, "after": "5f2c" * 10,
+    "ref": "refs/heads/main",
+    "before": "0" * 40,
+    "after": "5f2c" * 10,
     "repository": {"id": 7, "name": "kite", "full_name": "sky/kite", "html_url": "https://code.example/sky/kite"},
     "pusher": {"name": "ana", "email": "ana@sky.example"},
     "commits": [{"id": "5f2c" * 10, "message": "Mend the tail", "author": {"name": "Ana"}, "modified": ["tail.txt"]}],
-}  # fmt: skip
+}
 PAYMENT = {
     "id": "evt_1",
     "type": "payment_intent.succeeded",
@@ -67,9 +69,11 @@ def _form(now: int) -> SampleRequest:
 def _push(now: int) -> SampleRequest:
     body = json.dumps(PUSH)
     headers = (
-        JSON_TYPE, "X-GitHub-Event: push", "X-GitHub-Delivery: 00000000-0000-4000-8000-000000000007",
+        JSON_TYPE,
+        "X-GitHub-Event: push",
+        "X-GitHub-Delivery: 00000000-0000-4000-8000-000000000007",
         f"X-Hub-Signature-256: sha256={_signed(SECRET.encode(), body).hex()}",
-    )  # fmt: skip
+    )
     return SampleRequest("\n".join(headers), body)
 
 

@@ -110,9 +110,13 @@ JOB_LIST = declare(Worklist(
 def show(visit: Visit) -> PageResponse:
     """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
     return row_view.page(
-        visit, JOB_LIST, "jobs.html", states=STATES[1:], counts=scheduled_jobs.counts(visit.ctx),
+        visit,
+        JOB_LIST,
+        "jobs.html",
+        states=STATES[1:],
+        counts=scheduled_jobs.counts(visit.ctx),
         pictures=charts.jobs(visit),
-    )  # fmt: skip
+    )
 
 
 # -- how they went -----------------------------------------------------------------------------------------------------

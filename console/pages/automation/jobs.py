@@ -116,9 +116,19 @@ def show_one(visit: Visit) -> PageResponse:
     told = re.compile(rf"\bjob={visit.id}\b")
     lines = [each for each in log.recent_lines() if told.search(each.text) and each.at >= visit.now - DAY_SECONDS]
     shown = render(
-        visit, "job.html", job=job, runs=runs, total=total, kind=kind, does=DOES.get(kind, kind), badges=BADGES,
-        most=queue.MAX_ATTEMPTS, lines=[each.text for each in lines[:MAX_LINES]], id=visit.id, tabs=TABS,
-    )  # fmt: skip
+        visit,
+        "job.html",
+        job=job,
+        runs=runs,
+        total=total,
+        kind=kind,
+        does=DOES.get(kind, kind),
+        badges=BADGES,
+        most=queue.MAX_ATTEMPTS,
+        lines=[each.text for each in lines[:MAX_LINES]],
+        id=visit.id,
+        tabs=TABS,
+    )
     return again(shown, REFRESH_SECONDS) if job is not None and job.state in ("due", "running") else shown
 
 

@@ -28,8 +28,16 @@ LEVELS = [
     ("warning", N_("Warnings")),
     ("debug", N_("Notes")),
 ]
-KINDS = {"emergency": "err", "alert": "err", "critical": "err", "error": "err", "warning": "warn", "notice": "info",
-         "info": "info", "debug": "muted"}  # fmt: skip
+KINDS = {
+    "emergency": "err",
+    "alert": "err",
+    "critical": "err",
+    "error": "err",
+    "warning": "warn",
+    "notice": "info",
+    "info": "info",
+    "debug": "muted",
+}
 PARTS = 60  # of the time that the histogram shows
 MAX_EXPORTED = 10_000  # entries in one file, the newest
 FILTERS = (
@@ -61,12 +69,30 @@ def show(visit: Visit) -> PageResponse:
         wrong = error.message
     named = {each["automation_name"] for each in shown["entries"]} | {each.name for each in shown["runs"]}
     return render(
-        visit, "log.html", INVALID if wrong else 200, wrong=wrong, q=q, level=level, asked=asked, page=number,
-        levels=LEVELS, kinds=KINDS, level_names=LEVEL_NAMES, days=visit.service.settings.automation_log_days,
-        change_days=f"{SETTINGS}/automation_log_days", filters=FILTERS, most=automation_log.MAX_KEPT,
-        counted=automation_log.MAX_COUNTED, run_id=run_id, is_grouped=is_grouped, ids=_ids(visit, named),
-        is_live=visit.query.flag("live"), last_id=last_id, exports=_exports(q, level, run_id), **shown,
-    )  # fmt: skip
+        visit,
+        "log.html",
+        INVALID if wrong else 200,
+        wrong=wrong,
+        q=q,
+        level=level,
+        asked=asked,
+        page=number,
+        levels=LEVELS,
+        kinds=KINDS,
+        level_names=LEVEL_NAMES,
+        days=visit.service.settings.automation_log_days,
+        change_days=f"{SETTINGS}/automation_log_days",
+        filters=FILTERS,
+        most=automation_log.MAX_KEPT,
+        counted=automation_log.MAX_COUNTED,
+        run_id=run_id,
+        is_grouped=is_grouped,
+        ids=_ids(visit, named),
+        is_live=visit.query.flag("live"),
+        last_id=last_id,
+        exports=_exports(q, level, run_id),
+        **shown,
+    )
 
 
 @page("GET", f"{BASE}/latest", "admin")

@@ -24,9 +24,10 @@ URI, BASE = "outgoing_webhook", "/automations/outgoing"
 SHOWN = 25
 MAX_SHOWN_CHARS = 20_000
 STATES = {
-    deliveries.WAITING: ("info", N_("waiting")), deliveries.SENT: ("ok", N_("sent")),
+    deliveries.WAITING: ("info", N_("waiting")),
+    deliveries.SENT: ("ok", N_("sent")),
     deliveries.FAILED: ("err", N_("failed")),
-}  # fmt: skip
+}
 
 
 def _state(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
@@ -109,16 +110,31 @@ def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     each = records.retrieve(visit.ctx, URI, fields.id, "failing_since,last_error") if fields.id else {}
     listed, total = deliveries.listed(visit.ctx, fields.id, "", SHOWN, 0) if fields.id else ([], 0)
     return render(
-        visit, "outgoing_webhook.html", fields.status, form=fields.values, fields=fields, each=each, listed=listed,
-        total=total, states=STATES, kept=deliveries.KEPT_DAYS,
-    )  # fmt: skip
+        visit,
+        "outgoing_webhook.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        each=each,
+        listed=listed,
+        total=total,
+        states=STATES,
+        kept=deliveries.KEPT_DAYS,
+    )
 
 
 def _secret(visit: Visit, made: dict[str, Any]) -> PageResponse:
     return render(visit, "outgoing_secret.html", each=made)
 
 
-declare_pages(RecordPages(
-    BASE, FORM, _form, LIST, "proven admin", stays_open=True,
-    after_create=lambda visit, fields, made: _secret(visit, made),
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        BASE,
+        FORM,
+        _form,
+        LIST,
+        "proven admin",
+        stays_open=True,
+        after_create=lambda visit, fields, made: _secret(visit, made),
+    )
+)

@@ -85,6 +85,13 @@ def _sample(recipe: Recipe, prompts: list[Prompt]) -> Sample:
 def _form(visit: Visit, recipe: Recipe, prompts: list[Prompt], form: Form) -> PageResponse:
     commands = sorted({name for each in recipe.policies for name in allowed_commands(each)})
     return render(
-        visit, "recipe.html", form.status, recipe=recipe, prompts=prompts, form=form, commands=commands,
-        labels={each.name: each.label for each in prompts}, sample=_sample(recipe, prompts),
-    )  # fmt: skip
+        visit,
+        "recipe.html",
+        form.status,
+        recipe=recipe,
+        prompts=prompts,
+        form=form,
+        commands=commands,
+        labels={each.name: each.label for each in prompts},
+        sample=_sample(recipe, prompts),
+    )

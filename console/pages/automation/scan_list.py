@@ -21,12 +21,17 @@ from server.upkeep import scheduled_jobs
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
     listed = [
         {
-            "id": each.name, "_label": shown(each.name), "name": shown(each.name), "is_on": each.is_on,
-            "at": each.last.at if each.last else 0, "ms": each.last.ms if each.last else 0,
-            "error": each.last.error if each.last else "", "next_at": each.next_at,
+            "id": each.name,
+            "_label": shown(each.name),
+            "name": shown(each.name),
+            "is_on": each.is_on,
+            "at": each.last.at if each.last else 0,
+            "ms": each.last.ms if each.last else 0,
+            "error": each.last.error if each.last else "",
+            "next_at": each.next_at,
         }
         for each in scheduled_jobs.scans(visit.ctx)
-    ]  # fmt: skip
+    ]
     return of_all(listed, asked)
 
 

@@ -21,9 +21,14 @@ URI, TRIGGER = "automation_timer", "svc.trigger.automation.timer"
 BASE = "/admin/jobs/timers"
 ONCE, OWN = "once", "own"
 REPEATS = [
-    (ONCE, N_("Once")), ("hourly", N_("Every hour")), ("daily", N_("Every day")), ("weekdays", N_("Monday to Friday")),
-    ("weekly", N_("Every week")), ("monthly", N_("On the first of every month")), (OWN, N_("By a schedule of its own")),
-]  # fmt: skip
+    (ONCE, N_("Once")),
+    ("hourly", N_("Every hour")),
+    ("daily", N_("Every day")),
+    ("weekdays", N_("Monday to Friday")),
+    ("weekly", N_("Every week")),
+    ("monthly", N_("On the first of every month")),
+    (OWN, N_("By a schedule of its own")),
+]
 DAYS = [
     ("mon", N_("Monday")),
     ("tue", N_("Tuesday")),
@@ -34,8 +39,11 @@ DAYS = [
     ("sun", N_("Sunday")),
 ]
 PATTERNS = {
-    "daily": "{0} * * *", "weekdays": "{0} * * mon-fri", "weekly": "{0} * * {1}", "monthly": "{0} 1 * *",
-}  # fmt: skip
+    "daily": "{0} * * *",
+    "weekdays": "{0} * * mon-fri",
+    "weekly": "{0} * * {1}",
+    "monthly": "{0} 1 * *",
+}
 KATA = "automation/run:\n  uri: svc:automation:{}\n"
 WHEN = (
     Control("repeat", N_("Runs"), kind="choice", options=REPEATS, is_own=True),
@@ -51,12 +59,16 @@ WHEN = (
 )  # fmt: skip
 AUTOMATION = Control("automation", N_("Automation"), N_("It runs when the time has come."), "choice", is_own=True)
 NEW = RecordForm(URI, (Control("name", N_("Name"), hint=""), AUTOMATION, *WHEN))
-FORM = RecordForm(URI, (
-    Control("name", N_("Name"), hint=""),
-    Control("automations_kata", N_("Automations"), N_("Which automation runs, as KATA."), "code",
-            attributes={"rows": 4}),
-    *WHEN,
-))  # fmt: skip
+FORM = RecordForm(
+    URI,
+    (
+        Control("name", N_("Name"), hint=""),
+        Control(
+            "automations_kata", N_("Automations"), N_("Which automation runs, as KATA."), "code", attributes={"rows": 4}
+        ),
+        *WHEN,
+    ),
+)
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
 
 
@@ -77,11 +89,13 @@ def _filled(visit: Visit, fields: OpenForm) -> OpenForm:
     each = fields.stored
     once = each["next_run_at"] if not each["is_recurring"] else 0
     return fields.fill(
-        automations_kata=timers.text_of(visit.ctx, visit.id), day="mon",
+        automations_kata=timers.text_of(visit.ctx, visit.id),
+        day="mon",
         time=datetime.fromtimestamp(once, visit.ctx.tz).strftime("%Y-%m-%d %H:%M") if once else "",
-        repeat=OWN if each["is_recurring"] else ONCE, recurring_patterns=each["recurring_patterns"],
+        repeat=OWN if each["is_recurring"] else ONCE,
+        recurring_patterns=each["recurring_patterns"],
         recurring_timezone=each["recurring_timezone"] or "UTC",
-    )  # fmt: skip
+    )
 
 
 def _more(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
@@ -126,9 +140,15 @@ def _patterns(form: Form, repeat: str) -> str:
 def _form(visit: Visit, fields: OpenForm) -> PageResponse:
     has_some = bool(fields.id) or len(fields.control("automation").options) > 1
     return render(
-        visit, "timer.html", fields.status, form=fields.values, fields=fields, each=fields.stored, has_some=has_some,
+        visit,
+        "timer.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        each=fields.stored,
+        has_some=has_some,
         trigger=TRIGGER,
-    )  # fmt: skip
+    )
 
 
 declare_pages(RecordPages(BASE, FORM, _form, new_form=NEW, fill=_fill, more=_more))

@@ -55,20 +55,36 @@ MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be g
 MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
-NEW = RecordForm(URI, (
-    Control("name", N_("Name"), hint=""),
-    Control("automation", N_("Automation"), kind="choice", is_own=True,
-            hint=N_("Automations that are started by svc.trigger.webhook.respond. It can be named later, too.")),
-))  # fmt: skip
-FORM = RecordForm(URI, (
-    Control("name", N_("Name"), hint=""),
-    Control("automations_kata", N_("Automation binding"), kind="code", is_drawn=True),
-    Control("kept_days", N_("Days that deliveries are kept"), "",
-            attributes={"inputmode": "numeric", "required": True}),
-    Control("kept_last", N_("Last deliveries that are kept however old they are"), "",
-            attributes={"inputmode": "numeric", "required": True}),
-    *(Control(name, is_own=True, is_drawn=True) for name in (*TRIED, "sample")),
-))  # fmt: skip
+NEW = RecordForm(
+    URI,
+    (
+        Control("name", N_("Name"), hint=""),
+        Control(
+            "automation",
+            N_("Automation"),
+            kind="choice",
+            is_own=True,
+            hint=N_("Automations that are started by svc.trigger.webhook.respond. It can be named later, too."),
+        ),
+    ),
+)
+FORM = RecordForm(
+    URI,
+    (
+        Control("name", N_("Name"), hint=""),
+        Control("automations_kata", N_("Automation binding"), kind="code", is_drawn=True),
+        Control(
+            "kept_days", N_("Days that deliveries are kept"), "", attributes={"inputmode": "numeric", "required": True}
+        ),
+        Control(
+            "kept_last",
+            N_("Last deliveries that are kept however old they are"),
+            "",
+            attributes={"inputmode": "numeric", "required": True},
+        ),
+        *(Control(name, is_own=True, is_drawn=True) for name in (*TRIED, "sample")),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -274,12 +290,21 @@ def show_delivery(visit: Visit) -> PageResponse:
     is_hidden = any(HIDDEN in text for text in texts)
     log, total = automation_log.entries(visit.ctx, "", MAX_SHOWN_ENTRIES, 0, run_id) if run_id else ([], 0)
     return render(
-        visit, "delivery.html", found=found, each=each, automation=_automation_id(visit, found["automation"]),
-        curl=_curl('"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"],
-                   request["body"]),
-        is_forgotten=is_hidden and deliveries.is_forgotten(visit.ctx, id), most=MAX_BODY_BYTES,
-        log=log[::-1], log_total=total, kinds=KINDS, level_names=LEVELS,
-    )  # fmt: skip
+        visit,
+        "delivery.html",
+        found=found,
+        each=each,
+        automation=_automation_id(visit, found["automation"]),
+        curl=_curl(
+            '"$WEBHOOK_URL"', request["method"], request["path"], request["query"], request["headers"], request["body"]
+        ),
+        is_forgotten=is_hidden and deliveries.is_forgotten(visit.ctx, id),
+        most=MAX_BODY_BYTES,
+        log=log[::-1],
+        log_total=total,
+        kinds=KINDS,
+        level_names=LEVELS,
+    )
 
 
 @page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin", creates=True)
@@ -294,9 +319,16 @@ def _ask(visit: Visit, form: Form) -> PageResponse:
     """The question before a call for real, where no script has asked it."""
     fields = [*((name, form.get(name)) for name in TRIED), ("do", "call")]
     return render(
-        visit, "sure.html", INVALID, question=REAL, verb=_("Call for real"), fields=fields, answer=confirmation.ANSWER,
-        target=visit.path, back=f"{BASE}/{visit.id}",
-    )  # fmt: skip
+        visit,
+        "sure.html",
+        INVALID,
+        question=REAL,
+        verb=_("Call for real"),
+        fields=fields,
+        answer=confirmation.ANSWER,
+        target=visit.path,
+        back=f"{BASE}/{visit.id}",
+    )
 
 
 def _rotate(visit: Visit, each: dict[str, Any], form: Form) -> PageResponse:
@@ -308,9 +340,14 @@ def _new(visit: Visit, fields: OpenForm) -> PageResponse:
     options = [("", N_("None yet"))] + [(each["name"], each["name"]) for each in found]
     fields.change(replace(fields.control("automation"), options=options))
     return render(
-        visit, "webhook_new.html", fields.status, form=fields.values, fields=fields, has_some=bool(found),
+        visit,
+        "webhook_new.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        has_some=bool(found),
         trigger=responding.TRIGGER,
-    )  # fmt: skip
+    )
 
 
 def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
@@ -337,18 +374,39 @@ def _webhook(visit: Visit, fields: OpenForm, simulated: WebhookSimulation | None
     verdict = _verdict(visit, each, received)
     fitting = [] if verdict.entries else lookup.search(visit, "automation", f"trigger:{responding.TRIGGER} sort:-id")
     return render(
-        visit, "webhook.html", form.status, each=each, form=form, fields=fields, url=url, trigger=responding.TRIGGER,
+        visit,
+        "webhook.html",
+        form.status,
+        each=each,
+        form=form,
+        fields=fields,
+        url=url,
+        trigger=responding.TRIGGER,
         fitting=fitting[0]["name"] if fitting else "",
-        curl=_curl(shell(url), received.method, received.path, received.query, received.headers,
-                   received.body.decode("utf-8", "replace")),
-        mistakes=bindings.problems(form.get("automations_kata")), listed=listed, total=total, page=page_number,
+        curl=_curl(
+            shell(url),
+            received.method,
+            received.path,
+            received.query,
+            received.headers,
+            received.body.decode("utf-8", "replace"),
+        ),
+        mistakes=bindings.problems(form.get("automations_kata")),
+        listed=listed,
+        total=total,
+        page=page_number,
         speed=speed,
-        methods=METHODS, former=former, last_id=last_id, real=REAL, answer=confirmation.ANSWER,
+        methods=METHODS,
+        former=former,
+        last_id=last_id,
+        real=REAL,
+        answer=confirmation.ANSWER,
         verdict=verdict,
-        simulated=_shown(simulated) if simulated else None, checks=hook_samples.CHECKS,
+        simulated=_shown(simulated) if simulated else None,
+        checks=hook_samples.CHECKS,
         kept_failures=deliveries.KEPT_FAILURES,
         samples=[(name, sample.label) for name, sample in hook_samples.SAMPLES.items()],
-    )  # fmt: skip
+    )
 
 
 def _binding(visit: Visit, fields: OpenForm, form: Form) -> dict[str, Any]:
@@ -371,10 +429,15 @@ def _shown(each: WebhookSimulation) -> dict[str, Any]:
     response, result = each.response, each.result
     headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
     return {
-        "automation": each.automation, "message": each.message, "status": response.status, "headers": headers,
-        "body": response.body.decode("utf-8", "replace")[:MAX_SHOWN_CHARS], "state": result.state if result else "",
-        "log": result.log if result else [], "trace": result.trace if result else [],
-    }  # fmt: skip
+        "automation": each.automation,
+        "message": each.message,
+        "status": response.status,
+        "headers": headers,
+        "body": response.body.decode("utf-8", "replace")[:MAX_SHOWN_CHARS],
+        "state": result.state if result else "",
+        "log": result.log if result else [],
+        "trace": result.trace if result else [],
+    }
 
 
 def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
@@ -406,11 +469,18 @@ def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> An
     mistakes = checks.mistakes("script", winner.script)
     if mistakes:
         line, reason = mistakes[0]
-        trouble = _("The script of {name} has a mistake, so callers get 500: line {line}: {reason}",
-                    name=winner.name, line=line, reason=reason)  # fmt: skip
+        trouble = _(
+            "The script of {name} has a mistake, so callers get 500: line {line}: {reason}",
+            name=winner.name,
+            line=line,
+            reason=reason,
+        )
     elif wrong and not isinstance(wrong, Required):  # what is missing here may come with another request
-        trouble = _("{name} refuses what the binding gives it, so callers get 500: {reason}",
-                    name=winner.name, reason=wrong.message)  # fmt: skip
+        trouble = _(
+            "{name} refuses what the binding gives it, so callers get 500: {reason}",
+            name=winner.name,
+            reason=wrong.message,
+        )
     return AnswerPreview(entries, trouble, winner.name, is_broken=bool(trouble))
 
 
@@ -422,9 +492,13 @@ def _empty(visit: Visit) -> WebhookRequest:
 def _received(visit: Visit, form: Form) -> WebhookRequest:
     """The request that was typed. Raises Invalid."""
     return received_of(
-        form.get("try_method") or "POST", form.text("try_path").lstrip("/"), form.text("try_query"),
-        _headers(form.get("try_headers")), form.get("try_body").encode(), visit.request.client,
-    )  # fmt: skip
+        form.get("try_method") or "POST",
+        form.text("try_path").lstrip("/"),
+        form.text("try_query"),
+        _headers(form.get("try_headers")),
+        form.get("try_body").encode(),
+        visit.request.client,
+    )
 
 
 def _headers(text: str) -> list[tuple[str, str]]:

@@ -40,9 +40,11 @@ def help_while_typing(visit: Visit) -> PageResponse:
 def _answer(
     options: list[QueryOption], takes_first: bool, mistake: QueryMistake | None, chips: list[Chip]
 ) -> PageResponse:
-    return json_response({
-        "options": [asdict(each) for each in options],
-        "takes_first": takes_first,
-        "mistake": asdict(mistake) if mistake is not None else None,
-        "chips": [asdict(each) for each in chips],
-    })  # fmt: skip
+    return json_response(
+        {
+            "options": [asdict(each) for each in options],
+            "takes_first": takes_first,
+            "mistake": asdict(mistake) if mistake is not None else None,
+            "chips": [asdict(each) for each in chips],
+        }
+    )

@@ -119,9 +119,16 @@ def _task(visit: Visit, record_type: RecordType, kept: CsvUpload, task: CsvTask)
         done, total = background.progress(visit.ctx, kept.code)
         says = _done(task.result) if task.result is not None else ""
         drawn = render(
-            visit, "record_import_progress.html", title=_title(record_type), kept=kept, task=task, done=done, says=says,
-            total=total, has_list=record_type.offers("search"),
-        )  # fmt: skip
+            visit,
+            "record_import_progress.html",
+            title=_title(record_type),
+            kept=kept,
+            task=task,
+            done=done,
+            says=says,
+            total=total,
+            has_list=record_type.offers("search"),
+        )
         return again(drawn, AGAIN_SECONDS) if task.is_running else drawn
     form = Form({f"c{place}": name for place, name in enumerate(task.mapping.names)} | {"key": task.mapping.key})
     if task.problem:
@@ -149,31 +156,56 @@ def _base(record_type: RecordType) -> str:
 
 def _upload(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
     return render(
-        visit, "record_import.html", form.status, form=form, title=_title(record_type), record_type=record_type,
-        labels={"file": N_("File")}, size=ui.bytes_text(reading.MAX_FILE_BYTES),
+        visit,
+        "record_import.html",
+        form.status,
+        form=form,
+        title=_title(record_type),
+        record_type=record_type,
+        labels={"file": N_("File")},
+        size=ui.bytes_text(reading.MAX_FILE_BYTES),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", [("fields[…]", "…")]),
-    )  # fmt: skip
+    )
 
 
 def _columns(
-    visit: Visit, record_type: RecordType, kept: CsvUpload, table: CsvTable, form: Form,
-    result: CsvResult | None = None, is_trial: bool = True,
-) -> PageResponse:  # fmt: skip
+    visit: Visit,
+    record_type: RecordType,
+    kept: CsvUpload,
+    table: CsvTable,
+    form: Form,
+    result: CsvResult | None = None,
+    is_trial: bool = True,
+) -> PageResponse:
     """The columns of a file, and what an import did or would do."""
     found = columns.targets(visit.ctx, record_type.uri)
     labels = _labels(found)
     shown_columns = _list_columns(visit, record_type, _names(table, form)) if result is not None else []
     return render(
-        visit, "record_import_columns.html", form.status, form=form, title=_title(record_type), path=visit.path,
-        base=_base(record_type), kept=kept, table=table, result=result, is_trial=is_trial, columns=_file_columns(table),
-        options=[("", N_("Leave out")), *((name, labels[name]) for name in found)], keys=_keys(found, labels),
-        separator=SEPARATORS.get(table.separator, table.separator), is_latin=table.encoding == reading.LATIN,
+        visit,
+        "record_import_columns.html",
+        form.status,
+        form=form,
+        title=_title(record_type),
+        path=visit.path,
+        base=_base(record_type),
+        kept=kept,
+        table=table,
+        result=result,
+        is_trial=is_trial,
+        columns=_file_columns(table),
+        options=[("", N_("Leave out")), *((name, labels[name]) for name in found)],
+        keys=_keys(found, labels),
+        separator=SEPARATORS.get(table.separator, table.separator),
+        is_latin=table.encoding == reading.LATIN,
         labels={f"c{place}": name for place, name in enumerate(table.names)} | {"key": N_("Update records")},
         most_atomic=importing.MAX_ATOMIC_ROWS,
-        shown_columns=shown_columns, says=_done(result, is_trial) if result is not None else "",
-        where=lambda each: _where(table, form, each), why=lambda each: sentence(each.reason),
+        shown_columns=shown_columns,
+        says=_done(result, is_trial) if result is not None else "",
+        where=lambda each: _where(table, form, each),
+        why=lambda each: sentence(each.reason),
         sample=Sample("POST", f"/rest/records/{record_type.uri}/create.json", _sample(form, labels)),
-    )  # fmt: skip
+    )
 
 
 def _title(record_type: RecordType) -> str:
@@ -183,8 +215,9 @@ def _title(record_type: RecordType) -> str:
 def _labels(found: Mapping[str, CsvTarget]) -> dict[str, str]:
     """What people call the targets; those that would be called alike with what tells them apart."""
     alternatives = {each.field.alternative_to for each in found.values() if each.field is not None}
-    called = {name: shown(each.custom.name) if each.custom is not None else _label(name, each)
-              for name, each in found.items()}  # fmt: skip
+    called = {
+        name: shown(each.custom.name) if each.custom is not None else _label(name, each) for name, each in found.items()
+    }
     counts = [label.casefold() for label in called.values()]
 
     def told_apart(name: str, label: str) -> str:

@@ -112,9 +112,15 @@ def show_dns(visit: Visit) -> PageResponse:
     except Unavailable as error:
         wrong = sentence(error.message)
     return render(
-        visit, "mail_dns.html", tabs=tabs(visit), domains=mail_dns.domains(visit.ctx), hints=hints, wrong=wrong,
-        sentence=sentence, is_asked=is_asked,
-    )  # fmt: skip
+        visit,
+        "mail_dns.html",
+        tabs=tabs(visit),
+        domains=mail_dns.domains(visit.ctx),
+        hints=hints,
+        wrong=wrong,
+        sentence=sentence,
+        is_asked=is_asked,
+    )
 
 
 @page("POST", f"{BASE}/senders", "admin", creates=True)
@@ -135,8 +141,12 @@ def remove_sender(visit: Visit) -> PageResponse:
     """Take its own transport from an address."""
     was = lookup.record(visit, "address", visit.id)
     mail_setup.unset_sender(visit.ctx, visit.id)
-    visit.tell(_("The address has no mail transport of its own any more."), f"{BASE}/senders", email=was["email"],
-               transport=str(was["mail_transport_id"]))  # fmt: skip
+    visit.tell(
+        _("The address has no mail transport of its own any more."),
+        f"{BASE}/senders",
+        email=was["email"],
+        transport=str(was["mail_transport_id"]),
+    )
     return see(f"{BASE}#senders")
 
 
@@ -161,21 +171,40 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
     shown = {name: lookup.part(visit, rows, name) for name, rows in parts}
     kinds = {each["id"]: dict(KINDS).get(each["extension_id"], each["extension_id"]) for each in transports}
     return render(
-        visit, "mail.html", form.status, form=form, tabs=tabs(visit), labels=LABELS,
-        transports=lookup.options(visit, transports), kinds=kinds, boxes=boxes, shown=shown,
-        senders=senders, default=mail_setup.defaults(visit.ctx)[1], settings=settings,
+        visit,
+        "mail.html",
+        form.status,
+        form=form,
+        tabs=tabs(visit),
+        labels=LABELS,
+        transports=lookup.options(visit, transports),
+        kinds=kinds,
+        boxes=boxes,
+        shown=shown,
+        senders=senders,
+        default=mail_setup.defaults(visit.ctx)[1],
+        settings=settings,
         parked=mail_queue.list_queue(visit.ctx, "parked", 1)[1],
-        looks=mail_setup.looks(visit.ctx), nothing=MailboxStatus(),
-        listener=mail_listening.state(visit.service), parser=visit.service.base_url + PARSER,
-        routes=routes, places=PLACES, guards=_guards(settings), most_routes=MAX_ROUTES,
-    )  # fmt: skip
+        looks=mail_setup.looks(visit.ctx),
+        nothing=MailboxStatus(),
+        listener=mail_listening.state(visit.service),
+        parser=visit.service.base_url + PARSER,
+        routes=routes,
+        places=PLACES,
+        guards=_guards(settings),
+        most_routes=MAX_ROUTES,
+    )
 
 
 def _guards(settings: Settings) -> list[tuple[str, str, str]]:
     """What keeps mail in bounds: (what it is, how it is set, the setting, "" for none)."""
     minutes = flood.WINDOW_SECONDS // 60
-    loops = _("is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
-              "automations", count=flood.MAX_AUTOMATIC, minutes=minutes)  # fmt: skip
+    loops = _(
+        "is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
+        "automations",
+        count=flood.MAX_AUTOMATIC,
+        minutes=minutes,
+    )
     return [
         (
             N_("Ignored senders"),
@@ -207,11 +236,18 @@ def tabs(visit: Visit) -> list[tuple[str, str]]:
 def show_listener(visit: Visit) -> PageResponse:
     """Where mail servers hand over mail, to be switched."""
     settings = visit.service.settings
-    return _listener(visit, Form.of({
-        "on": "1" if settings.lmtp_host else "", "lmtp_host": settings.lmtp_host or "127.0.0.1",
-        "lmtp_port": settings.lmtp_port, "lmtp_protocol": settings.lmtp_protocol,
-        "lmtp_domains": ", ".join(settings.lmtp_domains),
-    }))  # fmt: skip
+    return _listener(
+        visit,
+        Form.of(
+            {
+                "on": "1" if settings.lmtp_host else "",
+                "lmtp_host": settings.lmtp_host or "127.0.0.1",
+                "lmtp_port": settings.lmtp_port,
+                "lmtp_protocol": settings.lmtp_protocol,
+                "lmtp_domains": ", ".join(settings.lmtp_domains),
+            }
+        ),
+    )
 
 
 @page("POST", LISTENER, "proven admin")
@@ -248,9 +284,16 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
     settings = visit.service.settings
     given = {name: settings.sources[name] for name in mail_listening.NAMES if settings.is_given(name)}
     return render(
-        visit, "mail_listener.html", form.status, form=form, labels=LABELS, given=given, settings=settings,
-        state=mail_listening.state(visit.service), protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
-    )  # fmt: skip
+        visit,
+        "mail_listener.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        given=given,
+        settings=settings,
+        state=mail_listening.state(visit.service),
+        protocols=[(name, name.upper()) for name in ("lmtp", "smtp")],
+    )
 
 
 # -- transports --------------------------------------------------------------------------------------------------------
@@ -324,16 +367,31 @@ def _transport(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -
     hint = _("For each answer of the server. Blank: {seconds}.", seconds=seconds)
     fields.change(replace(fields.control("timeout"), hint=hint))
     return render(
-        visit, "mail_transport.html", fields.status, form=fields.values, fields=fields, dialogue=dialogue,
-        labels={**fields.labels, "recipient": LABELS["recipient"]}, name=fields.stored.get("name", ""),
-    )  # fmt: skip
+        visit,
+        "mail_transport.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        dialogue=dialogue,
+        labels={**fields.labels, "recipient": LABELS["recipient"]},
+        name=fields.stored.get("name", ""),
+    )
 
 
-TRANSPORT_PAGES = declare_pages(RecordPages(
-    TRANSPORTS, TRANSPORT_FORM, _transport, access="proven admin", first=NEW_TRANSPORT,
-    fill=_fill_transport, more=_params,
-    after_create=_transport_created, after_save=_saved, back=BASE,
-))  # fmt: skip
+TRANSPORT_PAGES = declare_pages(
+    RecordPages(
+        TRANSPORTS,
+        TRANSPORT_FORM,
+        _transport,
+        access="proven admin",
+        first=NEW_TRANSPORT,
+        fill=_fill_transport,
+        more=_params,
+        after_create=_transport_created,
+        after_save=_saved,
+        back=BASE,
+    )
+)
 
 
 # -- mailboxes ---------------------------------------------------------------------------------------------------------
@@ -359,14 +417,27 @@ def _mailbox(visit: Visit, fields: OpenForm, dialogue: tuple[str, ...] = ()) -> 
         fields.change(replace(fields.control("password"), hint=KEPT_PASSWORD))
     shown = ("id", "name", "checked_at", "num_fails", "last_error", "is_enabled")
     return render(
-        visit, "mailbox.html", fields.status, form=fields.values, fields=fields, dialogue=dialogue,
+        visit,
+        "mailbox.html",
+        fields.status,
+        form=fields.values,
+        fields=fields,
+        dialogue=dialogue,
         each={name: each[name] for name in shown} if each else None,
         look=mail_setup.looks(visit.ctx).get(fields.id, MailboxStatus()),
-    )  # fmt: skip
+    )
 
 
-declare_pages(RecordPages(
-    MAILBOXES, MAILBOX_FORM, _mailbox, access="proven admin",
-    first=NEW_BOX, after_create=_saved, after_save=_saved, back=BASE,
-    deleted=N_("{name} is deleted. Its mail stays on the server and here."),
-))  # fmt: skip
+declare_pages(
+    RecordPages(
+        MAILBOXES,
+        MAILBOX_FORM,
+        _mailbox,
+        access="proven admin",
+        first=NEW_BOX,
+        after_create=_saved,
+        after_save=_saved,
+        back=BASE,
+        deleted=N_("{name} is deleted. Its mail stays on the server and here."),
+    )
+)

@@ -76,6 +76,13 @@ def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str)
 def _all(visit: Visit, form: Form) -> PageResponse:
     keys, domains = dkim.list_keys(visit.ctx), dkim.sender_domains(visit.ctx)
     return render(
-        visit, "mail_signing.html", form.status, form=form, labels=LABELS, keys=keys, base=BASE,
-        domains=[(each, each) for each in domains], signed={each.domain for each in keys if each.is_used},
-    )  # fmt: skip
+        visit,
+        "mail_signing.html",
+        form.status,
+        form=form,
+        labels=LABELS,
+        keys=keys,
+        base=BASE,
+        domains=[(each, each) for each in domains],
+        signed={each.domain for each in keys if each.is_used},
+    )

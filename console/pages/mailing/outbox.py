@@ -30,9 +30,14 @@ STATES = {
     "later": ("muted", N_("for later")),
     "queued": ("ok", N_("queued")),
 }
-SHOWN = [("", N_("All that have not left")), ("failed", N_("Given up")), ("parked", N_("Without a mail transport")),
-         ("held", N_("Waiting for their server")), ("failing", N_("Tried again")),
-         ("queued", N_("To be sent"))]  # fmt: skip
+SHOWN = [
+    ("", N_("All that have not left")),
+    ("failed", N_("Given up")),
+    ("parked", N_("Without a mail transport")),
+    ("held", N_("Waiting for their server")),
+    ("failing", N_("Tried again")),
+    ("queued", N_("To be sent")),
+]
 WITH_ATTEMPT = ("held", "failing", "partly", "later", "queued")  # states in which it may be tried again by itself
 
 

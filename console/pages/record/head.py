@@ -24,8 +24,13 @@ def head(visit: Visit, found: Sheet) -> dict[str, Any]:
     """What the templates need for it."""
     page = paths.record(found.type.uri, found.id)
     tabs = [(page, _("Overview")), (f"{page}/activity", pgettext("log", "Activity")), (f"{page}/raw", _("Raw data"))]
-    return {"found": found, "ways": _ways(visit, found), "parts": record_parts, "tabs": tabs,
-            "done": _done(visit, found)}  # fmt: skip
+    return {
+        "found": found,
+        "ways": _ways(visit, found),
+        "parts": record_parts,
+        "tabs": tabs,
+        "done": _done(visit, found),
+    }
 
 
 def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
@@ -35,8 +40,10 @@ def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
     if own:
         return {"edit": own, "delete": ""}
     ways = {"edit": "update", "delete": "delete"}
-    shown = {way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
-             for way, operation in ways.items()}  # fmt: skip
+    shown = {
+        way: f"/records/{uri}/{id}/{way}" if records.may(visit.ctx, uri, operation, id) else ""
+        for way, operation in ways.items()
+    }
     is_merged = uri in merging.OFFERED and all(shown.values())
     return shown | ({"merge": f"/records/{uri}/{id}/merge"} if is_merged else {})
 

@@ -60,8 +60,11 @@ def _merge(visit: Visit, uri: str) -> PageResponse:
     record_type, form = visit.service.registry.type(uri), Form.sent(visit.form, (OTHER,))
     try:
         found = _compared(visit, record_type, form)
-        taken = {name: str(other) for name, (_kept, other) in found.differing.items()
-                 if visit.form.text(f"{PREFIX}{name}", "") == TAKEN}  # fmt: skip
+        taken = {
+            name: str(other)
+            for name, (_kept, other) in found.differing.items()
+            if visit.form.text(f"{PREFIX}{name}", "") == TAKEN
+        }
         merging.merge(visit.ctx, record_type.uri, visit.id, [found.source["id"]], taken)
     except HelpdeskError as error:
         return _page(visit, record_type, form.refuse(error))
@@ -78,11 +81,21 @@ def _page(visit: Visit, record_type: RecordType, form: Form, found: MergePreview
     uri = record_type.uri
     kept = records.retrieve(visit.ctx, uri, visit.id)
     return render(
-        visit, "record_merge.html", INVALID if form.is_wrong else 200, form=form, kept=kept, uri=uri,
-        type_name=record_type.label_names[0], choose=lookup.choosable(visit, uri, "", form.get(OTHER)), prefix=PREFIX,
-        found=found, rows=_rows(visit, record_type, found) if found else [], here=paths.record(uri, visit.id),
-        moved=_moved(visit, found) if found else [], other_label=_label(visit, uri, found) if found else "",
-    )  # fmt: skip
+        visit,
+        "record_merge.html",
+        INVALID if form.is_wrong else 200,
+        form=form,
+        kept=kept,
+        uri=uri,
+        type_name=record_type.label_names[0],
+        choose=lookup.choosable(visit, uri, "", form.get(OTHER)),
+        prefix=PREFIX,
+        found=found,
+        rows=_rows(visit, record_type, found) if found else [],
+        here=paths.record(uri, visit.id),
+        moved=_moved(visit, found) if found else [],
+        other_label=_label(visit, uri, found) if found else "",
+    )
 
 
 def _label(visit: Visit, uri: str, found: MergePreview) -> str:
@@ -92,10 +105,14 @@ def _label(visit: Visit, uri: str, found: MergePreview) -> str:
 def _rows(visit: Visit, record_type: RecordType, found: MergePreview) -> list[tuple[str, str, str, str]]:
     """(field, its name, this one's value, the other's) of what both have another value of."""
     return [
-        (name, sheet.named(name.removesuffix("_id")), _value(visit, record_type, name, kept),
-         _value(visit, record_type, name, other))
+        (
+            name,
+            sheet.named(name.removesuffix("_id")),
+            _value(visit, record_type, name, kept),
+            _value(visit, record_type, name, other),
+        )
         for name, (kept, other) in found.differing.items()
-    ]  # fmt: skip
+    ]
 
 
 def _value(visit: Visit, record_type: RecordType, name: str, value: Any) -> str:

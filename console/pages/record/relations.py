@@ -49,10 +49,16 @@ def remind(visit: Visit) -> PageResponse:
     label = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
     try:
         at = reply_form.ahead(visit, "remind_at", form.text("remind_at", ""))
-        made = records.create(visit.ctx, REMINDER, {
-            "name": form.text("name", "").strip() or label, "remind_at": at, "links": [f"{uri}:{visit.id}"],
-            "worker_id": str(visit.actor.worker_id),
-        })  # fmt: skip
+        made = records.create(
+            visit.ctx,
+            REMINDER,
+            {
+                "name": form.text("name", "").strip() or label,
+                "remind_at": at,
+                "links": [f"{uri}:{visit.id}"],
+                "worker_id": str(visit.actor.worker_id),
+            },
+        )
     except HelpdeskError as error:
         visit.tell(error.message)
         return _back(visit, uri)

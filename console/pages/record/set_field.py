@@ -82,8 +82,11 @@ def undo(visit: Visit) -> PageResponse:
     """Put the field back as each record had it. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
-    known = {int(id): texts for id, texts in (before.items() if isinstance(before, dict) else ())
-             if id_in(str(id)) and _is_texts(texts)}  # fmt: skip
+    known = {
+        int(id): texts
+        for id, texts in (before.items() if isinstance(before, dict) else ())
+        if id_in(str(id)) and _is_texts(texts)
+    }
     put_back = dict(list(known.items())[:MAX_SELECTED])
     done, refused = _set(visit, _form(visit, record_type, visit.form.text("field", "")), put_back)
     told = [_("Undone.")] if done else []
@@ -155,12 +158,22 @@ def _page(
     back = _back(visit, record_type)
     ids = ",".join(str(each["id"]) for each in found)
     return render(
-        visit, "set_field.html", form.status, form=form, fields=fields, found=found, name=name, ids=ids,
-        path=PATH.format(type=record_type.uri), back=back, type=record_type.uri,
-        options=[(each.name, shown(each.label)) for each in known.values()], label=lookup.LABEL,
+        visit,
+        "set_field.html",
+        form.status,
+        form=form,
+        fields=fields,
+        found=found,
+        name=name,
+        ids=ids,
+        path=PATH.format(type=record_type.uri),
+        back=back,
+        type=record_type.uri,
+        options=[(each.name, shown(each.label)) for each in known.values()],
+        label=lookup.LABEL,
         sample=Sample("PUT", f"/rest/records/{record_type.uri}/1.json", [(f"fields[{name or '...'}]", "...")]),
         again=f"{PATH.format(type=record_type.uri)}?{urlencode({'ids': ids, 'back': back})}",
-    )  # fmt: skip
+    )
 
 
 def _back(visit: Visit, record_type: RecordType) -> str:

@@ -71,8 +71,9 @@ def finish_task(visit: Visit) -> PageResponse:
     """Close a task, or open it again. Raises NotFound, Forbidden."""
     is_done = visit.form.flag("done")
     records.update(visit.ctx, TASK, visit.id, {"status": "closed" if is_done else "open"})
-    visit.tell(_("The task is done.") if is_done else _("The task is open again."), visit.path,
-               done="0" if is_done else "1")  # fmt: skip
+    visit.tell(
+        _("The task is done.") if is_done else _("The task is open again."), visit.path, done="0" if is_done else "1"
+    )
     return see(paths.record(TASK, visit.id))
 
 
@@ -100,12 +101,21 @@ def _record(visit: Visit, record_type: RecordType, form: Form) -> PageResponse:
         return see(paths.record(COMMENT, asked))
     own_file = sheet.file(found.keys) if record_type.uri == FILE else None
     return render(
-        visit, "record.html", form.status, **head(visit, found), text=found.keys.get(text_key, ""), form=form,
-        own_file=own_file, waiting=_waiting(visit, found), most=MAX_TEXT_CHARS, tickets=_tickets(visit, found),
-        takes_comments=record_type.has(traits.Comments), relation_form=Form.of({"to": "ticket"}),
+        visit,
+        "record.html",
+        form.status,
+        **head(visit, found),
+        text=found.keys.get(text_key, ""),
+        form=form,
+        own_file=own_file,
+        waiting=_waiting(visit, found),
+        most=MAX_TEXT_CHARS,
+        tickets=_tickets(visit, found),
+        takes_comments=record_type.has(traits.Comments),
+        relation_form=Form.of({"to": "ticket"}),
         linkable=linkable(visit) if record_type.has(traits.Links) else [],
         may_change=record_type.operations["update"] and records.may(visit.ctx, record_type.uri, "update", visit.id),
-    )  # fmt: skip
+    )
 
 
 def _tickets(visit: Visit, found: Sheet) -> RelatedTickets | None:

@@ -154,10 +154,18 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 def _row(each: BackupEntry) -> dict[str, Any]:
     state = "" if each.look is None else "damaged" if each.look.problem else "sound"
     return {
-        "id": each.path.rpartition("/")[2], "_label": each.name, "name": each.name, "path": each.path, "at": each.at,
-        "bytes": each.bytes, "size": each.size, "version": each.look.program if each.look else "", "state": state,
-        "verified_at": each.look.at if each.look else 0, "is_sent": each.is_sent,
-    }  # fmt: skip
+        "id": each.path.rpartition("/")[2],
+        "_label": each.name,
+        "name": each.name,
+        "path": each.path,
+        "at": each.at,
+        "bytes": each.bytes,
+        "size": each.size,
+        "version": each.look.program if each.look else "",
+        "state": state,
+        "verified_at": each.look.at if each.look else 0,
+        "is_sent": each.is_sent,
+    }
 
 
 def _created(visit: Visit, row: Row, more: Any) -> str:
@@ -211,13 +219,24 @@ def _all(visit: Visit, form: Form) -> PageResponse:
     is_made = job is not None and job.state in ("due", "running") and not job.error
     own = next((each for each in found if not each.is_sent), None)
     values = {
-        "form": form, "labels": LABELS, "rows": len(found), "trouble": trouble, "folder": settings.backup_folder,
-        "kept": _kept(settings), "made": told_times(settings), "next_at": _next(visit), "job": job,
-        "progress": backups.progress(ctx), "failure": backups.failure(ctx), "is_same_disk": _is_same_disk(settings),
-        "last": last, "is_late": own is None or own.at < visit.now - WARN_SECONDS,
-        "data": str(Path(settings.data).absolute()), "steps": sorted(backups.steps(ctx).items()),
+        "form": form,
+        "labels": LABELS,
+        "rows": len(found),
+        "trouble": trouble,
+        "folder": settings.backup_folder,
+        "kept": _kept(settings),
+        "made": told_times(settings),
+        "next_at": _next(visit),
+        "job": job,
+        "progress": backups.progress(ctx),
+        "failure": backups.failure(ctx),
+        "is_same_disk": _is_same_disk(settings),
+        "last": last,
+        "is_late": own is None or own.at < visit.now - WARN_SECONDS,
+        "data": str(Path(settings.data).absolute()),
+        "steps": sorted(backups.steps(ctx).items()),
         "most": bytes_text(MAX_UPLOAD_BYTES),
-    }  # fmt: skip
+    }
     if view is not None:
         shown = worklist.page_of(visit, view, "backups.html", form.status, **values)
     else:

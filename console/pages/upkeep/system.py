@@ -34,8 +34,12 @@ from server.upkeep.health import Backlog
 from server.web.streams import LOG_CHANNEL
 
 BASE, SETTINGS, AUDIT, CHECKUP, LOG = (
-    "/admin/system", "/admin/system/settings", "/admin/system/audit", "/admin/system/checkup", "/admin/system/log"
-)  # fmt: skip
+    "/admin/system",
+    "/admin/system/settings",
+    "/admin/system/audit",
+    "/admin/system/checkup",
+    "/admin/system/log",
+)
 TABS = [
     (BASE, N_("System")),
     (CHECKUP, N_("Check-up")),
@@ -89,13 +93,23 @@ def show(visit: Visit) -> PageResponse:
     waiting = health.waiting(visit.ctx)
     facts = _facts(visit, watched.started_at, state.free_bytes)
     return render(
-        visit, "system.html", tabs=TABS, judged=visit.verdict, facts=facts, started_at=watched.started_at,
-        waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING], backlog=waiting,
-        running=watched.jobs_running(), look=database_check.last(visit.ctx),
-        job=scheduled_jobs.only(visit.ctx, database_check.KIND), report=_report(facts, state.checks(), waiting),
-        troubles=_lines("warning", "")[:MAX_TROUBLES], badges=LINE_BADGES, storage=charts.storage(visit),
+        visit,
+        "system.html",
+        tabs=TABS,
+        judged=visit.verdict,
+        facts=facts,
+        started_at=watched.started_at,
+        waiting=[(label, getattr(waiting, name), path) for name, label, path in WAITING],
+        backlog=waiting,
+        running=watched.jobs_running(),
+        look=database_check.last(visit.ctx),
+        job=scheduled_jobs.only(visit.ctx, database_check.KIND),
+        report=_report(facts, state.checks(), waiting),
+        troubles=_lines("warning", "")[:MAX_TROUBLES],
+        badges=LINE_BADGES,
+        storage=charts.storage(visit),
         is_file=backups.are_here(service),
-    )  # fmt: skip
+    )
 
 
 @page("POST", f"{BASE}/database", "admin")
@@ -119,11 +133,20 @@ def show_log(visit: Visit) -> PageResponse:
     level, q = _asked_of_log(visit)
     found = _lines(level, q)
     return render(
-        visit, "system_log.html", tabs=TABS, found=found[:MAX_LINES], total=len(found), level=level, q=q,
+        visit,
+        "system_log.html",
+        tabs=TABS,
+        found=found[:MAX_LINES],
+        total=len(found),
+        level=level,
+        q=q,
         levels=[("", N_("Every level")), *((name, _("From {level} on", level=name)) for name in log.LEVELS)],
-        badges=LINE_BADGES, is_live=visit.query.flag("live"), shown_level=visit.service.settings.log_level,
-        last=_newest(level, q), latest=f"{LOG}/latest?{urlencode({'level': level, 'q': q})}",
-    )  # fmt: skip
+        badges=LINE_BADGES,
+        is_live=visit.query.flag("live"),
+        shown_level=visit.service.settings.log_level,
+        last=_newest(level, q),
+        latest=f"{LOG}/latest?{urlencode({'level': level, 'q': q})}",
+    )
 
 
 @page("GET", f"{LOG}/latest", "admin")
@@ -145,9 +168,11 @@ def _asked_of_log(visit: Visit) -> tuple[str, str]:
         raise Invalid(
             _(
                 "level: '{level}' is none{LEVELS}; use one of {LEVELS2}",
-                level=level[:60], LEVELS=nearest(level, log.LEVELS), LEVELS2=", ".join(log.LEVELS),
+                level=level[:60],
+                LEVELS=nearest(level, log.LEVELS),
+                LEVELS2=", ".join(log.LEVELS),
             )
-        )  # fmt: skip
+        )
     return level, visit.query.text("q", "").strip()
 
 
@@ -155,10 +180,14 @@ def _newest(level: str, q: str) -> int:
     """When the newest line was logged that fits, in microseconds; 0 for none. Lines about this page do not count: it
     would be news to itself, each time it was told."""
     least, wanted = log.LEVELS.get(level, 0), q.lower()
-    return max((
-        int(each.at * 1_000_000) for each in log.recent_lines()
-        if each.level >= least and wanted in each.text.lower() and LOG not in each.text
-    ), default=0)  # fmt: skip
+    return max(
+        (
+            int(each.at * 1_000_000)
+            for each in log.recent_lines()
+            if each.level >= least and wanted in each.text.lower() and LOG not in each.text
+        ),
+        default=0,
+    )
 
 
 @page("GET", SETTINGS, "admin")

@@ -54,9 +54,14 @@ def find(ctx: Context, tx: Transaction, name: str) -> BehaviorProgram | None:
         return None
     record = record_type.record(row)
     return BehaviorProgram(
-        record["id"], record["name"], record["bot_id"], record["event_point"], bool(record["is_disabled"]),
-        variables(record["variables"]), tree(record["nodes"]),
-    )  # fmt: skip
+        record["id"],
+        record["name"],
+        record["bot_id"],
+        record["event_point"],
+        bool(record["is_disabled"]),
+        variables(record["variables"]),
+        tree(record["nodes"]),
+    )
 
 
 def bot_of(ctx: Context, tx: Transaction, behavior: BehaviorProgram) -> BehaviorOwner | None:

@@ -41,10 +41,14 @@ def add(ctx: Context, behavior_id: int, when: str, values: dict[str, Any]) -> No
 def remove(ctx: Context, behavior_id: int) -> None:
     """Take back all runs of a behavior that wait."""
     table: Any = JOB.sql
-    ctx.service.store.write(lambda tx: tx.run(
-        lambda: table.delete().where(table.unique_key >= slot(0), table.unique_key < slot(1), table.claimed_by == ""),
-        _range(behavior_id),
-    ))  # fmt: skip
+    ctx.service.store.write(
+        lambda tx: tx.run(
+            lambda: table.delete().where(
+                table.unique_key >= slot(0), table.unique_key < slot(1), table.claimed_by == ""
+            ),
+            _range(behavior_id),
+        )
+    )
 
 
 def _waiting(tx: Transaction, behavior_id: int) -> int:

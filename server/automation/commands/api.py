@@ -54,11 +54,16 @@ def _validated(call: CommandCall, ctx: Context, params: dict[str, Any]) -> Any:
         raise CommandFailed(f"the token {'was revoked' if token.revoked_at else 'has expired'}")
     registry = ctx.service.registry
     values = {
-        "token_id": token.id, "token_type": token.kind, "token_created_at": token.created_at,
-        "token_expires_at": token.expires_at, "token_scopes": list(token.scopes),
-        "app__context": registry.type("oauth_app").context, "app_id": token.app_id,
-        "worker__context": registry.type("worker").context, "worker_id": token.worker_id,
-    }  # fmt: skip
+        "token_id": token.id,
+        "token_type": token.kind,
+        "token_created_at": token.created_at,
+        "token_expires_at": token.expires_at,
+        "token_scopes": list(token.scopes),
+        "app__context": registry.type("oauth_app").context,
+        "app_id": token.app_id,
+        "worker__context": registry.type("worker").context,
+        "worker_id": token.worker_id,
+    }
     return Dictionary(values, call.run.load)
 
 

@@ -29,15 +29,22 @@ PIECE_BYTES, PIECE_STEPS = 64 * 1024, 512  # unpacked at once, and what that cos
 NAME_CHARS = 255
 FILTERS = ("gzip.decompress",)
 SOURCES = ("bytes", "text", "zip")
-URI = Input("uri", "text", "The file: svc:attachment:<id>, svc:resource:<name> or svc:automation_resource:<token>.",
-            required=True, max=MAX_URI_CHARS)  # fmt: skip
+URI = Input(
+    "uri",
+    "text",
+    "The file: svc:attachment:<id>, svc:resource:<name> or svc:automation_resource:<token>.",
+    required=True,
+    max=MAX_URI_CHARS,
+)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
 @command(
-    "file.read", "Read a part of a file.", URI,
+    "file.read",
+    "Read a part of a file.",
+    URI,
     Input("offset", "id", "The first byte, counted from 0.", default=0),
     Input("length", "id", f"How many bytes, at most {MAX_READ_BYTES:,}.", default=READ_BYTES),
     Input("length_split", "text", "The part ends with the last of these texts in it."),
@@ -45,7 +52,7 @@ URI = Input("uri", "text", "The file: svc:attachment:<id>, svc:resource:<name> o
     Input("extract", "text", "A file in this ZIP archive, to be read instead of it.", max=MAX_URI_CHARS),
     Input("password", "text", "Of the archive."),
     needs_output=True,
-)  # fmt: skip
+)
 def read(call: CommandCall) -> Any:
     """{bytes, uri, name, offset_from, offset_to, mime_type, size}. What is no text comes as a data URI; a character is
     not cut in two. size: of the file as it is kept, or in the archive."""
@@ -64,9 +71,14 @@ def read(call: CommandCall) -> Any:
     shown, used = _shown(part, file.mime_type, is_end)
     call.run.budget.text(len(shown))
     return {
-        "bytes": shown, "uri": given["uri"], "name": name, "offset_from": offset, "offset_to": offset + used,
-        "mime_type": file.mime_type, "size": size,
-    }  # fmt: skip
+        "bytes": shown,
+        "uri": given["uri"],
+        "name": name,
+        "offset_from": offset,
+        "offset_to": offset + used,
+        "mime_type": file.mime_type,
+        "size": size,
+    }
 
 
 def _filters(given: Any) -> list[str]:
@@ -142,15 +154,22 @@ def _shown(part: bytes, mime_type: str, is_end: bool) -> tuple[str, int]:
 
 
 @command(
-    "file.write", "Keep a file for a while.",
-    Input("content", "text or map", "The text; or `text:`, `bytes:` (a data URI is decoded) or `zip:` with `files:`, "
-          "each path with `uri:` or `bytes:`.", required=True, max=MAX_CONTENT_CHARS),
+    "file.write",
+    "Keep a file for a while.",
+    Input(
+        "content",
+        "text or map",
+        "The text; or `text:`, `bytes:` (a data URI is decoded) or `zip:` with `files:`, "
+        "each path with `uri:` or `bytes:`.",
+        required=True,
+        max=MAX_CONTENT_CHARS,
+    ),
     Input("mime_type", "text", f"What kind of file; {OCTETS} when blank.", max=NAME_CHARS),
     Input("name", "text", "Its name, kept in lower case.", max=NAME_CHARS),
     Input("expires", "text", "When it may be dropped: a time; in 15 minutes when blank, never when 0."),
     Input("uri", "text", "An automation resource that the content is added to.", max=MAX_URI_CHARS),
     needs_output=True,
-)  # fmt: skip
+)
 def write(call: CommandCall) -> Any:
     """{uri, mime_type, expires_at, size, id}, and the name when it has one."""
     ctx, given = service_of(call, ("content",)), call.inputs

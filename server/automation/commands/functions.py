@@ -10,11 +10,13 @@ MAX_CALLS_DEEP = 16  # automations that call each other
 
 
 @command(
-    "function", "Run another automation, and take what it returns.",
+    "function",
+    "Run another automation, and take what it returns.",
     Input("uri", "text", "The automation: svc:automation:<name>, or its name.", required=True, max=MAX_URI_CHARS),
     Input("inputs", "map", "What it is given.", default={}),
-    own_keys=("uri", "inputs"), tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
-)  # fmt: skip
+    own_keys=("uri", "inputs"),
+    tells=lambda inputs: {"uri": inputs["uri"], "inputs": inputs["inputs"]},
+)
 def function(call: CommandCall) -> Any:
     """The callee sees nothing but its inputs, has its own policy and its own time."""
     run, name = call.run, call.inputs["uri"]

@@ -48,23 +48,31 @@ _TEXTS = frozenset(
 
 
 @command(
-    "http.request", "Ask another program over HTTP. An answer from 400 on is a failure.",
+    "http.request",
+    "Ask another program over HTTP. An answer from 400 on is a failure.",
     Input("url", "text", "Where: http:// or https://.", required=True, max=MAX_URL_CHARS),
     Input("method", "text", f"One of {', '.join(METHODS)}; GET when blank.", default="GET"),
     Input("headers", "text or map", "Lines `name: value`, or a map of them.", max=MAX_HEADERS_CHARS),
     Input(
-        "body", "text or map", "A text as it is; a map as JSON, YAML or form, as the header content-type says. With "
-        f"the content-type {REFERENCE}, a reference to a file, whose bytes are sent.", max=MAX_BODY_CHARS,
+        "body",
+        "text or map",
+        "A text as it is; a map as JSON, YAML or form, as the header content-type says. With "
+        f"the content-type {REFERENCE}, a reference to a file, whose bytes are sent.",
+        max=MAX_BODY_CHARS,
     ),
     Input("timeout", "number", f"Seconds, at most {MAX_SECONDS:g}; the setting outbound_seconds when 0.", default=0),
     Input("authentication", "text", "Connected account that signs it: svc:connected_account:<id or uri>."),
     Input(
-        "retry", "flag", "1: a request without an answer, or with 429 or 500 and above, is sent again later, up to 20 "
-        "times with growing waits in half a day, and `is_retried` tells so.", default=False,
+        "retry",
+        "flag",
+        "1: a request without an answer, or with 429 or 500 and above, is sent again later, up to 20 "
+        "times with growing waits in half a day, and `is_retried` tells so.",
+        default=False,
     ),
     Input("response", "map", "`resource:` keeps the body as an automation resource, until its `expires:`."),
-    needs_output=True, effects=True,
-)  # fmt: skip
+    needs_output=True,
+    effects=True,
+)
 def http_request(call: CommandCall) -> Any:
     """{status_code, url, content_type, headers, body}, and how a body that is no text is given."""
     expires, inputs, ctx = _expires(call), call.inputs, call.run.host.ctx
@@ -100,26 +108,40 @@ def _later(call: CommandCall, asked: OutboundRequest, why: str) -> dict[str, Any
         raise TooLarge(f"a request that is sent again has a body of at most {MAX_RETRIED_BYTES:,} bytes", field="body")
     ctx = _service_of(call)
     payload = {
-        "url": str(asked.url), "method": asked.method, "headers": list(asked.headers), "seconds": asked.seconds,
-        "body": base64.b64encode(asked.body).decode(), "authentication": call.inputs["authentication"] or "",
-    }  # fmt: skip
+        "url": str(asked.url),
+        "method": asked.method,
+        "headers": list(asked.headers),
+        "seconds": asked.seconds,
+        "body": base64.b64encode(asked.body).decode(),
+        "authentication": call.inputs["authentication"] or "",
+    }
 
     def add(tx: Transaction) -> None:
         JobQueue.add(tx, RETRY, ctx.now + RETRY_SECONDS, payload, is_slow=True)
         ctx.service.wake_after(tx)
 
     ctx.service.store.write(add)
-    return {"is_retried": True, "status_code": 0, "url": str(asked.url), "content_type": "", "headers": {}, "body": "",
-            "reason": why}  # fmt: skip
+    return {
+        "is_retried": True,
+        "status_code": 0,
+        "url": str(asked.url),
+        "content_type": "",
+        "headers": {},
+        "body": "",
+        "reason": why,
+    }
 
 
 @job(RETRY)
 def send_again(service: Service, payload: dict[str, Any], now: int) -> None:
     """Send a request of a script again. Raises Unavailable while it is not answered well; the job is tried later."""
     asked = outbound.request(
-        payload["url"], payload["method"], tuple((name, value) for name, value in payload["headers"]),
-        base64.b64decode(payload["body"]), seconds=payload["seconds"],
-    )  # fmt: skip
+        payload["url"],
+        payload["method"],
+        tuple((name, value) for name, value in payload["headers"]),
+        base64.b64decode(payload["body"]),
+        seconds=payload["seconds"],
+    )
     if payload["authentication"]:
         asked = replace(asked, sign=accounts.signer(own_context(service), payload["authentication"], MAX_SECONDS))
     response = outbound.send(asked, outbound.limits(service.settings))
@@ -231,9 +253,12 @@ def _told(call: CommandCall, response: OutboundResponse, expires: int | None) ->
     full = response.headers.get("content-type", "")
     kind = full.partition(";")[0].strip().lower()
     found: dict[str, Any] = {
-        "status_code": response.status, "url": str(response.url), "content_type": kind,
-        "headers": dict(response.headers), "body": "",
-    }  # fmt: skip
+        "status_code": response.status,
+        "url": str(response.url),
+        "content_type": kind,
+        "headers": dict(response.headers),
+        "body": "",
+    }
     if expires is not None or len(response.body) > MAX_BODY_IN_DICTIONARY:
         return found | _kept(call, response.body, kind, None if expires in (None, -1) else expires)
     text = body_text(response.body, full, kind)
@@ -252,9 +277,12 @@ def _kept(call: CommandCall, content: bytes, kind: str, expires: int | None) -> 
         )
     stored = contents.store(_service_of(call), content, kind, expires_at=expires)
     return {
-        "content_type": REFERENCE, "content_type_original": kind, "is_svc_uri": True, "body": stored["uri"],
+        "content_type": REFERENCE,
+        "content_type_original": kind,
+        "is_svc_uri": True,
+        "body": stored["uri"],
         "resource_expires": stored["expires_at"],
-    }  # fmt: skip
+    }
 
 
 def body_text(content: bytes, full: str, kind: str) -> str | None:

@@ -12,12 +12,14 @@ MAX_KATA_CHARS = 1_024_000
 
 
 @command(
-    "kata.parse", "Read a KATA text, and put values in.",
+    "kata.parse",
+    "Read a KATA text, and put values in.",
     Input("kata", "text or map", "The text, or a map that is written as one first.", required=True, max=MAX_KATA_CHARS),
     Input("dict", "map", "The dictionary of its templates.", default={}),
     Input("schema", "map", "What it must look like."),
-    governed=False, needs_output=True,
-)  # fmt: skip
+    governed=False,
+    needs_output=True,
+)
 def kata_parse(call: CommandCall) -> Any:
     run, source = call.run, call.inputs["kata"]
     values = call.inputs["dict"] or {}

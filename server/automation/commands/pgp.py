@@ -9,9 +9,12 @@ MESSAGE = Input("message", "text", "The text.", required=True, max=MAX_MESSAGE_C
 
 
 @command(
-    "encrypt.pgp", "Not available: this program keeps no PGP keys.", MESSAGE,
-    Input("public_keys", "map", "Whom it is for.", required=True), needs_output=True,
-)  # fmt: skip
+    "encrypt.pgp",
+    "Not available: this program keeps no PGP keys.",
+    MESSAGE,
+    Input("public_keys", "map", "Whom it is for.", required=True),
+    needs_output=True,
+)
 def encrypt(call: CommandCall) -> Any:
     """Always fails."""
     _refuse(call)

@@ -15,11 +15,13 @@ def _tells(inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 @command(
-    "data.query", "Ask a data query.",
+    "data.query",
+    "Ask a data query.",
     Input("query", "text", "The query; ${name} stands for a value.", required=True, max=MAX_QUERY_CHARS),
     Input("query_params", "map", "The values for ${name}.", default={}),
-    needs_output=True, tells=_tells,
-)  # fmt: skip
+    needs_output=True,
+    tells=_tells,
+)
 def data_query(call: CommandCall) -> Any:
     """{data, _} as the data query endpoint answers."""
     return frame.answer(service_of(call), call.inputs["query"], parameters(call.inputs["query_params"]))

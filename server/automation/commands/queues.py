@@ -13,11 +13,13 @@ NAME = Input("queue_name", "text", "The name of the queue.", required=True, max=
 
 
 @command(
-    "queue.push", "Put messages into a queue.", NAME,
+    "queue.push",
+    "Put messages into a queue.",
+    NAME,
     Input("messages", "list", f"The messages, at most {queues.MAX_PUSHED:,}.", required=True),
     Input("available_at", "text", "Before when nobody gets them: a time, such as `+5 minutes`; now when blank."),
     needs_output=True,
-)  # fmt: skip
+)
 def push(call: CommandCall) -> Any:
     """A uuid for each message, as 32 hex digits."""
     ctx = service_of(call, ("messages",))
@@ -27,9 +29,12 @@ def push(call: CommandCall) -> Any:
 
 
 @command(
-    "queue.pop", "Take messages out of a queue.", NAME,
-    Input("limit", "number", f"How many at most, 1 to {queues.MAX_TAKEN}.", default=1), needs_output=True,
-)  # fmt: skip
+    "queue.pop",
+    "Take messages out of a queue.",
+    NAME,
+    Input("limit", "number", f"How many at most, 1 to {queues.MAX_TAKEN}.", default=1),
+    needs_output=True,
+)
 def pop(call: CommandCall) -> Any:
     """{consumer_id, messages: {uuid: {queue, data, available_at}}}, the longest waiting first."""
     ctx, name, limit = service_of(call), call.inputs["queue_name"], call.inputs["limit"]

@@ -44,9 +44,14 @@ def _create(call: CommandCall, ctx: Context) -> Any:
 
 
 @command(
-    "record.update", "Change a record.", TYPE, ID,
-    Input("fields", "map", "The fields to change; none are fine.", default={}), EXPAND, SILENT,
-)  # fmt: skip
+    "record.update",
+    "Change a record.",
+    TYPE,
+    ID,
+    Input("fields", "map", "The fields to change; none are fine.", default={}),
+    EXPAND,
+    SILENT,
+)
 def update(call: CommandCall) -> Any:
     """The dictionary of the record afterwards."""
     if "fields" not in call.given:
@@ -108,9 +113,13 @@ def _ask_for(call: CommandCall, name: str, more: dict[str, Any]) -> None:
 
 
 @command(
-    "record.get", "Load a record.", TYPE, ID,
-    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS), needs_output=True,
-)  # fmt: skip
+    "record.get",
+    "Load a record.",
+    TYPE,
+    ID,
+    Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS),
+    needs_output=True,
+)
 def get(call: CommandCall) -> Any:
     """The dictionary of the record; an unknown id is an error."""
     given, ctx = call.inputs, service_of(call)
@@ -136,12 +145,20 @@ def delete(call: CommandCall) -> Any:
 
 
 @command(
-    "record.search", "Find records.", TYPE, QUERY, VALUES,
+    "record.search",
+    "Find records.",
+    TYPE,
+    QUERY,
+    VALUES,
     Input("record_expand", "text or list", "Keys to load at once.", max=MAX_EXPAND_CHARS),
-    Input("validation", "text", "A template, given with @raw, of what is found; any text that it makes is an error.",
-          max=MAX_QUERY_CHARS),
+    Input(
+        "validation",
+        "text",
+        "A template, given with @raw, of what is found; any text that it makes is an error.",
+        max=MAX_QUERY_CHARS,
+    ),
     needs_output=True,
-)  # fmt: skip
+)
 def search(call: CommandCall) -> Any:
     """{id: dictionary} in the order of the search, DEFAULT_RESULTS at most unless it says `limit:`; with `limit:1` the
     one dictionary, or false."""

@@ -11,14 +11,19 @@ KEY = Input("key", "text", "The key.", required=True, max=storage.MAX_KEY_CHARS)
 
 
 @command(
-    "storage.set", "Keep a value under a key.", KEY,
+    "storage.set",
+    "Keep a value under a key.",
+    KEY,
     Input("value", "any", "Text, number, list or map.", required=True),
     Input("expires", "text", "When it goes: a time, such as `+2 hours`; never when blank."),
     Input(
-        "if_absent", "flag", "Whether to store it only where nothing is stored. The output then has `is_stored` too, "
-        "which is true for one of several runs at once, and `value`, what stands there now.", default=False,
+        "if_absent",
+        "flag",
+        "Whether to store it only where nothing is stored. The output then has `is_stored` too, "
+        "which is true for one of several runs at once, and `value`, what stands there now.",
+        default=False,
     ),
-)  # fmt: skip
+)
 def set_(call: CommandCall) -> Any:
     """{key, expires}: Unix seconds, 0 for never; with if_absent also {is_stored, value}."""
     value = call.inputs["value"]
@@ -33,9 +38,12 @@ def set_(call: CommandCall) -> Any:
 
 
 @command(
-    "storage.get", "Read the value under a key.", KEY,
-    Input("default", "any", "What it is when there is none; without it that is an error."), needs_output=True,
-)  # fmt: skip
+    "storage.get",
+    "Read the value under a key.",
+    KEY,
+    Input("default", "any", "What it is when there is none; without it that is an error."),
+    needs_output=True,
+)
 def get(call: CommandCall) -> Any:
     """The value."""
     is_there, value = storage.get(service_of(call, ("default",)), call.inputs["key"])

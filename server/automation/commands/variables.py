@@ -13,9 +13,13 @@ DELIMITER = Input("delimiter", "text", "What stands between the keys instead of 
 
 
 @command(
-    "var.set", "Put a value at a path; maps on the way are made.", KEY, DELIMITER,
-    Input("value", "any", "Text, number, list, map or null.", required=True), governed=False,
-)  # fmt: skip
+    "var.set",
+    "Put a value at a path; maps on the way are made.",
+    KEY,
+    DELIMITER,
+    Input("value", "any", "Text, number, list, map or null.", required=True),
+    governed=False,
+)
 def set_(call: CommandCall) -> Any:
     """False when a plain value stands in the way."""
     value = call.inputs["value"]
@@ -27,9 +31,13 @@ def set_(call: CommandCall) -> Any:
 
 
 @command(
-    "var.push", "Add an element to a list; a map's entries are merged in.", KEY, DELIMITER,
-    Input("value", "any", "The element."), governed=False,
-)  # fmt: skip
+    "var.push",
+    "Add an element to a list; a map's entries are merged in.",
+    KEY,
+    DELIMITER,
+    Input("value", "any", "The element."),
+    governed=False,
+)
 def push(call: CommandCall) -> Any:
     path, value = call.inputs["key"].split(call.inputs["delimiter"] or ":"), call.inputs["value"]
     found = _at(call.run.values, path)
@@ -50,10 +58,12 @@ def push(call: CommandCall) -> Any:
 
 
 @command(
-    "var.unset", "Remove what stands at a path, or at several.",
-    Input("key", "text or list", "A path, or a list of them.", required=True, max=MAX_PATH_CHARS), DELIMITER,
+    "var.unset",
+    "Remove what stands at a path, or at several.",
+    Input("key", "text or list", "A path, or a list of them.", required=True, max=MAX_PATH_CHARS),
+    DELIMITER,
     governed=False,
-)  # fmt: skip
+)
 def unset(call: CommandCall) -> Any:
     key, delimiter = call.inputs["key"], call.inputs["delimiter"] or ":"
     if isinstance(key, str):

@@ -130,7 +130,10 @@ def _reply_values(ctx: Context, ticket_id: int, done: MacroAnswer, send_at: int)
         raise Invalid("the ticket has no message to reply to", field="reply")
     moved = {name: done.changes[name] for name in ("group_id", "bucket_id") if name in done.changes}
     return moved | {
-        "message_id": str(message_id), "content": done.reply, "content_format": "markdown",
-        "status": str(ticket["status_id"]), "reopen_at": str(ticket["reopen_date"] or ""),
+        "message_id": str(message_id),
+        "content": done.reply,
+        "content_format": "markdown",
+        "status": str(ticket["status_id"]),
+        "reopen_at": str(ticket["reopen_date"] or ""),
         "send_at": str(send_at or ""),
-    }  # fmt: skip
+    }

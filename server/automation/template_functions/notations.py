@@ -35,8 +35,13 @@ def parse_emails(text: str) -> list[dict[str, str]]:
     found = []
     for name, address in addresses.parse_list(text):
         mailbox, _, host = address.lower().rpartition("@")
-        found.append({
-            "full_email": addresses.format_address(name, address), "email": address.lower(), "mailbox": mailbox,
-            "host": host, "personal": name,
-        })  # fmt: skip
+        found.append(
+            {
+                "full_email": addresses.format_address(name, address),
+                "email": address.lower(),
+                "mailbox": mailbox,
+                "host": host,
+                "personal": name,
+            }
+        )
     return found

@@ -107,19 +107,25 @@ class AutomationLog(RecordType):
     )
     filters = (
         AutomationFilter(
-            "automation", "Exact name of the automation, * for any characters; or a group: (name:... node:...).",
-            "automation_name", "exact", sortable=False,
+            "automation",
+            "Exact name of the automation, * for any characters; or a group: (name:... node:...).",
+            "automation_name",
+            "exact",
+            sortable=False,
         ),
         TextFilter("automation.name", "Exact name of the automation.", "automation_name", "exact", sortable=False),
         TextFilter("automation.node", "Exact path in the script.", "automation_node", "exact", sortable=False),
         DateFilter("created", "When it was written.", "created_at", sortable=False),
         NumberFilter("id", "Id of the entry.", "id", sortable=False),
         LevelFilter(
-            "level", "The level by its word or number; lists and ! are fine.", "level",
-            {word: number for number, word in enumerate(LEVELS)}, sortable=False,
+            "level",
+            "The level by its word or number; lists and ! are fine.",
+            "level",
+            {word: number for number, word in enumerate(LEVELS)},
+            sortable=False,
         ),
         TextFilter("message", "Exact message, * for any characters.", "message", "exact", sortable=False),
-    )  # fmt: skip
+    )
     label_column = "message"
     has_url = False
 

@@ -57,9 +57,13 @@ class WebhookListener(RecordType):
     }
     indexes = (Index(("guid",), "the webhook that a request is for", unique=True),)
     keys = (
-        Key("url", "url", "The secret address that requests are sent to.",
-            lambda record, shown: shown.webhook_url(record["guid"])),
-    )  # fmt: skip
+        Key(
+            "url",
+            "url",
+            "The secret address that requests are sent to.",
+            lambda record, shown: shown.webhook_url(record["guid"]),
+        ),
+    )
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

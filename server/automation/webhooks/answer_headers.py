@@ -27,8 +27,23 @@ NAMES = frozenset(
 )
 # Names of one's own begin with X-, and so do these, which browsers and proxies (nginx, Apache, lighttpd, LiteSpeed,
 # perlbal) act on.
-ACTED_ON = ("x-accel-", "x-archive-", "x-content-", "x-dns-", "x-download-", "x-frame-", "x-lighttpd-", "x-litespeed-",
-            "x-permitted-", "x-reproxy-", "x-send", "x-source", "x-ua-", "x-webkit-", "x-xss-")  # fmt: skip
+ACTED_ON = (
+    "x-accel-",
+    "x-archive-",
+    "x-content-",
+    "x-dns-",
+    "x-download-",
+    "x-frame-",
+    "x-lighttpd-",
+    "x-litespeed-",
+    "x-permitted-",
+    "x-reproxy-",
+    "x-send",
+    "x-source",
+    "x-ua-",
+    "x-webkit-",
+    "x-xss-",
+)
 _NAME = re.compile(r"[A-Za-z0-9-]{1,100}\Z")
 
 

@@ -43,8 +43,21 @@ TIMED = 500  # the last calls of a webhook whose times are told
 MAX_STEPS = 200  # of a trace as it is kept
 BATCH = 50  # removed in one transaction
 FAILED = 400  # the least status of an answer that counts as failed, by a mistake of theirs or ours
-LISTED = ("id", "at", "method", "path", "size", "client", "replay_of", "automation", "state", "message",
-          "ms", "status", "run_id")  # fmt: skip
+LISTED = (
+    "id",
+    "at",
+    "method",
+    "path",
+    "size",
+    "client",
+    "replay_of",
+    "automation",
+    "state",
+    "message",
+    "ms",
+    "status",
+    "run_id",
+)
 SORTS = ("at", "status", "size", "ms")
 ANSWERS = ("done", "failed")
 
@@ -105,15 +118,27 @@ class WebhookDelivery:
         received = self.received
         answer_headers = {name: hidden(name, value) for name, value in self.headers.items()}
         return {
-            "listener_id": self.listener_id, "at": self.at, "method": received.method, "path": received.path,
-            "query": hidden_query(received.query), "headers": json.dumps(hidden_headers(received.headers)),
+            "listener_id": self.listener_id,
+            "at": self.at,
+            "method": received.method,
+            "path": received.path,
+            "query": hidden_query(received.query),
+            "headers": json.dumps(hidden_headers(received.headers)),
             "body": self.kept_body,
-            "size": len(received.body), "client": received.client, "replay_of": received.replay_of,
-            "automation": self.automation, "state": self.state, "message": self.message, "status": self.status,
-            "answer_headers": json.dumps(answer_headers), "answer": self.kept_answer,
-            "answer_size": len(self.body), "trace": json.dumps(self.trace), "ms": self.ms,
+            "size": len(received.body),
+            "client": received.client,
+            "replay_of": received.replay_of,
+            "automation": self.automation,
+            "state": self.state,
+            "message": self.message,
+            "status": self.status,
+            "answer_headers": json.dumps(answer_headers),
+            "answer": self.kept_answer,
+            "answer_size": len(self.body),
+            "trace": json.dumps(self.trace),
+            "ms": self.ms,
             "notes": "\n".join(received.notes),
-        }  # fmt: skip
+        }
 
     def holds_back(self, values: dict[str, Any]) -> bool:
         """Whether the stored values lack something that came: a secret, or the end of a long body."""
@@ -124,10 +149,13 @@ class WebhookDelivery:
 
 def keep(tx: Transaction, each: WebhookDelivery, values: dict[str, Any]) -> int:
     """Write a delivery; its id, 0 when its webhook was removed meanwhile. values: as it has them."""
-    if tx.value(
-        lambda: _LISTENER.select(_LISTENER.c.id).where(_LISTENER.c.id == slot(0)),
-        (each.listener_id,),
-    ) is None:  # fmt: skip
+    if (
+        tx.value(
+            lambda: _LISTENER.select(_LISTENER.c.id).where(_LISTENER.c.id == slot(0)),
+            (each.listener_id,),
+        )
+        is None
+    ):
         return 0
     if each.former_token_id:
         note_use(tx, each.former_token_id, each.at)
@@ -146,10 +174,15 @@ def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) ->
     """Deliveries of a listener, the newest first, without bodies and traces; and how many there are."""
     table: Any = DELIVERY.sql
     rows = tx.rows(
-        lambda: table.select(*(getattr(table, name) for name in LISTED)).where(table.listener_id == slot(0))
-        .order_by(table.at.desc(), table.id.desc()).limit(slot(1)).offset(slot(2)),
+        lambda: (
+            table.select(*(getattr(table, name) for name in LISTED))
+            .where(table.listener_id == slot(0))
+            .order_by(table.at.desc(), table.id.desc())
+            .limit(slot(1))
+            .offset(slot(2))
+        ),
         (listener_id, limit, limit * page),
-    )  # fmt: skip
+    )
     total = tx.value(
         lambda: table.select(peewee.fn.COUNT(table.id)).where(table.listener_id == slot(0)),
         (listener_id,),
@@ -160,17 +193,23 @@ def list_deliveries(tx: Transaction, listener_id: int, limit: int, page: int) ->
 def last_id(tx: Transaction, listener_id: int) -> int:
     """The id of a listener's last delivery, 0 for none."""
     table: Any = DELIVERY.sql
-    return int(tx.value(
-        lambda: table.select(peewee.fn.MAX(table.id)).where(table.listener_id == slot(0)), (listener_id,),
-    ) or 0)  # fmt: skip
+    return int(
+        tx.value(
+            lambda: table.select(peewee.fn.MAX(table.id)).where(table.listener_id == slot(0)),
+            (listener_id,),
+        )
+        or 0
+    )
 
 
 def latest(tx: Transaction) -> dict[int, dict[str, Any]]:
     """The last delivery of each listener that has one, and how many: {listener id: {id, at, status, count}}."""
     table: Any = DELIVERY.sql
-    rows = tx.rows(lambda: table.select(
-        table.listener_id, peewee.fn.MAX(table.id), peewee.fn.COUNT(table.id)
-    ).group_by(table.listener_id))  # fmt: skip
+    rows = tx.rows(
+        lambda: table.select(table.listener_id, peewee.fn.MAX(table.id), peewee.fn.COUNT(table.id)).group_by(
+            table.listener_id
+        )
+    )
     counts = {id: (listener_id, count) for listener_id, id, count in rows}
     at = DELIVERY.position
     return {
@@ -202,22 +241,33 @@ def redacted_delivery(values: dict[str, Any]) -> dict[str, Any]:
     headers = hidden_headers([(name, value) for name, value in json.loads(values["headers"])])
     answer_headers = {name: hidden(name, value) for name, value in json.loads(values["answer_headers"]).items()}
     return {
-        "id": values["id"], "webhook_id": values["listener_id"], "at": values["at"], "client_ip": values["client"],
-        "replay_of": values["replay_of"], "automation": values["automation"], "state": values["state"],
-        "message": values["message"], "ms": values["ms"], "run_id": values["run_id"],
+        "id": values["id"],
+        "webhook_id": values["listener_id"],
+        "at": values["at"],
+        "client_ip": values["client"],
+        "replay_of": values["replay_of"],
+        "automation": values["automation"],
+        "state": values["state"],
+        "message": values["message"],
+        "ms": values["ms"],
+        "run_id": values["run_id"],
         "request": {
-            "method": values["method"], "path": values["path"], "query": hidden_query(values["query"]),
+            "method": values["method"],
+            "path": values["path"],
+            "query": hidden_query(values["query"]),
             "headers": [list(each) for each in headers],
-            "body": _text(redacted(values["body"] or b"", _type_of(headers))), "size": values["size"],
+            "body": _text(redacted(values["body"] or b"", _type_of(headers))),
+            "size": values["size"],
             "notes": (values["notes"] or "").splitlines(),
         },
         "response": {
-            "status": values["status"], "headers": answer_headers,
+            "status": values["status"],
+            "headers": answer_headers,
             "body": _text(redacted(values["answer"] or b"", _type_of(answer_headers.items()))),
             "size": values["answer_size"],
         },
         "trace": json.loads(values["trace"]),
-    }  # fmt: skip
+    }
 
 
 def _type_of(headers: Iterable[tuple[str, str]]) -> str:
@@ -234,9 +284,11 @@ def forget_old(service: Service, now: int) -> None:
     ids = service.store.read(lambda tx: _old_ids(service, tx, now))
     for begin in range(0, len(ids), BATCH):
         batch = [(id,) for id in ids[begin : begin + BATCH]]
-        service.store.write(lambda tx, batch=batch: tx.run_many(  # type: ignore[misc]
-            lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)), batch
-        ))  # fmt: skip
+        service.store.write(
+            lambda tx, batch=batch: tx.run_many(  # type: ignore[misc]
+                lambda: DELIVERY.sql.delete().where(DELIVERY.sql.id == slot(0)), batch
+            )
+        )
 
 
 def _old_ids(service: Service, tx: Transaction, now: int) -> list[int]:
@@ -344,10 +396,14 @@ def speed(ctx: Context, listener_id: int) -> WebhookSpeed:
     def read(tx: Transaction) -> WebhookSpeed:
         tokens.require(ctx, tx, listener_id)
         rows = tx.rows(
-            lambda: table.select(table.ms, table.status).where(table.listener_id == slot(0))
-            .order_by(table.at.desc(), table.id.desc()).limit(TIMED),
+            lambda: (
+                table.select(table.ms, table.status)
+                .where(table.listener_id == slot(0))
+                .order_by(table.at.desc(), table.id.desc())
+                .limit(TIMED)
+            ),
             (listener_id,),
-        )  # fmt: skip
+        )
         return WebhookSpeed(tuple(round(ms) for ms, _ in reversed(rows)), sum(status >= 400 for _, status in rows))
 
     return ctx.service.store.read(read, steps=ctx.steps)

@@ -20,12 +20,18 @@ DEFAULT_OVERLAP_SECONDS = 86400
 
 FORMER_TOKEN = Table(
     "webhook_former_token",
-    [Column("token", "TEXT"), Column("listener_id", references="webhook_listener(id)"), Column("until"),
-     Column("last_used_at")],
-    [Index(("token",), "the webhook that a request with an old token is for", unique=True),
-     Index(("listener_id",), "the old addresses of a webhook"),
-     Index(("until",), "those that are over")],
-)  # fmt: skip
+    [
+        Column("token", "TEXT"),
+        Column("listener_id", references="webhook_listener(id)"),
+        Column("until"),
+        Column("last_used_at"),
+    ],
+    [
+        Index(("token",), "the webhook that a request with an old token is for", unique=True),
+        Index(("listener_id",), "the old addresses of a webhook"),
+        Index(("until",), "those that are over"),
+    ],
+)
 
 
 @dataclass(frozen=True, slots=True)

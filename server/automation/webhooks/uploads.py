@@ -85,9 +85,11 @@ def store_files(ctx: Context, files: tuple[WebhookFile, ...]) -> list[dict[str, 
 def _described(file: WebhookFile) -> dict[str, Any]:
     kind = "".join(each for each in plain_type(file.mime_type) if each.isprintable())[:TYPE_CHARS]
     return {
-        "field": file.field[:FIELD_CHARS], "name": safe_name(file.name) or "file",
-        "mime_type": OCTETS if kind in ("", COPIED) else kind, "size": len(file.content),
-    }  # fmt: skip
+        "field": file.field[:FIELD_CHARS],
+        "name": safe_name(file.name) or "file",
+        "mime_type": OCTETS if kind in ("", COPIED) else kind,
+        "size": len(file.content),
+    }
 
 
 def _attachment(writing: RecordWriter, shown: dict[str, Any], content: bytes) -> int:

@@ -57,9 +57,12 @@ class PairDimension(Dimension):
             return None
         short = target.uri if target is not None else context
         return Member(
-            (context, id), label or (str(id) if id else NONE), id, lambda: f'{self.name}:"{short}:{id}"',
+            (context, id),
+            label or (str(id) if id else NONE),
+            id,
+            lambda: f'{self.name}:"{short}:{id}"',
             context=context,
-        )  # fmt: skip
+        )
 
     def dictionary(self, member: Member) -> dict[str, Any]:
         name = self.base.replace(".", "_")

@@ -71,9 +71,12 @@ def custom_value(found: CustomFilter, alias: str) -> Source:
         return query.join(once, kind, on=(once.c.record_id == own_id))
 
     return Source(
-        ("custom values", found.own, alias, column), lambda at: [_joined(alias, "value")], (found.field.id,), join,
+        ("custom values", found.own, alias, column),
+        lambda at: [_joined(alias, "value")],
+        (found.field.id,),
+        join,
         is_multi=True,
-    )  # fmt: skip
+    )
 
 
 def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps_others: bool) -> Source:
@@ -93,9 +96,12 @@ def through(record_type: "RecordType", way: HasManyThrough, alias: str, *, keeps
         return query.join(pairs, kind, on=(pairs.c.own == own_id))
 
     return Source(
-        ("through", alias, way.key, keeps_others), lambda at: [_joined(alias, "other")], (), join,
+        ("through", alias, way.key, keeps_others),
+        lambda at: [_joined(alias, "other")],
+        (),
+        join,
         is_multi=True,
-    )  # fmt: skip
+    )
 
 
 def links(record_type: "RecordType", readable: Condition, link: Any, alias: str, *names: str) -> Source:
@@ -111,9 +117,12 @@ def links(record_type: "RecordType", readable: Condition, link: Any, alias: str,
         return query.join(pairs, peewee.JOIN.INNER, on=(pairs.c.from_id == own_id))
 
     return Source(
-        ("links", alias, names, readable.key), lambda at: [_joined(alias, name) for name in names], readable.values,
-        join, is_multi=True,
-    )  # fmt: skip
+        ("links", alias, names, readable.key),
+        lambda at: [_joined(alias, name) for name in names],
+        readable.values,
+        join,
+        is_multi=True,
+    )
 
 
 def _joined(alias: str, name: str) -> Any:

@@ -22,9 +22,11 @@ class Builtin:
     def values(self) -> dict[str, Any]:
         """As fields of the record."""
         return {
-            "name": self.name, "type": self.type, "description": self.description,
+            "name": self.name,
+            "type": self.type,
+            "description": self.description,
             "dimensions_kata": "\n".join(_written(name, kind) for name, kind in self.dimensions),
-        }  # fmt: skip
+        }
 
 
 RECORD_SEARCH, WORKERS_ACTIVE = "svc.record.search", "svc.workers.active"

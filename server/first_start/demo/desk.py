@@ -51,11 +51,16 @@ def workers() -> tuple[DemoWorker, ...]:
     """Those who answer."""
     return tuple(
         DemoWorker(
-            each["name"], f"{_mailbox(each['name'])}@{OWN_HOST}", each["title"], "", each["location"],
-            each["timezone"], tuple(each["groups"].items()),
+            each["name"],
+            f"{_mailbox(each['name'])}@{OWN_HOST}",
+            each["title"],
+            "",
+            each["location"],
+            each["timezone"],
+            tuple(each["groups"].items()),
         )
         for each in told()["worker"]
-    )  # fmt: skip
+    )
 
 
 def members(group: str) -> tuple[DemoWorker, ...]:

@@ -55,15 +55,19 @@ def file_of(kind: str, words: Words, rand: Random) -> DemoFile:
 def _log(words: Words, rand: Random) -> str:
     """What a program wrote, with the one line that matters."""
     done = ("sync: {n} records", "print queue: {n} jobs", "session renewed after {n} s", "battery {n} %")
-    lines = [f"08:{minute:02}:{rand.randint(0, 59):02} INFO  {rand.choice(done).format(n=rand.randint(2, 98))}"
-             for minute in range(3, 58, 3)]  # fmt: skip
+    lines = [
+        f"08:{minute:02}:{rand.randint(0, 59):02} INFO  {rand.choice(done).format(n=rand.randint(2, 98))}"
+        for minute in range(3, 58, 3)
+    ]
     lines.insert(rand.randint(4, len(lines)), words.say("08:59:59 ERROR code {number}: see the line before"))
     return "\n".join(lines) + "\n"
 
 
 def _report(rand: Random) -> str:
-    rows = [f"{rand.randint(4000, 9999)};{rand.randint(9, 18)}:{rand.randint(10, 59)};{rand.randint(5, 240)}.00"
-            for _ in range(24)]  # fmt: skip
+    rows = [
+        f"{rand.randint(4000, 9999)};{rand.randint(9, 18)}:{rand.randint(10, 59)};{rand.randint(5, 240)}.00"
+        for _ in range(24)
+    ]
     return "\n".join(("receipt;time;total", *rows)) + "\n"
 
 

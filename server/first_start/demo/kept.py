@@ -47,10 +47,13 @@ def ticket_ids(tx: Transaction) -> list[int]:
 def has_other_tickets(tx: Transaction) -> bool:
     """Whether there is a ticket that is not of the demo."""
     ticket: Any = table_named("ticket")
-    return tx.value(
-        lambda: ticket.select(ticket.c.id).where(~in_list(ticket.c.first_wrote_address_id, slot(0))).limit(1),
-        (_addresses(tx),),
-    ) is not None  # fmt: skip
+    return (
+        tx.value(
+            lambda: ticket.select(ticket.c.id).where(~in_list(ticket.c.first_wrote_address_id, slot(0))).limit(1),
+            (_addresses(tx),),
+        )
+        is not None
+    )
 
 
 def _addresses(tx: Transaction) -> str:

@@ -173,12 +173,21 @@ class _Desk:
     def hire(self, writing: RecordWriter) -> None:
         """Workers, who have no password and get none by mail, and their groups."""
         for each in desk.workers():
-            self.workers[each.email] = self._make(writing, "worker", {
-                "first_name": each.first_name, "last_name": each.last_name, "title": each.title,
-                "email_id": self._address(writing, each)["id"], "location": each.location, "language": "en_US",
-                "timezone": each.timezone, "is_password_disabled": 1,
-                "at_mention_name": nicknames.free(writing.tx, each.first_name, each.last_name),
-            })  # fmt: skip
+            self.workers[each.email] = self._make(
+                writing,
+                "worker",
+                {
+                    "first_name": each.first_name,
+                    "last_name": each.last_name,
+                    "title": each.title,
+                    "email_id": self._address(writing, each)["id"],
+                    "location": each.location,
+                    "language": "en_US",
+                    "timezone": each.timezone,
+                    "is_password_disabled": 1,
+                    "at_mention_name": nicknames.free(writing.tx, each.first_name, each.last_name),
+                },
+            )
         for name, buckets in desk.told()["groups"].items():
             id = self.groups[name] = self._make(writing, "group", {"name": name})
             enroll(writing, id, self._members(name))
@@ -189,20 +198,33 @@ class _Desk:
     def meet(self, writing: RecordWriter) -> None:
         """Organizations, and those who write."""
         orgs = {
-            each["name"]: self._make(writing, "org", {
-                "name": each["name"], "website": f"https://{each['host']}.{desk.DOMAIN}", "city": each["city"],
-                "country": each["country"],
-            })
+            each["name"]: self._make(
+                writing,
+                "org",
+                {
+                    "name": each["name"],
+                    "website": f"https://{each['host']}.{desk.DOMAIN}",
+                    "city": each["city"],
+                    "country": each["country"],
+                },
+            )
             for each in desk.told()["org"]
-        }  # fmt: skip
+        }
         for kind, people in desk.customers().items():
             for each in people:
                 address = self._address(writing, each, orgs.get(each.org, 0))
                 if kind != "spam" and not address["contact_id"]:
-                    self._make(writing, "contact", {
-                        "first_name": each.first_name, "last_name": each.last_name, "title": each.title,
-                        "email_id": address["id"], "org_id": orgs.get(each.org, 0),
-                    })  # fmt: skip
+                    self._make(
+                        writing,
+                        "contact",
+                        {
+                            "first_name": each.first_name,
+                            "last_name": each.last_name,
+                            "title": each.title,
+                            "email_id": address["id"],
+                            "org_id": orgs.get(each.org, 0),
+                        },
+                    )
 
     def remember(self, writing: RecordWriter) -> None:
         """Keep the ids of all that was made."""
@@ -255,24 +277,47 @@ class _Desk:
         step, ticket, body = done.step, self.tickets[done.told.number], done.body
         assert body is not None
         by, worker_id = self._as(writing, step), self.workers[step.by.email]
-        by.update("ticket", ticket["id"], {
-            "status_id": STATUSES[step.status], "owner_id": worker_id, "reopen_date": step.reopen_at,
-        })  # fmt: skip
+        by.update(
+            "ticket",
+            ticket["id"],
+            {
+                "status_id": STATUSES[step.status],
+                "owner_id": worker_id,
+                "reopen_date": step.reopen_at,
+            },
+        )
         mail = self._mail(done, tuple(_attach(by, worker_id, each) for each in step.files))
         customer = done.told.customer
         to = Recipients((NamedAddress(customer.name, customer.email),))
-        letter.keep_message(by, mail, body, to, ticket["id"], {
-            "worker_id": worker_id, "is_not_sent": 0, "response_time": done.waited_seconds, "notes": "[]",
-        })  # fmt: skip
+        letter.keep_message(
+            by,
+            mail,
+            body,
+            to,
+            ticket["id"],
+            {
+                "worker_id": worker_id,
+                "is_not_sent": 0,
+                "response_time": done.waited_seconds,
+                "notes": "[]",
+            },
+        )
         letter.log_sent(by, ticket["id"], self._label(by, ticket))
 
     def note(self, writing: RecordWriter, done: _Prepared) -> None:
         """A worker notes something for the others."""
         by = self._as(writing, done.step)
-        by.create("comment", {
-            "target__context": TICKET, "target_id": self.tickets[done.told.number]["id"], "comment": done.step.text,
-            "author__context": WORKER, "author_id": self.workers[done.step.by.email], "is_markdown": 1,
-        })  # fmt: skip
+        by.create(
+            "comment",
+            {
+                "target__context": TICKET,
+                "target_id": self.tickets[done.told.number]["id"],
+                "comment": done.step.text,
+                "author__context": WORKER,
+                "author_id": self.workers[done.step.by.email],
+                "is_markdown": 1,
+            },
+        )
 
     def assign(self, writing: RecordWriter, done: _Prepared) -> None:
         """A worker takes a ticket."""
@@ -326,30 +371,49 @@ class _Desk:
         step, told = done.step, done.told
         mask, worker = self.tickets[told.number]["mask"], desk.workers()
         return MailSpec(
-            message_id=done.message_id, date=step.at,
+            message_id=done.message_id,
+            date=step.at,
             zone=next(each.timezone for each in worker if each.email == step.by.email),
-            from_address_id=self.sender["id"], from_address=self.sender["email"], from_name=step.by.name,
-            subject=f"Re: [#{mask}] {told.subject}", in_reply_to=done.answers[-1], references=done.answers,
-            is_markdown=True, file_ids=file_ids,
-        )  # fmt: skip
+            from_address_id=self.sender["id"],
+            from_address=self.sender["email"],
+            from_name=step.by.name,
+            subject=f"Re: [#{mask}] {told.subject}",
+            in_reply_to=done.answers[-1],
+            references=done.answers,
+            is_markdown=True,
+            file_ids=file_ids,
+        )
 
     def _task(self, writing: RecordWriter, told: dict[str, Any]) -> None:
         workers = {each.name: self.workers[each.email] for each in desk.workers()}
         due = writing.now + told["due"] * DAY
         status = told.get("status", "open")
         made = replace(writing.ctx, now=min(writing.now, due) - 9 * DAY)
-        id = self._make(RecordWriter(made, writing.tx), "task", {
-            "title": told["title"], "owner_id": workers.get(told.get("owner", ""), 0), "due": due,
-            "importance": told.get("importance", 50), "status_id": TASK_STATUSES[status],
-            "reopen": due - DAY if status == "waiting" else 0,
-            **({"completed": due - DAY} if status == "closed" else {}),
-        })  # fmt: skip
+        id = self._make(
+            RecordWriter(made, writing.tx),
+            "task",
+            {
+                "title": told["title"],
+                "owner_id": workers.get(told.get("owner", ""), 0),
+                "due": due,
+                "importance": told.get("importance", 50),
+                "status_id": TASK_STATUSES[status],
+                "reopen": due - DAY if status == "waiting" else 0,
+                **({"completed": due - DAY} if status == "closed" else {}),
+            },
+        )
         if "note" in told:
             author = workers.get(told.get("owner", ""), next(iter(workers.values())))
-            writing.create("comment", {
-                "target__context": TASK, "target_id": id, "comment": told["note"], "author__context": WORKER,
-                "author_id": author,
-            })  # fmt: skip
+            writing.create(
+                "comment",
+                {
+                    "target__context": TASK,
+                    "target_id": id,
+                    "comment": told["note"],
+                    "author__context": WORKER,
+                    "author_id": author,
+                },
+            )
 
 
 def _for(groups: Sequence[str]) -> str:

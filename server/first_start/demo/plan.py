@@ -110,11 +110,18 @@ class _Teller:
         self._worker = self._rand.choice(desk.members(story.group))
         customer = self._rand.choice(desk.customers()[story.who])
         colleague = self._rand.choice(desk.members(story.group))
-        self._words = Words(self._rand, {
-            "name": customer.name, "first": customer.first_name, "shop": customer.org or customer.name,
-            "host": customer.email.rpartition("@")[2], "worker2": colleague.first_name,
-            **days_around(start, self._rand), **self._place(customer),
-        })  # fmt: skip
+        self._words = Words(
+            self._rand,
+            {
+                "name": customer.name,
+                "first": customer.first_name,
+                "shop": customer.org or customer.name,
+                "host": customer.email.rpartition("@")[2],
+                "worker2": colleague.first_name,
+                **days_around(start, self._rand),
+                **self._place(customer),
+            },
+        )
         # Some people's programs write HTML, others' do not.
         self._is_html = sum(customer.email.encode()) % 3 == 0
         self._told = PlannedTicket(number, story, customer, _sentence(self._words.say(story.subject)))
@@ -175,9 +182,14 @@ class _Teller:
             hello = words.one_of("hello_them") if is_first or self._rand.random() < 0.5 else ""
             said = "\n\n".join(filter(None, (hello, _sentence(said), words.one_of("bye_them"))))
         self._add(
-            MAIL, customer, said, tuple(file_of(each, self._words, self._rand) for each in files), is_html=is_html,
-            quoted=self._quoted(), status=OPEN,
-        )  # fmt: skip
+            MAIL,
+            customer,
+            said,
+            tuple(file_of(each, self._words, self._rand) for each in files),
+            is_html=is_html,
+            quoted=self._quoted(),
+            status=OPEN,
+        )
 
     def _quoted(self) -> Quoted:
         """The last reply, as most programs put it below an answer."""
@@ -216,9 +228,16 @@ class _Teller:
             self._add(TAKE, self._worker, status=OPEN)
 
     def _add(
-        self, kind: str, by: Person, text: str = "", files: tuple[DemoFile, ...] = (), *, is_html: bool = False,
-        quoted: Quoted = NOT_QUOTED, status: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        kind: str,
+        by: Person,
+        text: str = "",
+        files: tuple[DemoFile, ...] = (),
+        *,
+        is_html: bool = False,
+        quoted: Quoted = NOT_QUOTED,
+        status: str = "",
+    ) -> None:
         steps = self._told.steps
         status = status or (steps[-1].status if steps else OPEN)
         steps.append(Step(self._at, kind, by, text, files, is_html, quoted, status))

@@ -44,6 +44,13 @@ def _story(told: dict[str, Any]) -> Story:
     group, _, bucket = told["place"].partition(" / ")
     turns = tuple(Turn(who, text.strip(), *file) for who, text, *file in told.get("then", ()))
     return Story(
-        told["subject"], told["text"].strip(), group, bucket, told["who"], turns, told.get("ends", "closed"),
-        told.get("looks") == "html", tuple(told.get("files", ())),
-    )  # fmt: skip
+        told["subject"],
+        told["text"].strip(),
+        group,
+        bucket,
+        told["who"],
+        turns,
+        told.get("ends", "closed"),
+        told.get("looks") == "html",
+        tuple(told.get("files", ())),
+    )

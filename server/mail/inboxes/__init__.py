@@ -162,9 +162,12 @@ def ask_server(host: str, refused: type[Exception], work: Callable[[], Result]) 
 def begin(login: Login, refused: type[Exception], work: Callable[[], Result]) -> Result:
     """What `work` returns, which begins a session. Raises InboxFailed in words that say what to choose instead."""
     at = MailPort(
-        "IMAP" if login.protocol.startswith("imap") else "POP3", login.host, login.port, login.encryption,
+        "IMAP" if login.protocol.startswith("imap") else "POP3",
+        login.host,
+        login.port,
+        login.encryption,
         login.timeout_seconds,
-    )  # fmt: skip
+    )
     try:
         return work()
     except OSError as error:

@@ -34,9 +34,14 @@ class TransportFailed(Unavailable):
     it says, such as when the server is down or refuses the login. report: the recipients that the server refused."""
 
     def __init__(
-        self, message: str, is_permanent: bool, *, is_unreachable: bool = False, report: DeliveryReport | None = None,
+        self,
+        message: str,
+        is_permanent: bool,
+        *,
+        is_unreachable: bool = False,
+        report: DeliveryReport | None = None,
         **details: object,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(message, **details)
         self.is_permanent = is_permanent
         self.is_unreachable = is_unreachable

@@ -126,10 +126,12 @@ class FetchState:
         """These mails are no longer on the server."""
         if uids:
             table: Any = MAILBOX_TAKEN.sql
-            self._store.write(lambda tx: tx.run_many(
-                lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
-                [(self._id, uid) for uid in uids],
-            ))  # fmt: skip
+            self._store.write(
+                lambda tx: tx.run_many(
+                    lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
+                    [(self._id, uid) for uid in uids],
+                )
+            )
 
     def _pass(self, tx: Transaction, uid: int) -> None:
         """Every mail up to this one is taken or noted as missed."""
@@ -147,10 +149,12 @@ class FetchState:
             for uid in uids:
                 del self.missed[uid]
             table: Any = MAILBOX_MISSED.sql
-            self._store.write(lambda tx: tx.run_many(
-                lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
-                [(self._id, uid) for uid in uids],
-            ))  # fmt: skip
+            self._store.write(
+                lambda tx: tx.run_many(
+                    lambda: table.delete().where(table.mailbox_id == slot(0), table.uid == slot(1)),
+                    [(self._id, uid) for uid in uids],
+                )
+            )
 
     def _read_missed(self, tx: Transaction) -> list[MissedMail]:
         return [MissedMail(*row[1:]) for row in tx.find(MAILBOX_MISSED, mailbox_id=self._id)]
@@ -174,10 +178,13 @@ class FetchState:
             return known, {uid: bool(is_left) for _, uid, is_left in tx.find(MAILBOX_TAKEN, mailbox_id=self._id)}
         is_elsewhere = known is None or known["place"] != place
         state = {
-            "mailbox_id": self._id, "place": place, "scope": scope, "last_uid": 0,
+            "mailbox_id": self._id,
+            "place": place,
+            "scope": scope,
+            "last_uid": 0,
             "again_below": end if known is not None else 0,
             "history_below": (end or NOT_KNOWN) if is_elsewhere else 0,
-        }  # fmt: skip
+        }
         tx.put(MAILBOX_STATE, state)
         tx.delete(MAILBOX_TAKEN, mailbox_id=self._id)
         tx.delete(MAILBOX_HISTORY, mailbox_id=self._id)

@@ -33,9 +33,14 @@ class EmailSignature(RecordType):
 
     columns = (Column("left_out", "TEXT"),)
     keys = (
-        Key("left_out", "text", "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
-            "programs refuse or that are not safe. Worked out whenever it is saved.", column="left_out"),
-    )  # fmt: skip
+        Key(
+            "left_out",
+            "text",
+            "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
+            "programs refuse or that are not safe. Worked out whenever it is saved.",
+            column="left_out",
+        ),
+    )
 
     def privileged(self, change: Change, writing: Writing) -> None:
         owners.require(change, writing)

@@ -17,8 +17,13 @@ class HtmlTemplate(RecordType):
 
     uri, context = "html_template", contexts.HTML_TEMPLATE
     aliases = (
-        "email template", "email templates", "mail template", "mail templates", "html template", "html templates",
-    )  # fmt: skip
+        "email template",
+        "email templates",
+        "mail template",
+        "mail templates",
+        "html template",
+        "html templates",
+    )
     label_names = ("Email Template", "Email Templates")
     features = frozenset(("attachments", "comments", "custom_fields", "links", "search"))
     access = Access(read="owner", write=("admins",), delete=("privilege", "owner"))
@@ -41,9 +46,14 @@ class HtmlTemplate(RecordType):
 
     columns = (Column("left_out", "TEXT"),)
     keys = (
-        Key("left_out", "text", "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
-            "programs refuse or that are not safe. Worked out whenever it is saved.", column="left_out"),
-    )  # fmt: skip
+        Key(
+            "left_out",
+            "text",
+            "What mail leaves out of the HTML, one a line: elements, attributes and CSS that mail "
+            "programs refuse or that are not safe. Worked out whenever it is saved.",
+            column="left_out",
+        ),
+    )
 
     def privileged(self, change: Change, writing: Writing) -> None:
         owners.require(change, writing)

@@ -22,8 +22,13 @@ class MailTransport(RecordType):
 
     uri, context = "mail_transport", contexts.MAIL_TRANSPORT
     aliases = (
-        "email transport", "email transports", "mail transport", "mail transports", "transport", "transports",
-    )  # fmt: skip
+        "email transport",
+        "email transports",
+        "mail transport",
+        "mail transports",
+        "transport",
+        "transports",
+    )
     label_names = ("Email Transport", "Email Transports")
     features = frozenset(("comments", "custom_fields", "links", "search", "watchers"))
     access = Access(read="admins", write=("admins",))

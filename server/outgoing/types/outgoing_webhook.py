@@ -73,13 +73,17 @@ class OutgoingWebhook(RecordType):
         ),
         "updated_at": UpdatedAt(),
         "url": Text("Where requests are sent: an https or http address.", MAX_URL_CHARS, required=True, exact=True),
-    }  # fmt: skip
+    }
     columns = (Column("previous_secret", "TEXT"),)
     expands = (
         Expand("failing_since", "timestamp", "When the receiver began to fail; 0 while it does not.", _load_state),
-        Expand("last_error", "text", "Why the last attempt failed, or why it was switched off; blank while all is "
-               "well.", _load_state),
-    )  # fmt: skip
+        Expand(
+            "last_error",
+            "text",
+            "Why the last attempt failed, or why it was switched off; blank while all is well.",
+            _load_state,
+        ),
+    )
     events = (Event("outgoing_webhook.switched_off", "it was switched off, since its receiver fails or is gone"),)
     subtotals = Subtotals(search=("fieldset", "links", "watchers"))
 

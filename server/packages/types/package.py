@@ -37,10 +37,12 @@ class Package(RecordType):
     indexes = (Index(("uri",), "a package by its short name", unique=True),)
     filters = (
         DeepFilter(
-            "fieldset", "Has a matching custom fieldset.", "custom_fieldset",
+            "fieldset",
+            "Has a matching custom fieldset.",
+            "custom_fieldset",
             HasManyThrough("fieldset_use", "record_id", "fieldset_id", (("context", contexts.PACKAGE),)),
         ),
-    )  # fmt: skip
+    )
     subtotals = Subtotals(search=("fieldset", "links", "point"))
 
     def prepare(self, change: Change, writing: Writing) -> None:

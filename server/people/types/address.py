@@ -122,12 +122,20 @@ class Address(RecordType):
     nested = (NestedRecord("org", "org", "Organization; null when none.", is_nullable=True),)
     keys = (
         Key("address", "text", "Same as `email`.", column="email"),
-        Key("display_name", "text", "Name that its owner wrote under first; anybody can write any name.",
-            column="display_name"),
+        Key(
+            "display_name",
+            "text",
+            "Name that its owner wrote under first; anybody can write any name.",
+            column="display_name",
+        ),
         Key("full_name", "text", "Name of the contact.", on_expand=True),
-        Key("is_contact", "boolean", "Whether it belongs to a contact, as true or false.",
-            lambda record, shown: bool(record["contact_id"])),
-    )  # fmt: skip
+        Key(
+            "is_contact",
+            "boolean",
+            "Whether it belongs to a contact, as true or false.",
+            lambda record, shown: bool(record["contact_id"]),
+        ),
+    )
     expands = (
         Expand(
             "full_name",
@@ -153,14 +161,26 @@ class Address(RecordType):
     events = (Event("address.email.changed", "the address itself was changed"),)
     subtotals = Subtotals(
         search=(
-            "contact.id", "fieldset", "host", "isBanned", "isDefunct", "isTrusted", "links", "mailTransport.id",
-            "org.id", "watchers", "worker.id",
+            "contact.id",
+            "fieldset",
+            "host",
+            "isBanned",
+            "isDefunct",
+            "isTrusted",
+            "links",
+            "mailTransport.id",
+            "org.id",
+            "watchers",
+            "worker.id",
         ),
         aliases={
-            "contact": "contact.id", "mailTransport": "mailTransport.id", "mailtransport": "mailTransport.id",
-            "org": "org.id", "worker": "worker.id",
+            "contact": "contact.id",
+            "mailTransport": "mailTransport.id",
+            "mailtransport": "mailTransport.id",
+            "org": "org.id",
+            "worker": "worker.id",
         },
-    )  # fmt: skip
+    )
     label_column = "email"
     label_on_expand = True
     org_column = "org_id"

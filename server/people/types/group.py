@@ -244,9 +244,13 @@ class Group(RecordType):
     indexes = (Index(("reply_address_id",), "whether a group sends from an address, and routing by recipient"),)
     bumps = {"access": ("is_private",)}
     keys = (
-        Key("ack_error", "text", "Why the newest acknowledgement could not be made; blank once it is changed.",
-            column="ack_error"),
-    )  # fmt: skip
+        Key(
+            "ack_error",
+            "text",
+            "Why the newest acknowledgement could not be made; blank once it is changed.",
+            column="ack_error",
+        ),
+    )
     events = (Event("group.acknowledgement.error", "an acknowledgement could not be made"),)
     nested = (NestedRecord("default_bucket", "bucket", "Bucket that tickets come into.", stub=False),)
     expands = (

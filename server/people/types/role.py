@@ -112,8 +112,11 @@ class Role(RecordType):
             raise Invalid(f"privs: at most {MAX_PRIVILEGES} privileges", field="privs")
         known = {
             f"contexts.{name}.{operation}": f"contexts.{each.context}.{operation}"
-            for each in self.registry if each.context for name in _contexts(each) for operation in GRANTED
-        }  # fmt: skip
+            for each in self.registry
+            if each.context
+            for name in _contexts(each)
+            for operation in GRANTED
+        }
         for name in listed:
             if not isinstance(name, str) or name not in known:
                 text = str(name)[:100]

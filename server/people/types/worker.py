@@ -45,9 +45,14 @@ WORKER_TEXT = TextIndex("worker_text", ("names",), "worker")
 
 # Where a worker's id stands in other records, and becomes 0 when the worker is removed.
 REFERENCES = (
-    ("address", "worker_id"), ("ticket", "owner_id"), ("task", "owner_id"), ("message", "worker_id"),
-    ("draft", "worker_id"), ("time_entry", "worker_id"), ("worker", "away_stand_in_id"),
-)  # fmt: skip
+    ("address", "worker_id"),
+    ("ticket", "owner_id"),
+    ("task", "owner_id"),
+    ("message", "worker_id"),
+    ("draft", "worker_id"),
+    ("time_entry", "worker_id"),
+    ("worker", "away_stand_in_id"),
+)
 
 
 class Password(Text):
@@ -103,9 +108,17 @@ class Worker(RecordType):
 
     uri = "worker"
     aliases = (
-        "workers", "employee", "employees", "agent", "agents", "staff", "staff member", "staff members", "team member",
+        "workers",
+        "employee",
+        "employees",
+        "agent",
+        "agents",
+        "staff",
+        "staff member",
+        "staff members",
+        "team member",
         "team members",
-    )  # fmt: skip
+    )
     lookup = "at_mention_name"
     features = frozenset(("avatars", "comments", "custom_fields", "links", "owner", "search"))
     access = Access(read="any worker", write=("admins",))
@@ -194,9 +207,13 @@ class Worker(RecordType):
     tables = (WORKER_LOGIN, LOGIN_CHANGE)
     keys = (
         Key("full_name", "text", "First and last name.", value=lambda record, shown: full_name(record)),
-        Key("is_away", "bit", "Whether they are away just now.",
-            value=lambda record, shown: int(absence.is_away(record, shown.now))),
-    )  # fmt: skip
+        Key(
+            "is_away",
+            "bit",
+            "Whether they are away just now.",
+            value=lambda record, shown: int(absence.is_away(record, shown.now)),
+        ),
+    )
     expands = (
         Expand("emails", "records", "Addresses of the worker, keyed by id.", load_emails, "address"),
         Expand("groups", "records", "Groups that the worker belongs to, keyed by id.", load_groups, "group"),
@@ -249,12 +266,24 @@ class Worker(RecordType):
     )
     subtotals = Subtotals(
         search=(
-            "fieldset", "firstName", "gender", "group", "isAdmin", "isDisabled", "isMfaRequired", "isPasswordDisabled",
-            "language", "lastName", "links", "mention", "timezone", "title",
+            "fieldset",
+            "firstName",
+            "gender",
+            "group",
+            "isAdmin",
+            "isDisabled",
+            "isMfaRequired",
+            "isPasswordDisabled",
+            "language",
+            "lastName",
+            "links",
+            "mention",
+            "timezone",
+            "title",
         ),
         virtual=("group",),
         aliases={"email": "email.id", "lang": "language"},
-    )  # fmt: skip
+    )
     events = (
         Event("worker.login_address.asked", "another main address waits to be confirmed"),
         Event("worker.login_address.changed", "another main address was confirmed"),

@@ -39,9 +39,11 @@ class AttachmentManifest(QueryType):
             found = [each for each in found if pattern.fullmatch(each.name)]
         shown = found[offset : offset + limit]
         cursor = {
-            "num_files": len(found), "offset_start": offset, "offset_end": offset + max(len(shown) - 1, 0),
+            "num_files": len(found),
+            "offset_start": offset,
+            "offset_end": offset + max(len(shown) - 1, 0),
             "limit": limit,
-        }  # fmt: skip
+        }
         return QueryResult({"cursor": cursor, "files": [asdict(each) for each in shown]})
 
 

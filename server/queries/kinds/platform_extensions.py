@@ -23,9 +23,12 @@ class PlatformExtensions(QueryType):
             raise values.bad("point", f"'{id[:80]}' is not an extension point{nearest(id, EXTENSION_POINTS)}")
         parts = [
             {
-                "id": each.id, "name": each.name, "class": point.id, "plugin_id": each.plugin_id,
+                "id": each.id,
+                "name": each.name,
+                "class": point.id,
+                "plugin_id": each.plugin_id,
                 "params": each.params,
             }
             for each in sorted(point.parts(asked.ctx), key=lambda part: part.id)
-        ]  # fmt: skip
+        ]
         return filter_items(values, parts, ("id", "name"))

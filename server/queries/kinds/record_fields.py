@@ -34,12 +34,15 @@ class RecordFields(QueryType):
 def _own(record_type: RecordType) -> list[dict[str, Any]]:
     return [
         {
-            "key": each["name"], "type": each["type"], "is_required": each["required"],
-            "is_immutable": each["immutable"], "notes": each["note"],
+            "key": each["name"],
+            "type": each["type"],
+            "is_required": each["required"],
+            "is_immutable": each["immutable"],
+            "notes": each["note"],
         }
         for each in describe.fields(record_type)
         if each["name"] != PATTERN
-    ]  # fmt: skip
+    ]
 
 
 def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
@@ -47,8 +50,11 @@ def _custom(record_type: RecordType, tx: Transaction) -> list[dict[str, Any]]:
         return []
     return [
         {
-            "key": each.uri, "type": custom.KINDS.get(each.kind, each.kind), "is_required": False,
-            "is_immutable": False, "notes": each.name,
+            "key": each.uri,
+            "type": custom.KINDS.get(each.kind, each.kind),
+            "is_required": False,
+            "is_immutable": False,
+            "notes": each.name,
         }
         for each in custom.definitions(tx).of(record_type.context)
-    ]  # fmt: skip
+    ]

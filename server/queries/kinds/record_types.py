@@ -26,12 +26,14 @@ class RecordTypes(QueryType):
         wanted = _options(asked.values, types)
         items = [
             {
-                "id": each.context, "uri": each.uri, "label_singular": each.label_names[0],
+                "id": each.context,
+                "uri": each.uri,
+                "label_singular": each.label_names[0],
                 "label_plural": each.label_names[1],
             }
             for each in types
             if wanted <= each.options
-        ]  # fmt: skip
+        ]
         return filter_items(asked.values, items, ("id", "uri", "label_singular", "label_plural"))
 
 

@@ -6,13 +6,16 @@ from server.queries.geography import FORMATS, GeoPoint, coordinates, render_poin
 from server.queries.query_type import QueryKey, QueryResult, QueryType
 
 POINT = QueryKey(
-    "<name>", "group", "One point.",
+    "<name>",
+    "group",
+    "One point.",
     keys=(
-        QueryKey("coordinates", "text", "Where it is, as POINT(longitude latitude) or latitude, longitude.",
-            required=True),
+        QueryKey(
+            "coordinates", "text", "Where it is, as POINT(longitude latitude) or latitude, longitude.", required=True
+        ),
         QueryKey("<name>", "text", "What is told of it, such as its name."),
     ),
-)  # fmt: skip
+)
 
 
 class SampleGeoPoints(QueryType):

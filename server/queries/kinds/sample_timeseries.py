@@ -11,14 +11,17 @@ from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, b
 DAY = timedelta(days=1)
 UNITS = {"days": "day", "weeks": "week", "months": "month", "years": "year"}
 SERIES = QueryKey(
-    "series.<id>", "group", "One line.", required=True,
+    "series.<id>",
+    "group",
+    "One line.",
+    required=True,
     keys=(
         LABEL,
         TREND,
         QueryKey("y.min", "text", "The smallest number.", default="0"),
         QueryKey("y.max", "text", "The largest number.", default="100"),
     ),
-)  # fmt: skip
+)
 
 
 class SampleTimeseries(QueryType):

@@ -6,7 +6,10 @@ from server.queries.query_type import QueryKey, QueryResult, QueryType
 from server.queries.samples import DEFAULT_SAMPLES, LABEL, MAX_SAMPLES, TREND, bounds, spread
 
 SERIES = QueryKey(
-    "series.<id>", "group", "One set of points.", required=True,
+    "series.<id>",
+    "group",
+    "One set of points.",
+    required=True,
     keys=(
         LABEL,
         QueryKey("samples", "number", "How many points.", default=str(DEFAULT_SAMPLES), low=1, high=MAX_SAMPLES),
@@ -16,7 +19,7 @@ SERIES = QueryKey(
         QueryKey("y.min", "text", "The smallest y.", default="0"),
         QueryKey("y.max", "text", "The largest y.", default="100"),
     ),
-)  # fmt: skip
+)
 
 
 class SampleXy(QueryType):

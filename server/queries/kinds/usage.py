@@ -37,10 +37,13 @@ class UsageSnippets(QueryType):
             {"snippet_id": id, "snippet_title": title, "snippet_uses": uses} for id, title, uses in _snippets(asked)
         ]
         shown_by = {"context": contexts.SNIPPET, "context_id_key": "snippet_id"}
-        return table({
-            "snippet_title": {"label": "Snippet", "type": "context", "type_options": shown_by},
-            "snippet_uses": {"label": "Uses", **NUMBER},
-        }, rows)  # fmt: skip
+        return table(
+            {
+                "snippet_title": {"label": "Snippet", "type": "context", "type_options": shown_by},
+                "snippet_uses": {"label": "Uses", **NUMBER},
+            },
+            rows,
+        )
 
 
 def _snippets(asked: DataQuery) -> list[tuple[int, str, int]]:
@@ -99,21 +102,30 @@ def _behavior_table(
     most = sorted(behaviors, key=lambda id: (-uses[id], behaviors[id]["_label"].casefold(), id))[:MAX_ITEMS]
     rows = [
         {
-            "bot_id": behaviors[id]["bot_id"], "bot_name": behaviors[id].get("bot_name", ""), "behavior_id": id,
-            "behavior_name": behaviors[id]["name"], "event": event_name(behaviors[id]["event_point"]),
-            "uses": plain(uses[id]), "elapsed_ms": plain(elapsed.get(id, 0)),
+            "bot_id": behaviors[id]["bot_id"],
+            "bot_name": behaviors[id].get("bot_name", ""),
+            "behavior_id": id,
+            "behavior_name": behaviors[id]["name"],
+            "event": event_name(behaviors[id]["event_point"]),
+            "uses": plain(uses[id]),
+            "elapsed_ms": plain(elapsed.get(id, 0)),
             "avg_elapsed_ms": plain(elapsed.get(id, 0) / uses[id]) if uses[id] else 0,
         }
         for id in most
-    ]  # fmt: skip
+    ]
     bot = {"context": contexts.BOT, "context_id_key": "bot_id"}
     behavior = {"context": contexts.BEHAVIOR, "context_id_key": "behavior_id"}
-    return table({
-        "bot_name": {"label": "Bot", "type": "context", "type_options": bot},
-        "behavior_name": {"label": "Behavior", "type": "context", "type_options": behavior},
-        "event": {"label": "Event", "type": "text"}, "uses": {"label": "Uses", **NUMBER},
-        "elapsed_ms": {"label": "Elapsed ms", **NUMBER}, "avg_elapsed_ms": {"label": "Average ms", **NUMBER},
-    }, rows)  # fmt: skip
+    return table(
+        {
+            "bot_name": {"label": "Bot", "type": "context", "type_options": bot},
+            "behavior_name": {"label": "Behavior", "type": "context", "type_options": behavior},
+            "event": {"label": "Event", "type": "text"},
+            "uses": {"label": "Uses", **NUMBER},
+            "elapsed_ms": {"label": "Elapsed ms", **NUMBER},
+            "avg_elapsed_ms": {"label": "Average ms", **NUMBER},
+        },
+        rows,
+    )
 
 
 def _behaviors(asked: DataQuery, ids: set[int]) -> dict[int, dict[str, Any]]:
@@ -144,8 +156,11 @@ def _by_day(asked: DataQuery, name: str) -> Uses:
 
 def _require_few(asked: DataQuery, rows: list[Any]) -> None:
     if len(rows) > MAX_USES:
-        raise BadDataQuery(f"there are more than {MAX_USES} uses by item and time; use format:table",
-                           position=asked.values.at("format"), field="format")  # fmt: skip
+        raise BadDataQuery(
+            f"there are more than {MAX_USES} uses by item and time; use format:table",
+            position=asked.values.at("format"),
+            field="format",
+        )
 
 
 def _sums(uses: Uses) -> dict[int, float]:

@@ -21,7 +21,10 @@ from server.search.conditions import all_of
 
 MAX_FIELDS = 20
 SERIES = QueryKey(
-    "series.<id>", "group", "One set of points.", required=True,
+    "series.<id>",
+    "group",
+    "One set of points.",
+    required=True,
     keys=(
         OF,
         QUERY,
@@ -30,7 +33,7 @@ SERIES = QueryKey(
         QueryKey("point", "text", "The geolocation field; the first one of fields: when absent."),
         QueryKey("fields", "list", "What is told of each point."),
     ),
-)  # fmt: skip
+)
 
 
 class WorklistGeoPoints(QueryType):
@@ -89,8 +92,10 @@ def _fields(values: KeyValues, record_type: RecordType, scope: SearchScope) -> t
             known = [each.filter for each in definitions(scope.tx).of(record_type.context) if each.kind == GEO]
             raise BadDataQuery(
                 f"point: '{where.value[:80]}' is not a geolocation field of {record_type.uri}"
-                f"{nearest(where.value, known)}", position=where.position, field="point",
-            )  # fmt: skip
+                f"{nearest(where.value, known)}",
+                position=where.position,
+                field="point",
+            )
     else:
         locations = [text for text in told if _is_location(record_type, text.value, scope)]
         if not locations:

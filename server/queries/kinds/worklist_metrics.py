@@ -13,7 +13,10 @@ from server.queries.measuring import COUNT, functions_of, measured_of, metric_of
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 
 VALUES = QueryKey(
-    "values.<id>", "group", "One number, or one for each of its functions.", required=True,
+    "values.<id>",
+    "group",
+    "One number, or one for each of its functions.",
+    required=True,
     keys=(
         OF,
         QUERY,
@@ -22,9 +25,9 @@ VALUES = QueryKey(
         QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
         QueryKey("functions", "list", "Several of them, each with a number of its own."),
         QueryKey("label", "text", "What it is called; the id when absent."),
-        QueryKey("metric", "text", "A formula with x for the number, such as \"(x/60)|round\"."),
+        QueryKey("metric", "text", 'A formula with x for the number, such as "(x/60)|round".'),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ from server.queries.lines import DataSeries, axis_params, filled_axis, line, sha
 from server.queries.query_type import OF, QUERY, QUERY_REQUIRED, QueryKey, QueryResult, QueryType
 
 SERIES = QueryKey(
-    "series.<id>", "group", "One line.", required=True,
+    "series.<id>",
+    "group",
+    "One line.",
+    required=True,
     keys=(
         OF,
         QUERY,
@@ -19,9 +22,9 @@ SERIES = QueryKey(
         QueryKey("x", "text", "The field along the axis, such as created@day.", required=True),
         QueryKey("y", "text", "The field that is measured; counting needs none."),
         QueryKey("function", "text", "count, distinct, avg, sum, min or max.", default="count"),
-        QueryKey("y.metric", "text", "A formula with x for each number, such as \"(x/60)|round\"."),
+        QueryKey("y.metric", "text", 'A formula with x for each number, such as "(x/60)|round".'),
     ),
-)  # fmt: skip
+)
 AXIS = "ts"
 
 

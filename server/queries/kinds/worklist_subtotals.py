@@ -96,9 +96,11 @@ def _dimensions(fields: Fields, by: KeyValue) -> list[Dimension]:
         raise BadDataQuery("by: name at least one field", position=by.position, field=by.name)
     if len(by.texts) > MAX_FIELDS:
         raise BadDataQuery(
-            f"by: at most {MAX_FIELDS} fields, these are {len(by.texts)}", position=by.texts[MAX_FIELDS].position,
-            field=by.name, limit=MAX_FIELDS,
-        )  # fmt: skip
+            f"by: at most {MAX_FIELDS} fields, these are {len(by.texts)}",
+            position=by.texts[MAX_FIELDS].position,
+            field=by.name,
+            limit=MAX_FIELDS,
+        )
     found: list[Dimension] = []
     for place, text in enumerate(by.texts):
         asked = options(text)

@@ -20,19 +20,26 @@ from server.queries.subtotals.result import Metric
 DEFAULT_LIMIT = 10
 AVERAGE = FUNCTIONS["avg"]
 SERIES = QueryKey(
-    "series.<id>", "group", "One set of points.", required=True,
+    "series.<id>",
+    "group",
+    "One set of points.",
+    required=True,
     keys=(
         OF,
         QUERY,
         QUERY_REQUIRED,
         QueryKey("label", "text", "What it is called; the id when absent."),
-        QueryKey("x", "text", "The field across, such as id; with a unit, such as created@day, one point for each bin.",
-            required=True),
+        QueryKey(
+            "x",
+            "text",
+            "The field across, such as id; with a unit, such as created@day, one point for each bin.",
+            required=True,
+        ),
         QueryKey("x.metric", "text", "A formula with x for the numbers across."),
         QueryKey("y", "text", "The field upwards.", required=True),
         QueryKey("y.metric", "text", "A formula with x for the numbers upwards."),
     ),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

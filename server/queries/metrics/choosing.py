@@ -65,14 +65,20 @@ def _found(asked: DataQuery, query: Subquery, term: Term, dimension: Mapping[str
     uri = str(dimension.get("record_type", ""))
     record_type = asked.ctx.service.registry.find(uri)
     if dimension["type"] != "record" or record_type is None:
-        raise BadDataQuery(f"'{term.field[:80]}' takes values; it is no record that could be searched",
-                           position=term.value_position, field="query")  # fmt: skip
+        raise BadDataQuery(
+            f"'{term.field[:80]}' takes values; it is no record that could be searched",
+            position=term.value_position,
+            field="query",
+        )
     condition = asked.scope.ids_of(record_type.uri, query.root)
     rows = asked.tx.rows(
         lambda: condition.build(slots_from(0)).limit(MAX_FOUND + 1),
         condition.values,
     )
     if len(rows) > MAX_FOUND:
-        raise BadDataQuery(f"'{term.field[:80]}' finds more than {MAX_FOUND} records; narrow it down",
-                           position=term.value_position, field="query")  # fmt: skip
+        raise BadDataQuery(
+            f"'{term.field[:80]}' finds more than {MAX_FOUND} records; narrow it down",
+            position=term.value_position,
+            field="query",
+        )
     return frozenset(str(row[0]) for row in rows)

@@ -35,9 +35,15 @@ class Cell(Totals):
 
 
 def cells(
-    asked: DataQuery, metric_id: int, ticks: Ticks, dimensions: Declared, by: list[str], chooses: Chooses | None,
-    needs_all: bool, position: int,
-) -> Cells:  # fmt: skip
+    asked: DataQuery,
+    metric_id: int,
+    ticks: Ticks,
+    dimensions: Declared,
+    by: list[str],
+    chooses: Chooses | None,
+    needs_all: bool,
+    position: int,
+) -> Cells:
     """The samples that count. needs_all: whether `seen` is asked for. Raises BadDataQuery for more than MAX_ROWS."""
     limited = _limited(asked, dimensions)
     rows = _rows(asked, metric_id, ticks, bool(by or chooses or needs_all or limited))

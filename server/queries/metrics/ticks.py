@@ -8,9 +8,14 @@ from server.records.metrics.samples import DAY, FIVE_MINUTES, HOUR, KEPT
 
 MAX_TICKS = 1000
 PERIODS = {
-    "minute": "minute/5", "hour": "hour", "day": "day", "week": "week", "week-sun": "week-sun", "month": "month",
+    "minute": "minute/5",
+    "hour": "hour",
+    "day": "day",
+    "week": "week",
+    "week-sun": "week-sun",
+    "month": "month",
     "year": "year",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,11 @@ def _children(result: SubtotalsResult, branch: _Branch) -> list[dict[str, Any]]:
     for each in branch.below.values():
         member = each.path[-1]
         node: dict[str, Any] = {
-            "name": member.label, "value": member.value, "hits": result.value(each.tally),
+            "name": member.label,
+            "value": member.value,
+            "hits": result.value(each.tally),
             "query": result.query(each.path),
-        }  # fmt: skip
+        }
         if each.below:
             node["children"] = _children(result, each)
         nodes.append(node)

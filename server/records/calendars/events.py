@@ -91,19 +91,30 @@ def _after(start: int, last: int) -> int:
 
 def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) -> list[RecurringEvent]:
     names = (
-        "id", "calendar_id", "name", "is_available", "patterns", "event_start", "event_end", "tz", "recur_start",
+        "id",
+        "calendar_id",
+        "name",
+        "is_available",
+        "patterns",
+        "event_start",
+        "event_end",
+        "tz",
+        "recur_start",
         "recur_end",
-    )  # fmt: skip
+    )
     event: Any = table_named("calendar_event_recurring")
     rows = tx.rows(
-        lambda: event.select(*(getattr(event.c, name) for name in names))
-        .where(
-            in_list(event.c.calendar_id, slot(0)), event.c.recur_start < slot(1),
-            (event.c.recur_end == 0) | (event.c.recur_end >= slot(2)),
-        )
-        .limit(MAX_RECURRING + 1),
+        lambda: (
+            event.select(*(getattr(event.c, name) for name in names))
+            .where(
+                in_list(event.c.calendar_id, slot(0)),
+                event.c.recur_start < slot(1),
+                (event.c.recur_end == 0) | (event.c.recur_end >= slot(2)),
+            )
+            .limit(MAX_RECURRING + 1)
+        ),
         (json.dumps(sorted(zones)), end, start - MAX_LENGTH_DAYS * DAY_SECONDS),
-    )  # fmt: skip
+    )
     if len(rows) > MAX_RECURRING:
         raise too_many(MAX_RECURRING, "recurring events")
     return [_as_recurring(dict(zip(names, row, strict=True)), zones) for row in rows]
@@ -112,7 +123,11 @@ def _recurring(tx: Transaction, zones: dict[int, tzinfo], start: int, end: int) 
 def _as_recurring(row: Record, zones: dict[int, tzinfo]) -> RecurringEvent:
     model = Occurrence(0, 0, bool(row["is_available"]), row["name"], row["calendar_id"], RECURRING, row["id"])
     return RecurringEvent(
-        tuple(patterns.lines(row["patterns"])), row["event_start"], row["event_end"],
+        tuple(patterns.lines(row["patterns"])),
+        row["event_start"],
+        row["event_end"],
         times.zone(row["tz"]) if row["tz"] else zones[row["calendar_id"]],
-        row["recur_start"], row["recur_end"], model,
-    )  # fmt: skip
+        row["recur_start"],
+        row["recur_end"],
+        model,
+    )

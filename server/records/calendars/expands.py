@@ -60,10 +60,13 @@ def _days(shown: DictionaryContext, records: list[Record], hides: bool) -> dict[
     return {
         each["id"]: by_day(
             occluded(found[each["id"]]) if hides else found[each["id"]],
-            months[each["id"]].start, months[each["id"]].end, _zone(shown, each), {each["id"]: each["params"]},
+            months[each["id"]].start,
+            months[each["id"]].end,
+            _zone(shown, each),
+            {each["id"]: each["params"]},
         )
         for each in records
-    }  # fmt: skip
+    }
 
 
 EXPANDS = (

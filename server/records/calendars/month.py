@@ -28,10 +28,17 @@ class Month:
         """As the key `scope` shows it."""
         before, after = _step(self.year, self.month, -1), _step(self.year, self.month, 1)
         return {
-            "year": self.year, "month": self.month, "today": self.today, "timezone": str(tz),
-            "date_range_from": self.start, "date_range_to": self.end - 1,
-            "prev_year": before[0], "prev_month": before[1], "next_year": after[0], "next_month": after[1],
-        }  # fmt: skip
+            "year": self.year,
+            "month": self.month,
+            "today": self.today,
+            "timezone": str(tz),
+            "date_range_from": self.start,
+            "date_range_to": self.end - 1,
+            "prev_year": before[0],
+            "prev_month": before[1],
+            "next_year": after[0],
+            "next_month": after[1],
+        }
 
     def shown_weeks(self, events: dict[str, list[dict[str, Any]]] | None = None) -> list[list[dict[str, Any]]]:
         """As the key `weeks` shows it; with the events of each day, given by midnight."""
@@ -49,10 +56,13 @@ def month_of(instant: int, tz: tzinfo, begins_monday: bool = False) -> Month:
     weeks = calendar.Calendar(MONDAY if begins_monday else SUNDAY).monthdatescalendar(local.year, local.month)
     last = weeks[-1][-1]
     return Month(
-        local.year, local.month, _midnight(local.date(), tz), _midnight(weeks[0][0], tz),
+        local.year,
+        local.month,
+        _midnight(local.date(), tz),
+        _midnight(weeks[0][0], tz),
         _midnight(last + timedelta(days=1), tz),
         tuple(tuple((_midnight(day, tz), day.day, day.month != local.month) for day in week) for week in weeks),
-    )  # fmt: skip
+    )
 
 
 def _midnight(day: date, tz: tzinfo) -> int:

@@ -22,8 +22,10 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
     for key, settings in kata.parse(text).tree.items():
         match = _KEY.match(plain(key))
         if not match or match[1] not in TYPES or match[2] in found or not (isinstance(settings, dict) or not settings):
-            raise Invalid(f"'{key[:80]}' is no dimension; write <type>/<name>: with one of {', '.join(TYPES)}, each "
-                          "name once, and its settings below")  # fmt: skip
+            raise Invalid(
+                f"'{key[:80]}' is no dimension; write <type>/<name>: with one of {', '.join(TYPES)}, each "
+                "name once, and its settings below"
+            )
         given = settings if isinstance(settings, dict) else {}
         found[match[2]] = {"type": match[1], **{plain(name): value for name, value in given.items()}}
     if len(found) > MAX_DIMENSIONS:

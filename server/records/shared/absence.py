@@ -54,8 +54,10 @@ def check(change: Change, writing: Writing) -> None:
     if not id or not change.changes("away_stand_in_id"):
         return
     if id == change.id:
-        raise Invalid(about_field("away_stand_in_id", N_("nobody stands in for themselves; choose somebody else")),
-                      field="away_stand_in_id")  # fmt: skip
+        raise Invalid(
+            about_field("away_stand_in_id", N_("nobody stands in for themselves; choose somebody else")),
+            field="away_stand_in_id",
+        )
     chosen = writing.record("worker", id)
     if chosen is not None and chosen["is_disabled"]:
         raise Invalid(

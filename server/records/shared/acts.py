@@ -153,7 +153,11 @@ ROWS = (
 def of_records() -> list[tuple[str, str, str]]:
     """The rows of what is done to records: id, name, sentence."""
     return [
-        (f"{uri}.{WORDS[operation]}", f"{noun.capitalize() if noun[0].islower() else noun} {WORDS[operation]}",
-         _SENTENCES[operation].format(noun=noun))
-        for uri, (noun, operations) in RECORDS.items() for operation in operations
-    ]  # fmt: skip
+        (
+            f"{uri}.{WORDS[operation]}",
+            f"{noun.capitalize() if noun[0].islower() else noun} {WORDS[operation]}",
+            _SENTENCES[operation].format(noun=noun),
+        )
+        for uri, (noun, operations) in RECORDS.items()
+        for operation in operations
+    ]

@@ -11,8 +11,24 @@ from server.late_pattern import late_pattern
 
 MAX_CALLBACK_CHARS = 2000
 # Browsers run, show or read these themselves, so no app would be the one that gets the code.
-NO_APP = frozenset(("about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "mailto", "tel",
-                    "vbscript", "view-source", "ws", "wss"))  # fmt: skip
+NO_APP = frozenset(
+    (
+        "about",
+        "blob",
+        "chrome",
+        "data",
+        "file",
+        "filesystem",
+        "ftp",
+        "javascript",
+        "mailto",
+        "tel",
+        "vbscript",
+        "view-source",
+        "ws",
+        "wss",
+    )
+)
 
 _CHARACTERS = late_pattern(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]+\Z")
 _SCHEME = late_pattern(r"([A-Za-z][A-Za-z0-9+.-]*):")

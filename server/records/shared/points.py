@@ -76,12 +76,13 @@ ON_TICKET = {
 FORMER = {
     "{{actor}} took ticket {{target}} from its owner": "{{actor}} unassigned ticket {{target}}",
     "Late: the {{goal}} of ticket {{target}}": "{{goal}} overdue: ticket {{target}}",
-    "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}":
-        "{{goal}} due in {{minutes}} minutes: ticket {{target}}",
+    "Due in {{minutes}} minutes: the {{goal}} of ticket {{target}}": (
+        "{{goal}} due in {{minutes}} minutes: ticket {{target}}"
+    ),
     "{{actor}} set ticket {{target}} to closed": "{{actor}} closed ticket {{target}}",
     "{{actor}} set ticket {{target}} to deleted": "{{actor}} deleted ticket {{target}}",
     "{{actor}} set ticket {{target}} to open": "{{actor}} opened ticket {{target}}",
-}  # fmt: skip
+}
 # What the service says about sign-ins, email and deletions, on which people rely when something went wrong.
 RESERVED = frozenset((
     "group.acknowledgement.error", "mailbox.check.error", "outgoing_webhook.switched_off", "record.deleted",
@@ -97,9 +98,14 @@ def _points(*rows: tuple[str, str, str], is_administrative: bool = False) -> dic
     for id, name, pattern in rows:
         names = dict.fromkeys(PLACEHOLDER.findall(pattern))
         found[id] = ActivityPoint(
-            id, name, pattern, tuple(each for each in names if each != "actor"), is_administrative,
-            is_administrative or id in RESERVED, ON_TICKET.get(id, ""),
-        )  # fmt: skip
+            id,
+            name,
+            pattern,
+            tuple(each for each in names if each != "actor"),
+            is_administrative,
+            is_administrative or id in RESERVED,
+            ON_TICKET.get(id, ""),
+        )
     return found
 
 

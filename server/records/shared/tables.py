@@ -30,15 +30,18 @@ IS_LINE = 'length("text") <= 255'  # as text, so that the partial index is found
 CUSTOM_VALUE = Table(
     "custom_value",
     [
-        Column("field_id"), Column("record_id"), Column("place"),
-        Column("number", null=True), Column("text", "TEXT", null=True, nocase=True),
+        Column("field_id"),
+        Column("record_id"),
+        Column("place"),
+        Column("number", null=True),
+        Column("text", "TEXT", null=True, nocase=True),
     ],
     [
         Index(("field_id", "number"), "searches by numbers, dates and records", where='"number" IS NOT NULL'),
         Index(("field_id", "text"), "searches by texts", where=IS_LINE),
     ],
     key=("field_id", "record_id", "place"),
-)  # fmt: skip
+)
 # One of number and text holds the value, the other is NULL: the kind of the field says which.
 
 
@@ -95,11 +98,15 @@ SNIPPET_USE = Table(
 CHANGE = Table(
     "change_log",
     [
-        Column("at"), Column("context", "TEXT"), Column("record_id"), Column("event", "TEXT"),
-        Column("owner__context", "TEXT"), Column("owner_id"),
+        Column("at"),
+        Column("context", "TEXT"),
+        Column("record_id"),
+        Column("event", "TEXT"),
+        Column("owner__context", "TEXT"),
+        Column("owner_id"),
     ],
     is_log=True,
-)  # fmt: skip
+)
 # event: created, updated or deleted; owner: of a deleted record, where that decides who may know of it
 
 SHARED = (

@@ -13,8 +13,15 @@ WEBHOOK = f"{PREFIX}webhook.respond"
 EVERY, UNTIL, FIRST = "every one", "one after the other until one returns", "the first one"
 NAMED = "the one that is named"
 RECORDS_MERGED = ("record_type", "records", "source_ids", "target_id", "worker_")
-MAIL = ("email_sender_", "email_sender_email", "email_subject", "email_headers", "email_body", "email_body_html",
-        "email_recipients")  # fmt: skip
+MAIL = (
+    "email_sender_",
+    "email_sender_email",
+    "email_subject",
+    "email_headers",
+    "email_body",
+    "email_body_html",
+    "email_recipients",
+)
 LOGIN = ("worker_", "client_ip", "client_browser_name", "client_browser_platform", "client_browser_version")
 
 
@@ -180,8 +187,11 @@ KEYS: dict[str, TriggerKey] = {
     "due_at": TriggerKey((int,), "When it is or was due, in Unix seconds.", "1795003200"),
     "email_body": TriggerKey((str,), "The text of the email.", '"It drips."'),
     "email_body_html": TriggerKey((str,), "Its HTML, empty for none.", '"<p>It drips.</p>"'),
-    "email_headers": TriggerKey(MAP, "Its headers, names in lower case as sent; lines of one that repeats.",
-                                '{"from": "Ana <ana@kite.example>", "x-priority": "1"}'),
+    "email_headers": TriggerKey(
+        MAP,
+        "Its headers, names in lower case as sent; lines of one that repeats.",
+        '{"from": "Ana <ana@kite.example>", "x-priority": "1"}',
+    ),
     "email_recipients": TriggerKey((list,), "Addresses that it went to.", '["support@desk.example"]'),
     "email_sender_": TriggerKey(RECORD, "The address that it came from; the id is 0 for an unknown one."),
     "email_sender_email": TriggerKey((str,), "That address.", '"ana@kite.example"'),
@@ -197,18 +207,21 @@ KEYS: dict[str, TriggerKey] = {
     "record_": TriggerKey(RECORD, "The record as it is now; as it was, if it is deleted."),
     "record__type": TriggerKey((str,), "Short name of its type.", '"ticket"'),
     "record_type": TriggerKey((str,), "Short name of the type of the records.", '"ticket"'),
-    "records": TriggerKey((dict,), "The records by id, each a map whose keys load.",
-                          '{"9": {"_context": "svc.contexts.ticket", "id": 9}}'),
+    "records": TriggerKey(
+        (dict,), "The records by id, each a map whose keys load.", '{"9": {"_context": "svc.contexts.ticket", "id": 9}}'
+    ),
     "reminder_": TriggerKey(RECORD, "The reminder."),
     "request_body": TriggerKey((str,), "The body as text; what is no UTF-8 stands for its bytes.", '"sku=A-1"'),
     "request_client_ip": TriggerKey((str,), "The address that the request came from.", '"203.0.113.7"'),
     "request_files": TriggerKey((list,), "Files of a form; see webhooks.", '[{"name": "plan.pdf", "id": 5}]'),
     "request_form": TriggerKey(MAP, "Fields of query string and form under their names as sent.", '{"Order-No": "7"}'),
-    "request_headers": TriggerKey(MAP, "Headers, names in lower case with `_` for `-`.",
-                                  '{"content_type": "application/json"}'),
+    "request_headers": TriggerKey(
+        MAP, "Headers, names in lower case with `_` for `-`.", '{"content_type": "application/json"}'
+    ),
     "request_method": TriggerKey((str,), "The method.", '"POST"'),
-    "request_params": TriggerKey(MAP, "Fields of query string and form under names as scripts write them.",
-                                 '{"order_no": "7"}'),
+    "request_params": TriggerKey(
+        MAP, "Fields of query string and form under names as scripts write them.", '{"order_no": "7"}'
+    ),
     "request_path": TriggerKey((str,), "The path behind the token, without a slash before it.", '"orders/7"'),
     "resource_": TriggerKey(RECORD, "The resource."),
     "source_ids": TriggerKey((list,), "Ids of the records that end.", "[10]"),
@@ -220,4 +233,4 @@ KEYS: dict[str, TriggerKey] = {
     "was_record_": TriggerKey(RECORD, "The record before the change: its own fields as they were."),
     "webhook_": TriggerKey(RECORD, "The webhook."),
     "worker_": TriggerKey(RECORD, "The worker: who writes, merges, logs in or runs the macro."),
-}  # fmt: skip
+}

@@ -66,5 +66,10 @@ def _files(record_type: "RecordType") -> Loader:
 
 
 def _brief(file: Record) -> dict[str, Any]:
-    return {"id": file["id"], "file_name": file["name"], "file_size": file["size"], "file_type": file["mime_type"],
-            "dropped": file["dropped"]}  # fmt: skip
+    return {
+        "id": file["id"],
+        "file_name": file["name"],
+        "file_size": file["size"],
+        "file_type": file["mime_type"],
+        "dropped": file["dropped"],
+    }

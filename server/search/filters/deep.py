@@ -44,9 +44,12 @@ class DeepFilter(Filter):
         table, way = self.table, self.way
         turned = Turned(lambda at: way.build_turned(table, inner.build(at)), inner.build) if way.turns else None
         return Condition(
-            ("deep", table.name, way.key, inner.key), inner.values, lambda at: way.build(table, inner.build(at)),
-            turned=turned, makes_list=way.turns,
-        )  # fmt: skip
+            ("deep", table.name, way.key, inner.key),
+            inner.values,
+            lambda at: way.build(table, inner.build(at)),
+            turned=turned,
+            makes_list=way.turns,
+        )
 
     def _word(self, text: SearchValue, scope: "SearchScope") -> Condition:
         if is_null(text) and isinstance(self.way, BelongsTo):

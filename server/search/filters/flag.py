@@ -30,6 +30,8 @@ class RareFlagFilter(FlagFilter):
     def one(self, text: SearchValue, scope: "SearchScope") -> Condition:
         wanted, column = 0 if is_null(text) else int(boolean(text.value)), self.column
         return Condition(
-            ("rare", wanted, column_name(column)), (),
-            lambda at: peewee.Expression(column, "=", peewee.SQL(str(wanted))), frozenset((column.name,)),
-        )  # fmt: skip
+            ("rare", wanted, column_name(column)),
+            (),
+            lambda at: peewee.Expression(column, "=", peewee.SQL(str(wanted))),
+            frozenset((column.name,)),
+        )

@@ -31,9 +31,13 @@ EACH_ROWS = 500  # fetched at once where rows are read one after the other
 # for which the indexes are made: to plan a search for words takes longer than to run it, and guesses about values that
 # are not known yet lead to reading whole tables (37 ms in place of 0.8 at 100,000 tickets).
 PLANS = {
-    "plan_cache_mode": "force_generic_plan", "enable_hashjoin": "off", "enable_mergejoin": "off",
-    "max_parallel_workers_per_gather": "0", "random_page_cost": "1.1", "jit": "off",
-}  # fmt: skip
+    "plan_cache_mode": "force_generic_plan",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "max_parallel_workers_per_gather": "0",
+    "random_page_cost": "1.1",
+    "jit": "off",
+}
 UNDOING = "ROLLBACK"
 # Transactions get a number when they first write. Told is FIRST:NEXT:RUNNING,...: the first number of one that has not
 # ended, the one behind the last that has, and those between that run. Where none runs and NEXT is behind the number of
@@ -46,9 +50,12 @@ IDLE_MS = 15_000
 DEFINING = ("CREATE", "ALTER", "DROP")
 # libpq gives up a server that does not answer: without these it waits for hours when a machine is lost.
 PATIENCE = {
-    "connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+    "connect_timeout": "5",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
     "tcp_user_timeout": "30000",
-}  # fmt: skip
+}
 
 _ERAS = itertools.count(1)  # of all connections
 
@@ -108,9 +115,30 @@ class Rows(list[Any]):
 class Connection:
     """opened: makes the connection, and makes it again when it was lost between two transactions."""
 
-    __slots__ = ("_opened", "driver", "_pg", "_transformer", "_names", "outline", "_changes", "_total", "_beginning",
-                 "_is_ending", "_unanswered", "_held", "_unsent", "_ends", "_last", "_cursors", "versions", "next_ids",
-                 "known_ids", "_left", "era", "may_have_committed")  # fmt: skip
+    __slots__ = (
+        "_opened",
+        "driver",
+        "_pg",
+        "_transformer",
+        "_names",
+        "outline",
+        "_changes",
+        "_total",
+        "_beginning",
+        "_is_ending",
+        "_unanswered",
+        "_held",
+        "_unsent",
+        "_ends",
+        "_last",
+        "_cursors",
+        "versions",
+        "next_ids",
+        "known_ids",
+        "_left",
+        "era",
+        "may_have_committed",
+    )
 
     def __init__(self, opened: "Callable[[], psycopg.Connection[Any]]") -> None:
         self._opened = opened

@@ -9,9 +9,14 @@ from server.errors import Damaged, Full, HelpdeskError, Unavailable
 from server.store.faults import MOMENT_SECONDS, RETRY_AFTER_SECONDS, timed_out
 
 AWAY = (
-    errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.TooManyConnections,
-    errors.ReadOnlySqlTransaction, errors.IdleInTransactionSessionTimeout, errors.DatabaseDropped,
-)  # fmt: skip
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.TooManyConnections,
+    errors.ReadOnlySqlTransaction,
+    errors.IdleInTransactionSessionTimeout,
+    errors.DatabaseDropped,
+)
 BUSY = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 FULL = (errors.DiskFull, errors.InsufficientResources, errors.OutOfMemory, errors.IoError)
 DENIED = (errors.InsufficientPrivilege, errors.InvalidPassword, errors.InvalidAuthorizationSpecification)

@@ -32,10 +32,18 @@ def state_of(connection: Connection, turn: int) -> ServerState:
     replicas = connection.execute(_REPLICAS)
     held = connection.execute(_TURN, (turn,))
     return ServerState(
-        version=about[0], encoding=about[1], extension=about[2], seconds=_latency(connection), connections=about[3],
-        most=about[4], is_standby=bool(about[5]), is_durable=about[6] == "on", is_archiving=about[7] != "off",
-        replicas=tuple(Replica(*row) for row in replicas), turn=WriteTurn(*held[0]) if held else None,
-    )  # fmt: skip
+        version=about[0],
+        encoding=about[1],
+        extension=about[2],
+        seconds=_latency(connection),
+        connections=about[3],
+        most=about[4],
+        is_standby=bool(about[5]),
+        is_durable=about[6] == "on",
+        is_archiving=about[7] != "off",
+        replicas=tuple(Replica(*row) for row in replicas),
+        turn=WriteTurn(*held[0]) if held else None,
+    )
 
 
 def _latency(connection: Connection) -> float:

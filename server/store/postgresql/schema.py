@@ -210,9 +210,7 @@ def _add_triggers(tx: Transaction, table: Table) -> set[str]:
     """Add the triggers that the table lacks; answers their names."""
     execute = tx.connection.execute
     wanted, added = dict(_triggers(table)), set()
-    present = {
-        name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")
-    }  # fmt: skip
+    present = {name: told for name, told in _told(tx, "pg_trigger", table.name).items() if not name.startswith("RI_")}
     for name in present.keys() - wanted.keys():
         execute(f'DROP TRIGGER "{name}" ON "{table.name}"')
     for name, text in wanted.items():

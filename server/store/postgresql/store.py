@@ -316,9 +316,7 @@ class PostgresqlStore(Store):
         return int(self.read(lambda tx: tx.connection.execute(text).fetchone()[0])), 0
 
     def product(self) -> tuple[str, str]:
-        return "PostgreSQL", str(self.read(
-            lambda tx: tx.connection.execute("SHOW server_version").fetchone()[0]
-        ))  # fmt: skip
+        return "PostgreSQL", str(self.read(lambda tx: tx.connection.execute("SHOW server_version").fetchone()[0]))
 
     def server_state(self) -> ServerState:
         return self.read(lambda tx: state_of(tx.connection, TURN))

@@ -135,8 +135,9 @@ def _replacing(table: Table, names: tuple[str, ...]) -> Any:
     given = [getattr(table.sql, name) for name in names if name not in key]
     others = {
         getattr(table.sql, column.name): column.initial
-        for column in table.columns if column.name not in names and column.name not in key
-    }  # fmt: skip
+        for column in table.columns
+        if column.name not in names and column.name not in key
+    }
     insert = table.sql.insert(slots(table, names))
     if not given and not others:
         return insert.on_conflict_ignore()

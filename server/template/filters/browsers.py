@@ -10,10 +10,16 @@ from server.template.shared.texts import read_text
 MAX_AGENT_CHARS = 2000  # that are looked at
 
 PLATFORMS = (
-    ("Windows Phone", "Windows Phone"), ("Windows", "Windows NT|Win64|Windows"), ("iPad", "iPad"),
-    ("iPhone", "iPhone|iPod"), ("Android", "Android"), ("Chrome OS", "CrOS"), ("Macintosh", "Macintosh|Mac OS X"),
-    ("FreeBSD", "FreeBSD"), ("Linux", "Linux|X11"),
-)  # fmt: skip
+    ("Windows Phone", "Windows Phone"),
+    ("Windows", "Windows NT|Win64|Windows"),
+    ("iPad", "iPad"),
+    ("iPhone", "iPhone|iPod"),
+    ("Android", "Android"),
+    ("Chrome OS", "CrOS"),
+    ("Macintosh", "Macintosh|Mac OS X"),
+    ("FreeBSD", "FreeBSD"),
+    ("Linux", "Linux|X11"),
+)
 # Others name themselves Chrome and Safari as well, so those two come last.
 BROWSERS = (
     ("Edge", "Edge|EdgA|EdgiOS|Edg"), ("Opera", "OPR|Opera Mini|Opera"), ("Samsung Browser", "SamsungBrowser"),

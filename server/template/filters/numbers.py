@@ -16,9 +16,14 @@ MAX_BASE_DIGITS = 1000  # that base_convert reads
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 BYTES = ((10**15, "PB"), (10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"))
 SECONDS = (
-    (364 * 86_400, "year"), (365 * 86_400 // 12, "month"), (7 * 86_400, "week"), (86_400, "day"), (3600, "hour"),
-    (60, "min"), (1, "sec"),
-)  # fmt: skip
+    (364 * 86_400, "year"),
+    (365 * 86_400 // 12, "month"),
+    (7 * 86_400, "week"),
+    (86_400, "day"),
+    (3600, "hour"),
+    (60, "min"),
+    (1, "sec"),
+)
 
 
 @filter("abs")

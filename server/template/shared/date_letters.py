@@ -108,7 +108,9 @@ LETTERS: dict[str, Callable[[datetime], str]] = {
     "T": _short_zone,
     "Z": lambda at: str(int((at.utcoffset() or timedelta()).total_seconds())),
     "c": lambda at: f"{at:%Y-%m-%dT%H:%M:%S}".zfill(19) + _offset(at, ":"),
-    "r": lambda at: f"{DAYS[at.weekday()][:3]}, {at.day:02d} {MONTHS[at.month - 1][:3]} {at.year:04d} "
-                    f"{at:%H:%M:%S} {_offset(at, '')}",
+    "r": lambda at: (
+        f"{DAYS[at.weekday()][:3]}, {at.day:02d} {MONTHS[at.month - 1][:3]} {at.year:04d} "
+        f"{at:%H:%M:%S} {_offset(at, '')}"
+    ),
     "U": lambda at: str(int(at.timestamp())),
-}  # fmt: skip
+}

@@ -191,8 +191,13 @@ def _condition(run: Rendering, text: str, path: str) -> Fits:
 def _position(sign: str, wanted: str) -> Fits:
     def fits(element: Element, place: int, size: int) -> bool:
         number = size if wanted == "last()" else int(wanted)
-        return {"=": place == number, "<": place < number, ">": place > number, "<=": place <= number,
-                ">=": place >= number}[sign]  # fmt: skip
+        return {
+            "=": place == number,
+            "<": place < number,
+            ">": place > number,
+            "<=": place <= number,
+            ">=": place >= number,
+        }[sign]
 
     return fits
 

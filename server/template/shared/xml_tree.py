@@ -18,9 +18,17 @@ ATTRIBUTE_BYTES = 128
 MAX_DEPTH = 128  # elements inside each other
 VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 CLOSED_BY_NEXT = {
-    "p": ("p",), "li": ("li",), "dt": ("dt", "dd"), "dd": ("dt", "dd"), "td": ("td", "th"), "th": ("td", "th"),
-    "tr": ("tr", "td", "th"), "option": ("option",), "head": (), "body": ("head",),
-}  # fmt: skip
+    "p": ("p",),
+    "li": ("li",),
+    "dt": ("dt", "dd"),
+    "dd": ("dt", "dd"),
+    "td": ("td", "th"),
+    "th": ("td", "th"),
+    "tr": ("tr", "td", "th"),
+    "option": ("option",),
+    "head": (),
+    "body": ("head",),
+}
 
 
 class Element:

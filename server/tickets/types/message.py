@@ -158,35 +158,64 @@ class Message(RecordType):
     )
     text = MESSAGE_TEXT
     keys = (
-        Key("content", "text", "Plain body.", lambda record, shown: record["content"],
-            on_expand=True),
+        Key("content", "text", "Plain body.", lambda record, shown: record["content"], on_expand=True),
         Key("content_html", "text", "HTML part, made safe to show.", on_expand=True),
-        Key("headers", "object", "Values by lower-case header name.",
-            lambda record, shown: headers.as_map(record["headers"]), on_expand=True),
+        Key(
+            "headers",
+            "object",
+            "Values by lower-case header name.",
+            lambda record, shown: headers.as_map(record["headers"]),
+            on_expand=True,
+        ),
         Key("is_autoreply", "bit", "An answer that the service gave by itself.", column="is_autoreply"),
         Key("is_forward", "bit", "A message that was passed on to others, which is no response.", column="is_forward"),
-        Key("is_notice", "bit", "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket "
-            "stays as it was.", column="is_notice"),
+        Key(
+            "is_notice",
+            "bit",
+            "Written by a program and no failure: somebody is away, a receipt, a delay. The ticket stays as it was.",
+            column="is_notice",
+        ),
         Key("from_name", "text", "Name that its sender wrote under; anybody can write any name.", column="from_name"),
-        Key("forwarded_from", "text", "Name and address of the author of an email that a worker forwarded here, as its "
-            "text has it; blank for other email.", column="forwarded_from"),
-        Key("is_stranger", "bit", "From somebody who had no part in the ticket before: neither a requester, nor a "
-            "worker, nor a recipient.", column="is_stranger"),
-        Key("notes", "array", "What was left out, repaired or noticed when the mail came, and why it was not sent to "
-            "somebody; a sentence each.", lambda record, shown: json.loads(record["notes"])),
+        Key(
+            "forwarded_from",
+            "text",
+            "Name and address of the author of an email that a worker forwarded here, as its "
+            "text has it; blank for other email.",
+            column="forwarded_from",
+        ),
+        Key(
+            "is_stranger",
+            "bit",
+            "From somebody who had no part in the ticket before: neither a requester, nor a worker, nor a recipient.",
+            column="is_stranger",
+        ),
+        Key(
+            "notes",
+            "array",
+            "What was left out, repaired or noticed when the mail came, and why it was not sent to "
+            "somebody; a sentence each.",
+            lambda record, shown: json.loads(record["notes"]),
+        ),
         Key("reply_cc", "text", "Copy recipients a reply would use.", on_expand=True),
         Key("reply_to", "text", "Recipients a reply would use.", on_expand=True),
-        Key("ticket_url", "url", "Web address of the message on its ticket.",
+        Key(
+            "ticket_url",
+            "url",
+            "Web address of the message on its ticket.",
             lambda record, shown: shown.address(
-                paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"]))),
-    )  # fmt: skip
+                paths.within(paths.record("ticket", record["ticket_id"]), "message", record["id"])
+            ),
+        ),
+    )
     expands = (*EXPANDS, revisions.CHANGES, revisions.FORMER)
     for_admins = frozenset(("former",))
     tables = (revisions.MESSAGE_FORMER,)
     filters = (
         WordsFilter("text", "Words of the body.", MESSAGE_TEXT, "content", default=True),
         DeepFilter(
-            "attachments", "Has a matching attachment.", "attachment",
+            "attachments",
+            "Has a matching attachment.",
+            "attachment",
             HasManyThrough("attached", "record_id", "attachment_id", (("context", CONTEXT),)),
         ),
         WordsFilter("content", "Words of the body.", MESSAGE_TEXT, "content"),
@@ -201,11 +230,15 @@ class Message(RecordType):
         FlagFilter("isNotice", "Written by a program and no failure, such as that somebody is away.", "is_notice"),
         FlagFilter("isStranger", "From somebody who had no part in the ticket before.", "is_stranger"),
         NotesFilter(
-            "mailNotes", "Words of what was noted when the mail came or was sent (`notes`); any or none.", "notes",
+            "mailNotes",
+            "Words of what was noted when the mail came or was sent (`notes`); any or none.",
+            "notes",
             sortable=False,
         ),
         DeepFilter(
-            "notes", "A comment on the message matches.", "comment",
+            "notes",
+            "A comment on the message matches.",
+            "comment",
             HasMany("comment", "target_id", (("target__context", CONTEXT),)),
         ),
         DeepFilter("sender", "Its sender matches the query.", "address", BelongsTo("sender_id"), aliases=("from",)),
@@ -215,16 +248,27 @@ class Message(RecordType):
         TicketColumnFilter("ticket.group.id", "Group of the ticket, by id.", "group_id", "group"),
         HiddenFilter("ticket.group.name", "Grouping only.", "group", "ticket.group.id"),
         WorkerFilter("worker.id", "Worker who sent it; 0 for received mail.", "worker_id"),
-    )  # fmt: skip
+    )
     subtotals = Subtotals(
         search=(
-            "fieldset", "isBroadcast", "isEncrypted", "isNotSent", "isOutgoing", "isStranger", "links",
-            "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name", "ticket.id", "worker.id",
+            "fieldset",
+            "isBroadcast",
+            "isEncrypted",
+            "isNotSent",
+            "isOutgoing",
+            "isStranger",
+            "links",
+            "ticket.bucket.id",
+            "ticket.bucket.name",
+            "ticket.group.id",
+            "ticket.group.name",
+            "ticket.id",
+            "worker.id",
         ),
         also=("size", "ticket.bucket.id", "ticket.bucket.name", "ticket.group.id", "ticket.group.name"),
         virtual=("bucket", "group", "ticket.bucket", "ticket.group", "ticket.mask"),
         aliases={"sender": "sender.id", "ticket": "ticket.id", "worker": "worker.id"},
-    )  # fmt: skip
+    )
     events = (
         Event("ticket.message.inbound", "received by the parser"),
         Event("ticket.message.outbound", "sent by compose or reply"),

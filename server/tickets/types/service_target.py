@@ -21,12 +21,16 @@ class ServiceTarget(RecordType):
     access = Access(read="any worker", write=("admins",))
     fields = {
         "calendar_id": Id(
-            "Calendar whose available hours count; 0: all hours do.", "calendar", zero_ok=True,
+            "Calendar whose available hours count; 0: all hours do.",
+            "calendar",
+            zero_ok=True,
             nested_note="Calendar whose available hours count; 0 for all hours.",
         ),
         "created_at": CreatedAt(),
         "group_id": Id(
-            "Group whose tickets it is for; 0: those of every group.", "group", zero_ok=True,
+            "Group whose tickets it is for; 0: those of every group.",
+            "group",
+            zero_ok=True,
             nested_note="Group whose tickets it is for; 0 for every group.",
         ),
         "importance_min": Number("For tickets of at least this importance, 0 to 100.", min=0, max=100),
@@ -34,7 +38,8 @@ class ServiceTarget(RecordType):
         "name": Name(),
         "resolution_minutes": Number(
             "Minutes in which a ticket is to be closed, while it waits not counted; 0: no target.",
-            min=0, max=MAX_MINUTES,
+            min=0,
+            max=MAX_MINUTES,
         ),
         "response_minutes": Number(
             "Minutes in which a worker is to answer first; 0: no target.", min=0, max=MAX_MINUTES
@@ -42,9 +47,11 @@ class ServiceTarget(RecordType):
         "updated_at": UpdatedAt(),
         "warning_minutes": Number(
             "Minutes that the owner and watchers are told before it is missed; 0: only once it is.",
-            default=30, min=0, max=MAX_MINUTES,
+            default=30,
+            min=0,
+            max=MAX_MINUTES,
         ),
-    }  # fmt: skip
+    }
     subtotals = Subtotals(search=("fieldset", "links"))
     bumps = {due_times.VERSION: ()}
 

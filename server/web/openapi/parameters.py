@@ -30,9 +30,11 @@ PATH: dict[str, Schema] = {
 }
 PATH_NOTES = {"id": "The record's id."}
 IDEMPOTENCY_KEY = Parameter(
-    idempotency.HEADER, "string", "Does the work once: the same key gets the first response again for a day.",
+    idempotency.HEADER,
+    "string",
+    "Does the work once: the same key gets the first response again for a day.",
     place="header",
-)  # fmt: skip
+)
 METHODS_WITH_BODY = ("POST", "PUT", "PATCH")
 
 
@@ -99,8 +101,11 @@ def _outside_path(each: Endpoint) -> list[Parameter]:
 
 def _query_parameter(parameter: Parameter) -> Schema:
     shown: Schema = {
-        "name": _as_in_forms(parameter), "in": "query", "description": parameter.note, "schema": _schema(parameter),
-    }  # fmt: skip
+        "name": _as_in_forms(parameter),
+        "in": "query",
+        "description": parameter.note,
+        "schema": _schema(parameter),
+    }
     if parameter.required:
         shown["required"] = True
     if is_map(parameter):

@@ -43,14 +43,18 @@ class Paths:
             "description": _description(each, path, record_type),
             "tags": [self._tag(each, record_type)],
             "parameters": [
-                *parameters.in_path(path, each), *parameters.in_query(each), *parameters.in_header(each),
+                *parameters.in_path(path, each),
+                *parameters.in_query(each),
+                *parameters.in_header(each),
             ],
             "responses": {
                 **answers.responses(each, record_type.uri if record_type else ""),
-                **{str(status): {"$ref": f"#/components/responses/{errors.name(status)}"}
-                   for status in errors.statuses(each)},
+                **{
+                    str(status): {"$ref": f"#/components/responses/{errors.name(status)}"}
+                    for status in errors.statuses(each)
+                },
             },
-        }  # fmt: skip
+        }
         body = self._body(name, each, record_type)
         if body is not None:
             shown["requestBody"] = body

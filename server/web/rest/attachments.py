@@ -27,22 +27,30 @@ BYTES = (
 
 
 @endpoint(
-    "GET", "attachments/{id}/download", "The bytes of a file.", "read",
+    "GET",
+    "attachments/{id}/download",
+    "The bytes of a file.",
+    "read",
     Parameter("Range", "string", "One range of bytes, such as bytes=0-1023.", place="header"),
     answer=BYTES,
-)  # fmt: skip
+)
 def download(call: EndpointCall) -> Answer:
     return downloads.download(call.ctx, files.find(call.ctx, call.id), call.headers.get("Range", ""))
 
 
 @endpoint(
-    "POST", "attachments/upload", "Keep a file, to be attached by its id.", "write",
+    "POST",
+    "attachments/upload",
+    "Keep a file, to be attached by its id.",
+    "write",
     Parameter("file_name", "string", "Its name.", required=True),
     Parameter("mime_type", "string", "Its type; application/octet-stream when absent."),
     Parameter("encoding", "string", "text or base64."),
     Parameter("content", "string", "Its bytes, also as a file part of a multipart form.", required=True),
-    META, size="file", answer=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
-)  # fmt: skip
+    META,
+    size="file",
+    answer=named_shape(shapes.with_keys(shapes.record("attachment"), file_id=shapes.ID)),
+)
 def upload(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     if "content" not in params:

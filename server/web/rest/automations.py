@@ -13,18 +13,27 @@ from server.web.routes import Parameter, endpoint
 
 LIMIT, MOST = 25, 250
 ENTRY = shapes.keys(
-    id=shapes.ID, automation_name=shapes.TEXT, automation_node=shapes.TEXT, created_at=shapes.TIME,
-    level=shapes.INTEGER, level__label=shapes.TEXT, message=shapes.TEXT,
-)  # fmt: skip
+    id=shapes.ID,
+    automation_name=shapes.TEXT,
+    automation_node=shapes.TEXT,
+    created_at=shapes.TIME,
+    level=shapes.INTEGER,
+    level__label=shapes.TEXT,
+    message=shapes.TEXT,
+)
 
 
 @endpoint(
-    "GET", "automations/logs/search", "Search what automations wrote down, newest first. For administrators.", "read",
+    "GET",
+    "automations/logs/search",
+    "Search what automations wrote down, newest first. For administrators.",
+    "read",
     Parameter("q", "string", "A search: automation:(name:... node:...), created:, id:, level:, message:."),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
-    aliases=("automation/logs/search",), answer=shapes.page(ENTRY),
-)  # fmt: skip
+    aliases=("automation/logs/search",),
+    answer=shapes.page(ENTRY),
+)
 def search_logs(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
@@ -33,11 +42,18 @@ def search_logs(call: EndpointCall) -> dict[str, Any]:
 
 SIMULATED = shapes.keys(
     {"message": shapes.TEXT, "return": shapes.ANY},
-    state=shapes.TEXT, vars=shapes.OBJECT, log=shapes.list_of(shapes.keys(
-        level=shapes.INTEGER, node=shapes.TEXT, message=shapes.TEXT,
-    )), trace=shapes.list_of(shapes.OBJECT),
+    state=shapes.TEXT,
+    vars=shapes.OBJECT,
+    log=shapes.list_of(
+        shapes.keys(
+            level=shapes.INTEGER,
+            node=shapes.TEXT,
+            message=shapes.TEXT,
+        )
+    ),
+    trace=shapes.list_of(shapes.OBJECT),
     warnings=shapes.list_of(shapes.keys(line=shapes.COUNT, message=shapes.TEXT)),
-)  # fmt: skip
+)
 
 
 @endpoint(
@@ -62,15 +78,20 @@ def simulate(call: EndpointCall) -> dict[str, Any]:
         if not automation_id:
             raise Required("automation_id is required with last_run", field="automation_id")
         values = trial_values.of_last_run(call.ctx, automation_id) | (values if isinstance(values, dict) else {})
-    return simulating.simulate(call.ctx, SimulationRequest(
-        automation_id, params.text("script"), params.text("policy"), params.text("trigger", ""), values,
-        params.id("ticket_id", 0),
-    ))  # fmt: skip
+    return simulating.simulate(
+        call.ctx,
+        SimulationRequest(
+            automation_id,
+            params.text("script"),
+            params.text("policy"),
+            params.text("trigger", ""),
+            values,
+            params.id("ticket_id", 0),
+        ),
+    )
 
 
-BINDING = shapes.keys(
-    automations_kata=shapes.TEXT, entries=shapes.list_of(shapes.TEXT), id=shapes.ID, type=shapes.TEXT
-)  # fmt: skip
+BINDING = shapes.keys(automations_kata=shapes.TEXT, entries=shapes.list_of(shapes.TEXT), id=shapes.ID, type=shapes.TEXT)
 HOLDERS = (
     Parameter("timer_id", "integer", "The timer, for automations of the trigger svc.trigger.automation.timer."),
     Parameter("webhook_id", "integer", "The webhook, for automations of the trigger svc.trigger.webhook.respond."),
@@ -78,12 +99,16 @@ HOLDERS = (
 
 
 @endpoint(
-    "POST", "automations/{id}/bind", "Add an automation to what starts it: the event, timer or webhook of its trigger. "
-    "Other entries stay as they are. For administrators.", "write", *HOLDERS,
+    "POST",
+    "automations/{id}/bind",
+    "Add an automation to what starts it: the event, timer or webhook of its trigger. "
+    "Other entries stay as they are. For administrators.",
+    "write",
+    *HOLDERS,
     Parameter("name", "string", "Name of the entry; made of the automation's name when absent."),
     Parameter("position", "integer", "Place among the entries, from 0; the last one when absent."),
     answer=BINDING,
-)  # fmt: skip
+)
 def bind(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     position = params.integer("position", -1, 0, MAX_PAGE)
@@ -91,9 +116,13 @@ def bind(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "automations/{id}/unbind", "Remove an automation from what starts it. For administrators.", "write",
-    *HOLDERS, answer=BINDING,
-)  # fmt: skip
+    "POST",
+    "automations/{id}/unbind",
+    "Remove an automation from what starts it. For administrators.",
+    "write",
+    *HOLDERS,
+    answer=BINDING,
+)
 def unbind(call: EndpointCall) -> dict[str, Any]:
     return _shown(binding_edits.unbind(call.ctx, call.id, *_holders(call)))
 

@@ -14,14 +14,16 @@ DICTIONARY = shapes.map_of(shapes.ANY) | {
 
 
 @endpoint(
-    "POST", "bots/behavior/{behavior}/run", "Run a behavior that answers to requests; its dictionary at the end.",
+    "POST",
+    "bots/behavior/{behavior}/run",
+    "Run a behavior that answers to requests; its dictionary at the end.",
     "write",
     Parameter("behavior", "string", "The id of the behavior, or its uri."),
     Parameter("var_*", "mixed", "Its public variables, all of them: texts, numbers, dates, 0 or 1, ids, JSON lists."),
     EXPAND,
     Parameter("show_meta", "boolean", "1 shows keys that end in _labels, _types and _loaded too."),
     answer=DICTIONARY,
-)  # fmt: skip
+)
 def run_behavior(call: EndpointCall) -> Answer:
     params = call.params
     found = service.run_request(

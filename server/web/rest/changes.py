@@ -65,9 +65,12 @@ def list_changes(call: EndpointCall) -> dict[str, Any] | Answer:
     else:
         found = reading(call.ctx, lambda tx: changes.page(call.ctx, tx, cursor, limit, wanted.uris))
     told = {
-        "results": [each.shown() for each in found.changes], "count": len(found.changes), "limit": limit,
-        "cursor": found.cursor, "more": found.has_more,
-    }  # fmt: skip
+        "results": [each.shown() for each in found.changes],
+        "count": len(found.changes),
+        "limit": limit,
+        "cursor": found.cursor,
+        "more": found.has_more,
+    }
     types = call.params.text("types", "")
     query = urlencode({"since": found.cursor, "limit": limit} | ({"types": types} if types else {}))
     return Answer(told, headers={"Link": f'</rest/changes.json?{query}>; rel="next"'})

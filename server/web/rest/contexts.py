@@ -67,14 +67,18 @@ def list_events(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "contexts/activity/create", "Write an entry into the activity log of a record.", "small write",
+    "POST",
+    "contexts/activity/create",
+    "Write an entry into the activity log of a record.",
+    "small write",
     ON,
     Parameter("activity_point", "string", "The id of an activity event.", required=True),
-    Parameter("variables", "json", "A JSON object: a text for each placeholder of the event, but for actor.",
-              required=True),
+    Parameter(
+        "variables", "json", "A JSON object: a text for each placeholder of the event, but for actor.", required=True
+    ),
     Parameter("urls", "json", "A JSON object: where placeholders lead: http, https, or ctx://<type>:<id>."),
     answer=shapes.keys(entry=ENTRY),
-)  # fmt: skip
+)
 def create_entry(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     entry = activity_entries.create(

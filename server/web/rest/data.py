@@ -21,8 +21,14 @@ def query(call: EndpointCall) -> Answer:
 
 
 @endpoint(
-    "POST", "data/query", "Ask a data query, for long ones: the body is its text, or a form or JSON with q.", "read", Q,
-    QUERY, text_body="q", answer=ANSWER,
-)  # fmt: skip
+    "POST",
+    "data/query",
+    "Ask a data query, for long ones: the body is its text, or a form or JSON with q.",
+    "read",
+    Q,
+    QUERY,
+    text_body="q",
+    answer=ANSWER,
+)
 def query_by_post(call: EndpointCall) -> Answer:
     return query(call)

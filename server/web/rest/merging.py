@@ -19,17 +19,25 @@ PARAMETERS = (
 
 
 @endpoint(
-    "POST", "contacts/merge", "Make one contact of several: addresses, comments, files and links go over.",
-    "write", *PARAMETERS, answer=shapes.record("contact"),
-)  # fmt: skip
+    "POST",
+    "contacts/merge",
+    "Make one contact of several: addresses, comments, files and links go over.",
+    "write",
+    *PARAMETERS,
+    answer=shapes.record("contact"),
+)
 def merge_contacts(call: EndpointCall) -> dict[str, Any]:
     return _merge(call, "contact")
 
 
 @endpoint(
-    "POST", "orgs/merge", "Make one organization of several: tickets, contacts, addresses and the rest go over.",
-    "write", *PARAMETERS, answer=shapes.record("org"),
-)  # fmt: skip
+    "POST",
+    "orgs/merge",
+    "Make one organization of several: tickets, contacts, addresses and the rest go over.",
+    "write",
+    *PARAMETERS,
+    answer=shapes.record("org"),
+)
 def merge_organizations(call: EndpointCall) -> dict[str, Any]:
     return _merge(call, "org")
 

@@ -16,10 +16,14 @@ NEWEST_FIRST = (Sort("id", True, 0),)
 
 
 @endpoint(
-    "GET", "notifications/list", "The caller's own notifications, the newest first.", "read",
+    "GET",
+    "notifications/list",
+    "The caller's own notifications, the newest first.",
+    "read",
     Parameter("unread", "boolean", "1 lists only those that were not read."),
-    *ASKED, answer=page(NOTIFICATIONS),
-)  # fmt: skip
+    *ASKED,
+    answer=page(NOTIFICATIONS),
+)
 def list_own(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     own: list[Node] = [Term("worker.id", SearchValue(str(call.ctx.actor.worker_id), False, 0), False, 0)]

@@ -18,11 +18,12 @@ BRIEF = shapes.keys(
 WHOLE = {
     **BRIEF,
     "properties": {
-        **BRIEF["properties"], "request": shapes.keys(url=shapes.TEXT, body=shapes.TEXT),
+        **BRIEF["properties"],
+        "request": shapes.keys(url=shapes.TEXT, body=shapes.TEXT),
         "response": shapes.keys(body=shapes.TEXT),
     },
     "required": [*BRIEF["required"], "request", "response"],
-}  # fmt: skip
+}
 PAGING = (
     Parameter("state", "string", "waiting, sent or failed; all of them when absent."),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
@@ -31,43 +32,61 @@ PAGING = (
 
 
 @endpoint(
-    "GET", "outgoing_webhooks/deliveries", "What all outgoing webhooks sent or have to send, newest first. For "
-    "administrators.", "read", *PAGING, answer=shapes.page(BRIEF),
-)  # fmt: skip
+    "GET",
+    "outgoing_webhooks/deliveries",
+    "What all outgoing webhooks sent or have to send, newest first. For administrators.",
+    "read",
+    *PAGING,
+    answer=shapes.page(BRIEF),
+)
 def list_all(call: EndpointCall) -> dict[str, Any]:
     return _listed(call, 0)
 
 
 @endpoint(
-    "GET", "outgoing_webhooks/{id}/deliveries", "What an outgoing webhook sent or has to send, newest first. For "
-    "administrators.", "read", *PAGING, answer=shapes.page(BRIEF),
-)  # fmt: skip
+    "GET",
+    "outgoing_webhooks/{id}/deliveries",
+    "What an outgoing webhook sent or has to send, newest first. For administrators.",
+    "read",
+    *PAGING,
+    answer=shapes.page(BRIEF),
+)
 def list_of_one(call: EndpointCall) -> dict[str, Any]:
     return _listed(call, call.id)
 
 
 @endpoint(
-    "GET", "outgoing_webhooks/deliveries/{id}", "One delivery, with the body that was sent and the response to the "
-    "last attempt. For administrators.", "read", answer=WHOLE,
-)  # fmt: skip
+    "GET",
+    "outgoing_webhooks/deliveries/{id}",
+    "One delivery, with the body that was sent and the response to the last attempt. For administrators.",
+    "read",
+    answer=WHOLE,
+)
 def show(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, call.id)
 
 
 @endpoint(
-    "POST", "outgoing_webhooks/deliveries/{id}/replay", "Send a delivery again, under the same id. For administrators.",
-    "write", answer=WHOLE,
-)  # fmt: skip
+    "POST",
+    "outgoing_webhooks/deliveries/{id}/replay",
+    "Send a delivery again, under the same id. For administrators.",
+    "write",
+    answer=WHOLE,
+)
 def replay(call: EndpointCall) -> dict[str, Any]:
     return deliveries.replay(call.ctx, call.id)
 
 
 @endpoint(
-    "POST", "outgoing_webhooks/{id}/replay", "Send everything again that changed since a time, also what the webhook "
-    "was not told while it was off. For administrators.", "write",
+    "POST",
+    "outgoing_webhooks/{id}/replay",
+    "Send everything again that changed since a time, also what the webhook "
+    "was not told while it was off. For administrators.",
+    "write",
     Parameter("since", "time", "From when on.", required=True),
-    answer=shapes.keys(again=shapes.COUNT), may_fail=(410,),
-)  # fmt: skip
+    answer=shapes.keys(again=shapes.COUNT),
+    may_fail=(410,),
+)
 def replay_since(call: EndpointCall) -> dict[str, Any]:
     since = call.time("since")
     if since is None:
@@ -76,9 +95,12 @@ def replay_since(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "POST", "outgoing_webhooks/{id}/test", "Send a test to an outgoing webhook, whether it is on or not; answers how "
-    "it went. For administrators.", "write", answer=WHOLE,
-)  # fmt: skip
+    "POST",
+    "outgoing_webhooks/{id}/test",
+    "Send a test to an outgoing webhook, whether it is on or not; answers how it went. For administrators.",
+    "write",
+    answer=WHOLE,
+)
 def test(call: EndpointCall) -> dict[str, Any]:
     return courier.tried(call.ctx, call.id)
 

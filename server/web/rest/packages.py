@@ -25,20 +25,28 @@ MADE = shapes.keys(
     label=shapes.TEXT,
 )
 RECIPE = shapes.keys(
-    name=shapes.TEXT, title=shapes.TEXT, about=shapes.TEXT, starts=shapes.TEXT, needs=shapes.TEXT,
+    name=shapes.TEXT,
+    title=shapes.TEXT,
+    about=shapes.TEXT,
+    starts=shapes.TEXT,
+    needs=shapes.TEXT,
     prompts=shapes.list_of(shapes.OBJECT),
-)  # fmt: skip
+)
 CHANGE = shapes.keys(
     {"before": shapes.TEXT, "after": shapes.TEXT},
-    field=shapes.TEXT, state=shapes.TEXT,
-)  # fmt: skip
+    field=shapes.TEXT,
+    state=shapes.TEXT,
+)
 UPDATED = shapes.keys(id=shapes.ID, label=shapes.TEXT, changes=shapes.list_of(CHANGE))
 KEPT = shapes.keys(id=shapes.ID, label=shapes.TEXT, fields=shapes.list_of(shapes.TEXT))
 NOTES = {
-    "dry_run": shapes.FLAG, "notes": shapes.list_of(shapes.TEXT), "grants": shapes.list_of(shapes.TEXT),
-    "records_updated": shapes.map_of(shapes.map_of(UPDATED)), "records_unchanged": shapes.COUNT,
+    "dry_run": shapes.FLAG,
+    "notes": shapes.list_of(shapes.TEXT),
+    "grants": shapes.list_of(shapes.TEXT),
+    "records_updated": shapes.map_of(shapes.map_of(UPDATED)),
+    "records_unchanged": shapes.COUNT,
     "records_kept": shapes.map_of(shapes.map_of(KEPT)),
-}  # fmt: skip
+}
 
 
 @endpoint(
@@ -61,9 +69,14 @@ def import_package(call: EndpointCall) -> dict[str, Any]:
     dry_run = params.flag("dry_run")
     mode = params.text("mode", CREATE)
     found = importing.import_package(
-        call.ctx, package, answers, dry_run=dry_run, grants_agreed=params.flag("grants"), mode=mode,
+        call.ctx,
+        package,
+        answers,
+        dry_run=dry_run,
+        grants_agreed=params.flag("grants"),
+        mode=mode,
         conflicts=params.text("conflicts", REFUSE),
-    )  # fmt: skip
+    )
     answer: dict[str, Any] = {"records_created": found.records}
     if mode == UPDATE:
         answer |= {"records_updated": found.updated, "records_unchanged": found.unchanged}
@@ -88,27 +101,37 @@ def _package(call: EndpointCall) -> tuple[Any, Tree]:
 
 
 @endpoint(
-    "GET", "packages/recipes", "The recipes of the cookbook: what each does, and what it asks.", "read",
+    "GET",
+    "packages/recipes",
+    "The recipes of the cookbook: what each does, and what it asks.",
+    "read",
     answer=shapes.keys(results=shapes.list_of(RECIPE), total=shapes.COUNT),
-)  # fmt: skip
+)
 def list_recipes(call: EndpointCall) -> dict[str, Any]:
     listed = [recipes.recipe(name) for name in recipes.names()]
     results = [
         {
-            "name": each.name, "title": each.title, "about": each.about, "starts": each.starts, "needs": each.needs,
+            "name": each.name,
+            "title": each.title,
+            "about": each.about,
+            "starts": each.starts,
+            "needs": each.needs,
             "prompts": each.package["package"]["configure"]["prompts"],
         }
         for each in listed
-    ]  # fmt: skip
+    ]
     return {"results": results, "total": len(results)}
 
 
 @endpoint(
-    "POST", "packages/export", "Records as a package, with what is on them. For administrators.", "write",
+    "POST",
+    "packages/export",
+    "Records as a package, with what is on them. For administrators.",
+    "write",
     Parameter("records[]", "array", "The records, each as <type>:<id>.", required=True),
     Parameter("name", "string", "Name of the package."),
     answer=shapes.keys(package=shapes.OBJECT),
-)  # fmt: skip
+)
 def export_package(call: EndpointCall) -> Answer:
     params = call.params
     found = exporting.export_package(call.ctx, params.text_list("records", required=True), params.text("name", ""))

@@ -16,9 +16,11 @@ from server.web.routes import Parameter, endpoint
 EXPAND = Parameter("expand", "string", "Keys to open, with commas between, such as custom_,owner_,watchers.")
 FIELDS = Parameter("fields[]", "map", "One fields[<name>] for each field.", required=True)
 KEYS = Parameter(
-    "fields", "string", "Keys of records to return, with commas between, such as id,subject. The others are left out, "
+    "fields",
+    "string",
+    "Keys of records to return, with commas between, such as id,subject. The others are left out, "
     "also those that the schema requires.",
-)  # fmt: skip
+)
 META = Parameter("show_meta", "boolean", "1 adds labels and types of the keys under _meta.")
 SEARCH = (
     Parameter("q", "string", "A search: <filter>:<value> terms, bare words, sort:, limit:, page:."),
@@ -34,16 +36,24 @@ SEARCH = (
 )
 MAX_SUBTOTALS = 20
 # Without `show_results` there are the total and the counts that were asked for.
-PAGE = shapes.keys({
-    "results": shapes.list_of(shapes.RECORD), "count": shapes.COUNT, "limit": shapes.COUNT, "page": shapes.COUNT,
-    "total": shapes.COUNT, "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
-    "notes": shapes.list_of(shapes.TEXT),
-})  # fmt: skip
+PAGE = shapes.keys(
+    {
+        "results": shapes.list_of(shapes.RECORD),
+        "count": shapes.COUNT,
+        "limit": shapes.COUNT,
+        "page": shapes.COUNT,
+        "total": shapes.COUNT,
+        "subtotals": shapes.map_of(shapes.list_of(shapes.component("Subtotal"))),
+        "notes": shapes.list_of(shapes.TEXT),
+    }
+)
 FOUND = shapes.Success(PAGE, may_have={"Link": "The next page, as rel=next; the last one has none."})
 IF_MATCH = Parameter(
-    "If-Match", "string", "The ETag of the record as it was read: 412 with what it is now if it is another by now.",
+    "If-Match",
+    "string",
+    "The ETag of the record as it was read: 412 with what it is now if it is another by now.",
     place="header",
-)  # fmt: skip
+)
 IF_NONE_MATCH = Parameter(
     "If-None-Match",
     "string",
@@ -68,9 +78,17 @@ def is_small(call: EndpointCall) -> bool:
 
 
 @endpoint(
-    "GET", "records/{uri}/{id}", "One record.", "read", EXPAND, KEYS, META, IF_NONE_MATCH, answer=(SHOWN, UNCHANGED),
+    "GET",
+    "records/{uri}/{id}",
+    "One record.",
+    "read",
+    EXPAND,
+    KEYS,
+    META,
+    IF_NONE_MATCH,
+    answer=(SHOWN, UNCHANGED),
     operation="retrieve",
-)  # fmt: skip
+)
 def retrieve(call: EndpointCall) -> Answer:
     found = records.retrieve(call.ctx, call.uri, call.id, expand_of(call, call.uri))
     return _tagged(call, _sparse(call, [found])[0])
@@ -130,10 +148,16 @@ def upsert(call: EndpointCall) -> Answer:
 
 
 @endpoint(
-    "DELETE", "records/{uri}/{id}", "Delete a record.", "small write",
+    "DELETE",
+    "records/{uri}/{id}",
+    "Delete a record.",
+    "small write",
     Parameter("confirm", "boolean", "1: delete an address although other records use it, as the 409 lists them."),
-    IF_MATCH, answer=shapes.NOTHING, operation="delete", may_fail=(412,),
-)  # fmt: skip
+    IF_MATCH,
+    answer=shapes.NOTHING,
+    operation="delete",
+    may_fail=(412,),
+)
 def delete(call: EndpointCall) -> dict[str, Any]:
     is_confirmed = call.params.flag("confirm")
     records.delete(call.ctx, call.uri, call.id, is_confirmed=is_confirmed, condition=_condition(call))

@@ -45,9 +45,12 @@ COMMON = (
 )
 # What became of the mail, beside the record: a reply that nobody sends is told to who wrote it.
 DELIVERY = shapes.keys(
-    state={"type": "string", "enum": list(delivery.STATES)}, reason=shapes.TEXT, draft_id=shapes.ID,
-    message_id=shapes.ID, due_at=shapes.COUNT,
-)  # fmt: skip
+    state={"type": "string", "enum": list(delivery.STATES)},
+    reason=shapes.TEXT,
+    draft_id=shapes.ID,
+    message_id=shapes.ID,
+    due_at=shapes.COUNT,
+)
 NAMED = [named_shape(shapes.record(uri)) for uri in ("ticket", "draft")]
 SENT = shapes.any_of(
     *(each | {"properties": each["properties"] | {"delivery": DELIVERY}, "required": ["delivery"]} for each in NAMED)
@@ -55,14 +58,20 @@ SENT = shapes.any_of(
 
 
 @endpoint(
-    "POST", "tickets/compose", "Create a ticket with an outgoing message.", "small write",
+    "POST",
+    "tickets/compose",
+    "Create a ticket with an outgoing message.",
+    "small write",
     Parameter("group_id", "integer", "The group that holds the ticket.", required=True),
     Parameter("to", "addresses", "Recipients, as in bcc; they become the requesters.", required=True),
     Parameter("subject", "string", "The subject.", required=True),
     Parameter("content", "string", "The message.", required=True),
     Parameter("org_id", "integer", "The organization."),
-    *COMMON, size="file", is_small=is_small, answer=SENT,
-)  # fmt: skip
+    *COMMON,
+    size="file",
+    is_small=is_small,
+    answer=SENT,
+)
 def compose(call: EndpointCall) -> dict[str, Any]:
     return _written(call, tickets.compose(call.ctx, call.params.tree))
 
@@ -208,55 +217,79 @@ LISTED_MACRO = shapes.keys(
 )
 # What became of a macro, beside the ticket: texts that wait for a review, and what was done.
 MACRO_DONE = shapes.keys(
-    {"delivery": DELIVERY}, id=shapes.ID, name=shapes.TEXT, label=shapes.TEXT, reply=shapes.TEXT, note=shapes.TEXT,
-    changed=shapes.list_of(shapes.TEXT), note_id=shapes.COUNT,
-)  # fmt: skip
+    {"delivery": DELIVERY},
+    id=shapes.ID,
+    name=shapes.TEXT,
+    label=shapes.TEXT,
+    reply=shapes.TEXT,
+    note=shapes.TEXT,
+    changed=shapes.list_of(shapes.TEXT),
+    note_id=shapes.COUNT,
+)
 
 
 @endpoint(
-    "GET", "tickets/{id}/macros", "The macros that the caller may run on a ticket, by label.", "read",
+    "GET",
+    "tickets/{id}/macros",
+    "The macros that the caller may run on a ticket, by label.",
+    "read",
     answer=shapes.keys(results=shapes.list_of(LISTED_MACRO), count=shapes.COUNT),
-)  # fmt: skip
+)
 def list_macros(call: EndpointCall) -> dict[str, Any]:
     results = [_macro(each) for each in macros.usable(call.ctx, call.id)]
     return {"results": results, "count": len(results)}
 
 
 @endpoint(
-    "POST", "tickets/{id}/macro", "Run a macro on a ticket, with the rights of the caller. Answers the ticket, with "
-    "what the macro did; texts that it does not send are in `reply` and `note`.", "write",
+    "POST",
+    "tickets/{id}/macro",
+    "Run a macro on a ticket, with the rights of the caller. Answers the ticket, with "
+    "what the macro did; texts that it does not send are in `reply` and `note`.",
+    "write",
     Parameter("macro", "string", "The macro: its name, id or label.", required=True),
     Parameter("inputs[]", "map", "What it asks for: one inputs[<name>] each."),
     EXPAND,
     META,
-    answer=TICKET | {
-        "properties": TICKET["properties"] | {"macro": MACRO_DONE}, "required": ["macro"],
+    answer=TICKET
+    | {
+        "properties": TICKET["properties"] | {"macro": MACRO_DONE},
+        "required": ["macro"],
     },
-)  # fmt: skip
+)
 def run_macro(call: EndpointCall) -> dict[str, Any]:
     found = macros.run(call.ctx, call.id, call.params.text("macro", required=True), call.params.map("inputs"))
     done = {
-        "id": found.macro.id, "name": found.macro.name, "label": found.macro.label, "reply": found.reply,
-        "note": found.note, "changed": list(found.changed), "note_id": found.note_id,
-    }  # fmt: skip
+        "id": found.macro.id,
+        "name": found.macro.name,
+        "label": found.macro.label,
+        "reply": found.reply,
+        "note": found.note,
+        "changed": list(found.changed),
+        "note_id": found.note_id,
+    }
     sent = {"delivery": found.delivery.as_dict()} if found.delivery is not None else {}
     return _shown(call, call.id) | {"macro": done | sent}
 
 
 def _macro(macro: Macro) -> dict[str, Any]:
     return {
-        "id": macro.id, "name": macro.name, "label": macro.label, "more": macro.more,
+        "id": macro.id,
+        "name": macro.name,
+        "label": macro.label,
+        "more": macro.more,
         "inputs": [_input(each) for each in macro.inputs],
-    }  # fmt: skip
+    }
 
 
 def _input(each: InputDeclaration) -> dict[str, Any]:
     options = each.options
     return {
-        "name": each.name, "type": str(options.get("type") or each.kind),
-        "description": str(options.get("description") or ""), "default": options.get("default"),
+        "name": each.name,
+        "type": str(options.get("type") or each.kind),
+        "description": str(options.get("description") or ""),
+        "default": options.get("default"),
         "required": each.is_required,
-    }  # fmt: skip
+    }
 
 
 def _written(call: EndpointCall, answer: SendResult) -> dict[str, Any]:

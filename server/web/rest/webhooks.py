@@ -27,11 +27,14 @@ WHOLE = shapes.keys(
 
 
 @endpoint(
-    "GET", "webhooks/{id}/deliveries", "What a webhook received, newest first. For administrators.", "read",
+    "GET",
+    "webhooks/{id}/deliveries",
+    "What a webhook received, newest first. For administrators.",
+    "read",
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
     answer=shapes.page(BRIEF),
-)  # fmt: skip
+)
 def list_deliveries(call: EndpointCall) -> dict[str, Any]:
     call.ctx.require_admin(deliveries.DOING)
     params = call.params
@@ -41,14 +44,20 @@ def list_deliveries(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "GET", "webhooks/deliveries", "What all webhooks received, newest first. For administrators.", "read",
+    "GET",
+    "webhooks/deliveries",
+    "What all webhooks received, newest first. For administrators.",
+    "read",
     Parameter("webhook_id", "integer", "The webhook; all of them when absent."),
-    Parameter("answer", "string", "`failed` for those answered with a status of 400 or more, `done` for the others; "
-              "both when absent."),
+    Parameter(
+        "answer",
+        "string",
+        "`failed` for those answered with a status of 400 or more, `done` for the others; both when absent.",
+    ),
     Parameter("limit", "integer", f"Results on a page, 1 to {MOST}; {LIMIT} when absent."),
     Parameter("page", "integer", "The page, counted from 0."),
     answer=shapes.page(BRIEF_OF_ALL),
-)  # fmt: skip
+)
 def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
     params = call.params
     limit, page = params.integer("limit", LIMIT, 1, MOST), params.integer("page", 0, 0, MAX_PAGE)
@@ -59,28 +68,40 @@ def list_all_deliveries(call: EndpointCall) -> dict[str, Any]:
 
 
 @endpoint(
-    "GET", "webhooks/deliveries/{id}", "One delivery: request, answer and the steps of the automation. Secrets are "
-    "hidden. For administrators.", "read", answer=WHOLE,
-)  # fmt: skip
+    "GET",
+    "webhooks/deliveries/{id}",
+    "One delivery: request, answer and the steps of the automation. Secrets are hidden. For administrators.",
+    "read",
+    answer=WHOLE,
+)
 def show_delivery(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, call.id)
 
 
 @endpoint(
-    "POST", "webhooks/deliveries/{id}/replay", "Let the webhook answer to a delivery's request once more, by the "
-    "automation bound to it now; answers the new delivery. For administrators.", "write", answer=WHOLE,
-)  # fmt: skip
+    "POST",
+    "webhooks/deliveries/{id}/replay",
+    "Let the webhook answer to a delivery's request once more, by the "
+    "automation bound to it now; answers the new delivery. For administrators.",
+    "write",
+    answer=WHOLE,
+)
 def replay_delivery(call: EndpointCall) -> dict[str, Any]:
     return deliveries.one(call.ctx, replay(call.ctx, call.id))
 
 
 @endpoint(
-    "POST", "webhooks/{id}/rotate", "Give a webhook a new address; the old one goes on for a while. For "
-    "administrators.", "write",
-    Parameter("overlap_seconds", "integer", f"How long the old address works, 0 to {MAX_OVERLAP_SECONDS}; "
-              f"{DEFAULT_OVERLAP_SECONDS} when absent."),
+    "POST",
+    "webhooks/{id}/rotate",
+    "Give a webhook a new address; the old one goes on for a while. For administrators.",
+    "write",
+    Parameter(
+        "overlap_seconds",
+        "integer",
+        f"How long the old address works, 0 to {MAX_OVERLAP_SECONDS}; {DEFAULT_OVERLAP_SECONDS} when absent.",
+    ),
     answer=shapes.keys(id=shapes.ID, guid=shapes.TEXT, url=shapes.TEXT, old_until=shapes.TIME),
-)  # fmt: skip
+)
 def rotate(call: EndpointCall) -> dict[str, Any]:
     seconds = call.params.integer("overlap_seconds", DEFAULT_OVERLAP_SECONDS, 0, MAX_OVERLAP_SECONDS)
     return tokens.rotate(call.ctx, call.id, seconds)

@@ -40,9 +40,12 @@ def http_request(call: ActionCall) -> Any:
 
 def _asked(call: ActionCall) -> OutboundRequest:
     asked = outbound.request(
-        call.text("http_url").strip(), call.raw("http_verb") or "GET", tuple(headers_of(call.text("http_headers"))),
-        bytes_of(call.text("http_body")), verify=not _option(call, "ignore_ssl_validation"),
-    )  # fmt: skip
+        call.text("http_url").strip(),
+        call.raw("http_verb") or "GET",
+        tuple(headers_of(call.text("http_headers"))),
+        bytes_of(call.text("http_body")),
+        verify=not _option(call, "ignore_ssl_validation"),
+    )
     account = _account(call)
     return replace(asked, sign=accounts.signer(call.run.ctx, account)) if account else asked
 

@@ -27,7 +27,10 @@ def send_email(call: ActionCall) -> Any:
     """The draft, which waits to be sent. to, cc, bcc, from, subject, content; format: markdown or blank."""
     params = {name: text for name in PARAMETERS if (text := call.text(name))}
     fields = {
-        "type": TRANSACTIONAL, "name": params.get("subject", ""), "to": params.get("to", ""), "params": params,
+        "type": TRANSACTIONAL,
+        "name": params.get("subject", ""),
+        "to": params.get("to", ""),
+        "params": params,
         "is_queued": 1,
-    }  # fmt: skip
+    }
     return records.create(call.run.ctx, "draft", fields)

@@ -50,8 +50,11 @@ def _require_own_words(change: Change, writing: Writing) -> None:
         raise AdminOnly("worker_id: only administrators write in the name of another worker", field="worker_id")
     new["worker_id"] = own
     if new["sender_id"] not in _senders(change, writing):
-        raise AdminOnly("sender_id: must be an address of yours, or one that the ticket's group sends from; only "
-                        "administrators record what others wrote", field="sender_id")  # fmt: skip
+        raise AdminOnly(
+            "sender_id: must be an address of yours, or one that the ticket's group sends from; only "
+            "administrators record what others wrote",
+            field="sender_id",
+        )
     _require_own_headers(new, writing)
 
 

@@ -72,17 +72,24 @@ def recount(writing: Writing, ticket_id: int) -> None:
     message = table_named("message").alias("counted")
     rows = writing.tx.rows(
         lambda: message.select(
-            peewee.fn.COUNT(message.c.id), peewee.fn.SUM(message.c.is_outgoing),
-            peewee.fn.MIN(message.c.id), peewee.fn.MAX(message.c.id),
+            peewee.fn.COUNT(message.c.id),
+            peewee.fn.SUM(message.c.is_outgoing),
+            peewee.fn.MIN(message.c.id),
+            peewee.fn.MAX(message.c.id),
             peewee.fn.MAX(
-                peewee.Case(None, ((
-                    (message.c.is_notice == 0) & ((message.c.is_autoreply == 0) | (message.c.worker_id != 0)),
-                    message.c.id,
-                ),))
+                peewee.Case(
+                    None,
+                    (
+                        (
+                            (message.c.is_notice == 0) & ((message.c.is_autoreply == 0) | (message.c.worker_id != 0)),
+                            message.c.id,
+                        ),
+                    ),
+                )
             ),
         ).where(message.c.ticket_id == slot(0)),
         (ticket_id,),
-    )  # fmt: skip
+    )
     count, outgoing, first, newest, written = (value or 0 for value in rows[0])
     latest = written or newest
     reply = _first_reply(writing, ticket_id, first)
@@ -113,15 +120,20 @@ def _first_reply(writing: Writing, ticket_id: int, first: int) -> tuple[int, int
     forward goes to others."""
     message = table_named("message").alias("replied")
     row = writing.tx.row(
-        lambda: message.select(message.c.id, message.c.created)
-        .where(
-            message.c.ticket_id == slot(0), message.c.id != slot(1), message.c.is_outgoing == 1,
-            message.c.worker_id != 0, message.c.is_forward == 0,
-        )
-        .order_by(message.c.id)
-        .limit(1),
+        lambda: (
+            message.select(message.c.id, message.c.created)
+            .where(
+                message.c.ticket_id == slot(0),
+                message.c.id != slot(1),
+                message.c.is_outgoing == 1,
+                message.c.worker_id != 0,
+                message.c.is_forward == 0,
+            )
+            .order_by(message.c.id)
+            .limit(1)
+        ),
         (ticket_id, first),
-    )  # fmt: skip
+    )
     return (row[0], row[1]) if row else None
 
 

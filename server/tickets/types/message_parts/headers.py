@@ -8,9 +8,13 @@ BLOCK_BYTES = 1024 * 1024
 # By name of a field the part of the full-text index that it goes into.
 _INDEXED = {
     "subject": "header_subject",
-    "from": "header_from", "to": "header_to", "cc": "header_cc", "delivered-to": "header_delivered_to",
-    "x-envelope-to": "header_delivered_to", "envelope-to": "header_delivered_to",
-}  # fmt: skip
+    "from": "header_from",
+    "to": "header_to",
+    "cc": "header_cc",
+    "delivered-to": "header_delivered_to",
+    "x-envelope-to": "header_delivered_to",
+    "envelope-to": "header_delivered_to",
+}
 # Most blocks, such as those that we write, are of lines that need no second look.
 PLAIN_CHARS = 8 * 1024
 _PLAIN_BLOCK = re.compile(r"(?:[A-Za-z0-9-]++: ?+(?:[!-~][ -~]*+)?+(?:\n|\Z))*+")

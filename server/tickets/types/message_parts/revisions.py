@@ -13,9 +13,14 @@ from server.store.transaction import Transaction
 
 # Columns whose former values are kept, and how an entry names them.
 TOLD = {
-    "content": "the words", "html_attachment_id": "the HTML part", "headers": "the headers", "sender_id": "the sender",
-    "worker_id": "the worker", "is_outgoing": "the direction", "created": "the date",
-}  # fmt: skip
+    "content": "the words",
+    "html_attachment_id": "the HTML part",
+    "headers": "the headers",
+    "sender_id": "the sender",
+    "worker_id": "the worker",
+    "is_outgoing": "the direction",
+    "created": "the date",
+}
 
 MESSAGE_FORMER = Table(
     "message_former",
@@ -35,15 +40,27 @@ def keep(change: Change, writing: Writing) -> None:
     message that was moved."""
     changed = [name for name in TOLD if change.changes(name)]
     if changed:
-        writing.tx.insert(MESSAGE_FORMER, {
-            "message_id": change.id, "changed_at": writing.now, "actor__context": writing.actor.context,
-            "actor_id": writing.actor.id, "former": json.dumps({name: change.was(name) for name in changed}),
-        })  # fmt: skip
+        writing.tx.insert(
+            MESSAGE_FORMER,
+            {
+                "message_id": change.id,
+                "changed_at": writing.now,
+                "actor__context": writing.actor.context,
+                "actor_id": writing.actor.id,
+                "former": json.dumps({name: change.was(name) for name in changed}),
+            },
+        )
         ticket_id = change.value("ticket_id")
-        writing.log("ticket.message.changed", TICKET, ticket_id, {
-            "what": ", ".join(TOLD[name] for name in changed), "message": str(change.id),
-            "target": writing.label("ticket", ticket_id),
-        })  # fmt: skip
+        writing.log(
+            "ticket.message.changed",
+            TICKET,
+            ticket_id,
+            {
+                "what": ", ".join(TOLD[name] for name in changed),
+                "message": str(change.id),
+                "target": writing.label("ticket", ticket_id),
+            },
+        )
     if change.changes("ticket_id"):
         _tell_moved(change, writing)
 
@@ -79,30 +96,39 @@ def is_changed(tx: Transaction, message_id: int) -> bool:
 
 def _load_changes(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     return {
-        id: {"changes": [
-            {name: each[name] for name in ("changed_at", "actor__context", "actor_id")}
-            | {"changed": [name for name in TOLD if name in each]}
-            for each in values["former"]
-        ]}
+        id: {
+            "changes": [
+                {name: each[name] for name in ("changed_at", "actor__context", "actor_id")}
+                | {"changed": [name for name in TOLD if name in each]}
+                for each in values["former"]
+            ]
+        }
         for id, values in _shown(shown, records, form).items()
-    }  # fmt: skip
+    }
 
 
 def _shown(shown: DictionaryContext, records: list[Record], form: str) -> dict[int, dict[str, Any]]:
     former: Any = MESSAGE_FORMER.sql
     ids = "[" + ",".join(str(record["id"]) for record in records) + "]"
     rows = shown.tx.rows(
-        lambda: former.select(*MESSAGE_FORMER.all_columns)
-        .where(in_list(former.message_id, slot(0))).order_by(former.message_id, former.id.desc()),
+        lambda: (
+            former.select(*MESSAGE_FORMER.all_columns)
+            .where(in_list(former.message_id, slot(0)))
+            .order_by(former.message_id, former.id.desc())
+        ),
         (ids,),
-    )  # fmt: skip
+    )
     found: dict[int, dict[str, Any]] = {record["id"]: {"former": []} for record in records}
     for row in rows:
         each = dict(zip(MESSAGE_FORMER.names, row, strict=True))
-        found[each["message_id"]]["former"].append({
-            "changed_at": each["changed_at"], "actor__context": each["actor__context"], "actor_id": each["actor_id"],
-            **json.loads(each["former"]),
-        })  # fmt: skip
+        found[each["message_id"]]["former"].append(
+            {
+                "changed_at": each["changed_at"],
+                "actor__context": each["actor__context"],
+                "actor_id": each["actor_id"],
+                **json.loads(each["former"]),
+            }
+        )
     return found
 
 

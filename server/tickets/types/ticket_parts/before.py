@@ -24,11 +24,19 @@ TICKET_BEFORE = Table(
 # {column that a person changes: columns that follow from it}.
 KINDS: dict[str, tuple[str, ...]] = {
     "status_id": (
-        "closed", "elapsed_resolution_first", "elapsed_status_open", "last_opened_at", "deleted_at", "resolution_used",
-        "resolution_missed", "resolution_due_at", "due_at", "tell_at",
+        "closed",
+        "elapsed_resolution_first",
+        "elapsed_status_open",
+        "last_opened_at",
+        "deleted_at",
+        "resolution_used",
+        "resolution_missed",
+        "resolution_due_at",
+        "due_at",
+        "tell_at",
     ),
     "spam_training": ("spam_score",),
-}  # fmt: skip
+}
 
 
 def store(change: Change, writing: Writing) -> None:
@@ -36,10 +44,16 @@ def store(change: Change, writing: Writing) -> None:
     for kind, columns in KINDS.items():
         if not change.is_create and change.changes(kind):
             was = {name: change.was(name) for name in (kind, *columns)}
-            writing.tx.put(TICKET_BEFORE, {
-                "ticket_id": change.id, "kind": kind, "became": str(change.value(kind)), "columns": json.dumps(was),
-                "changed_at": writing.now,
-            })  # fmt: skip
+            writing.tx.put(
+                TICKET_BEFORE,
+                {
+                    "ticket_id": change.id,
+                    "kind": kind,
+                    "became": str(change.value(kind)),
+                    "columns": json.dumps(was),
+                    "changed_at": writing.now,
+                },
+            )
 
 
 def columns_to_restore(tx: Transaction, ticket: Record, kind: str, value: str) -> dict[str, Any]:

@@ -105,8 +105,10 @@ def signature(shown: DictionaryContext, records: list[Record], form: str) -> Loa
 def signature_html(shown: DictionaryContext, records: list[Record], form: str) -> Loaded:
     """`signature_html`: the same as HTML; made from the text where there is no HTML of its own."""
     values = _worker_values(shown)
-    return {own: {"signature_html": _html(each, values) if each else ""}
-            for own, each in _signatures(shown, records).items()}  # fmt: skip
+    return {
+        own: {"signature_html": _html(each, values) if each else ""}
+        for own, each in _signatures(shown, records).items()
+    }
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
@@ -170,16 +172,24 @@ def _requester_rows(shown: DictionaryContext, records: list[Record]) -> list[tup
     requester: Any = REQUESTER.sql
     address, contact = table_named("address").alias("who"), table_named("contact").alias("person")
     return shown.tx.rows(
-        lambda: requester.select(
-            requester.ticket_id, address.c.id, address.c.email, address.c.contact_id, address.c.org_id,
-            contact.c.first_name, contact.c.last_name, address.c.display_name,
-        )
-        .join(address, on=(address.c.id == requester.address_id))
-        .join(contact, peewee.JOIN.LEFT_OUTER, on=(contact.c.id == address.c.contact_id))
-        .where(in_list(requester.ticket_id, slot(0)))
-        .order_by(requester.ticket_id, address.c.id),
+        lambda: (
+            requester.select(
+                requester.ticket_id,
+                address.c.id,
+                address.c.email,
+                address.c.contact_id,
+                address.c.org_id,
+                contact.c.first_name,
+                contact.c.last_name,
+                address.c.display_name,
+            )
+            .join(address, on=(address.c.id == requester.address_id))
+            .join(contact, peewee.JOIN.LEFT_OUTER, on=(contact.c.id == address.c.contact_id))
+            .where(in_list(requester.ticket_id, slot(0)))
+            .order_by(requester.ticket_id, address.c.id)
+        ),
         (ids_text(records),),
-    )  # fmt: skip
+    )
 
 
 EXPANDS = (

@@ -49,9 +49,12 @@ class TicketWords(WordsFilter):
 
     def __init__(self) -> None:
         super().__init__(
-            "text", "Words of a message with its subject and sender, of the subject, of the requesters, of the "
-            "organization, or the beginning of the mask.", MESSAGE_TEXT, default=True,
-        )  # fmt: skip
+            "text",
+            "Words of a message with its subject and sender, of the subject, of the requesters, of the "
+            "organization, or the beginning of the mask.",
+            MESSAGE_TEXT,
+            default=True,
+        )
 
     @property
     def indexes(self) -> tuple[fulltext.TextIndex, ...]:

@@ -48,7 +48,10 @@ for path, uri in NOTED:
 
 
 @endpoint(
-    "POST", "comments/create", "Write a comment on a record, with files.", "small write",
+    "POST",
+    "comments/create",
+    "Write a comment on a record, with files.",
+    "small write",
     Parameter("context", "string", "The type of the record.", required=True),
     Parameter("context_id", "integer", "Its id.", required=True),
     Parameter("comment", "string", "The text.", required=True),
@@ -56,9 +59,11 @@ for path, uri in NOTED:
     Parameter("owner_context_id", "integer", "The author; the caller when absent. Administrators may name another."),
     Parameter("file_id[]", "array", "Ids of files to attach."),
     Parameter("*", "mixed", "Further fields of the comment, each by its name, and custom_<id>."),
-    EXPAND, META, is_small=is_small,
+    EXPAND,
+    META,
+    is_small=is_small,
     answer=shapes.Success(named_shape(shapes.record("comment")), headers={"Location": "The path of the new comment."}),
-)  # fmt: skip
+)
 def create_comment(call: EndpointCall) -> Answer:
     sent = sent_fields(call, frozenset(("file_id",)))
     fields = {COMMENT_NAMES.get(name, name): value for name, value in sent.items()}
