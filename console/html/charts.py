@@ -1,5 +1,5 @@
-"""Pictures of numbers, drawn by the server as SVG, each with the table behind it. They need no script, and say in words
-what they show to those who do not see them."""
+"""Charts of numbers, rendered on the server as SVG, each with its table. They need no scripts, and describe themselves
+to screen readers."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
@@ -10,9 +10,9 @@ from console.html import ui
 from server.dataclass import dataclass
 from server.translation import N_, Words, shown
 
-HEIGHT = 100  # of a plot, in its own units; a browser stretches it
-SLOT = 10  # that a day, or another place on the axis, is wide
-GAP = 2  # between slots
+HEIGHT = 100  # of the plot, in units of its viewBox; the browser stretches it
+SLOT = 10  # width of one place on the axis, such as a day
+GAP = 2  # width of the gap between places
 DAY = N_("Day")
 
 
@@ -40,7 +40,7 @@ def top_of(most: int) -> int:
 
 
 def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis: Words = DAY) -> Markup:
-    """Columns beside each other, as tall as their values. places: what stands on the axis. axis: what these are."""
+    """A column chart. places: labels of the axis. axis: the name of the axis."""
     top = top_of(max((value for each in series for value in each.values), default=0))
     width = (SLOT - GAP) / max(len(series), 1)
     bars = [
@@ -63,8 +63,7 @@ def columns(title: Words, places: Sequence[str], series: Sequence[Series], axis:
 
 
 def rows(title: Words, found: Sequence[tuple[Words, int, str]], told: Callable[[int], str] = str) -> Markup:
-    """One bar below the other, with its name and number: (name, value, where it leads, "" for nowhere). told: the
-    number as it is shown."""
+    """A bar chart. found: (name, value, path of a link or ""). told: formats a value."""
     most = max((value for _, value, _ in found), default=0) or 1
     shares = [(shown(name), told(value), path, round(100 * value / most, 1)) for name, value, path in found]
     return ui.rows(shown(title), shares)

@@ -1,10 +1,10 @@
-"""The question before what cannot be undone: a dialog where scripts run, else a page of its own."""
+"""Confirmation of acts that cannot be undone: a dialog if scripts run, else a page."""
 
 from console.http.visit import Visit
 
-# Fields of such a form: what is asked, and `1` once it was answered.
+# Fields of such a form: the question, and `1` after it was answered.
 QUESTION, ANSWER = "_ask", "_sure"
-VERB = "_verb"  # what the button says that the form was sent with: the one that answers says it again
+VERB = "_verb"  # the label of the form's button; the button of the confirmation repeats it
 
 
 def is_open(visit: Visit) -> bool:

@@ -1,11 +1,11 @@
-"""Two texts beside each other, line by line: what was taken away, what was added."""
+"""Compares two texts line by line."""
 
 import difflib
 
 from server.dataclass import dataclass
 
-MAX_LINES = 5000  # of both texts together that are compared line by line; comparing takes the square of it
-AROUND = 3  # lines that are shown before and behind a change
+MAX_LINES = 5000  # of both texts together; the time to compare them grows with the square
+AROUND = 3  # lines of context on each side of a change
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
-"""Drafts of forms: what a form takes up of one, and when one is done with. Kept by server/people/form_drafts.py."""
+"""Drafts of forms: restores a draft into its form, and deletes it when the form is saved. server/people/form_drafts.py
+stores them."""
 
 from console.html.form import Form
 from console.http.visit import Visit
 from server.people import form_drafts
 
-FIELD = "_draft"  # of a form: the key of its draft, which is dropped once the form is saved
-TAKE_UP = "draft"  # of an address: the key of the draft that its form shall show
+FIELD = "_draft"  # a field of the form: the key of its draft, which is deleted when the form is saved
+TAKE_UP = "draft"  # a parameter of the address: the key of the draft to restore
 
 
 def take_up(visit: Visit, key: str, form: Form) -> Form:

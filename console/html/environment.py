@@ -22,8 +22,8 @@ from markupsafe import Markup, escape
 from server import late_files, translation
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
-COMPILER = 2  # to be raised when the same templates compile to something else: with the options and extensions here
-COMPILED = TEMPLATES / "__pycache__"  # as the modules of Python; the executable brings it, see compile_all
+COMPILER = 2  # raise it when the options or extensions change, so that cached templates are compiled again
+COMPILED = TEMPLATES / "__pycache__"  # as Python caches modules; part of the executable, see compile_all
 MACROS = "macros"
 # What templates know besides their values: ui.py and rendering.py add the components (`ui`) and static files (`files`).
 GLOBALS: dict[str, Any] = {}

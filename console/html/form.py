@@ -1,4 +1,4 @@
-"""What was typed into a form, and what is wrong with it: the same form is shown again with both."""
+"""Values of a form and the mistakes in them, with which the form is shown again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -14,9 +14,11 @@ from server.web.params import Params
 
 @dataclass
 class Form:
-    """values: {name: text}. several: {name: texts} of fields with several values. errors: {name: message}; "" for what
-    is wrong with the form as a whole. labels: {name: label} of the fields, for the summary. status, headers: of the
-    answer that shows it."""
+    """The values of a form.
+
+    values: {name: text}. several: {name: texts} of fields with several values. errors: {name: message}, with "" for a
+    mistake in the form as a whole. labels: {name: label} for the summary of mistakes. status, headers: of the response
+    that shows the form."""
 
     values: dict[str, str] = field(default_factory=dict)
     several: dict[str, list[str]] = field(default_factory=dict)
@@ -26,7 +28,7 @@ class Form:
 
     @classmethod
     def sent(cls, params: Params, names: Iterable[str], several: Iterable[str] = ()) -> "Form":
-        """What was sent. Fields that are missing are blank. Raises Malformed, Invalid."""
+        """The submitted values; missing fields are blank. Raises Malformed, Invalid."""
         return cls({name: params.text(name, "") for name in names}, {name: params.text_list(name) for name in several})
 
     @classmethod
@@ -38,18 +40,18 @@ class Form:
         return self.values.get(name, "")
 
     def text(self, name: str) -> str:
-        """A value without blanks at its ends."""
+        """A value without white space at its ends."""
         return self.get(name).strip()
 
     def fail(self, name: str, message: Words) -> "Form":
-        """Something is wrong with a field, or with the whole form."""
+        """Adds a mistake of a field, or with "" of the whole form."""
         self.errors.setdefault(name, shown(message))
         self.status = max(self.status, INVALID)
         return self
 
     def refuse(self, error: HelpdeskError, known: Iterable[str] = (), names: Mapping[str, str] | None = None) -> "Form":
-        """An operation refused: each mistake at its field when the form has it. names: {field of the operation: of the
-        form}."""
+        """Adds the mistakes of a failed operation, each at its field if the form has it. names: {field of the
+        operation: field of the form}."""
         fields = set(known) or set(self.values) | set(self.several)
         for each in all_of(error):
             field = str(each.details.get("field") or "")
@@ -62,7 +64,7 @@ class Form:
         return self
 
     def sent_again(self) -> dict[str, str | list[str]]:
-        """The fields as they would be sent: for an Undo that saves what was there before."""
+        """The fields as the browser would submit them, for an Undo that restores the former values."""
         return {**self.values, **{f"{name}[]": list(texts) for name, texts in self.several.items()}}
 
     @property
@@ -71,7 +73,7 @@ class Form:
 
 
 def sentence(message: str) -> str:
-    """A message of an operation as it begins a line.
+    """A message with a capital first letter, as a sentence of its own.
 
     >>> sentence("email: is taken"), sentence("mail.example cannot be reached")
     ('Email: is taken', 'mail.example cannot be reached')

@@ -1,6 +1,6 @@
-"""The console's icons: one set, drawn on a grid of 16 with strokes of 1.5, in the colour of the text beside them.
+"""The icons of the console: one set, on a grid of 16 with strokes of 1.5, in the colour of the text beside them.
 
-They decorate: what they stand for is said in words, or in the label of the button that holds one."""
+They are decorative: words say the same, or the label of the button."""
 
 from functools import cache
 

@@ -1,5 +1,5 @@
-"""Forms that create something are carried out once, however often they arrive: a double click, Back and send again, a
-browser that repeats a request. The second arrival gets the page that the first one led to."""
+"""Carries out each form that creates something once, however often it arrives: after a double click, Back and send, or
+a retry of the browser. Later arrivals get the page that the first one led to."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ from server.translation import N_, Words, _
 from server.web.params import Upload
 
 REPEAT = "_repeat"  # a field: carry the form out although it was accepted before
-POLL_SECONDS, WAIT_SECONDS = 0.05, 20.0  # for the outcome of a form that is being carried out
+POLL_SECONDS, WAIT_SECONDS = 0.05, 20.0  # to wait for the outcome of a form that is being carried out
 PAGES, PAGE_SECONDS = 50, 300  # pages that are shown once, held for a form that arrives again
 # Fields that may differ between two arrivals of the same form.
 VOLATILE = frozenset((FORM_TOKEN, REPEAT, "_draft", "_email", "_proof", "draft", "revision", "seen", "back"))
@@ -33,7 +33,7 @@ REASONS: dict[str, Words] = {
 
 
 class _Pages:
-    """Pages that are shown once, such as that of a new token: held in memory alone, and for a short time."""
+    """Pages that are shown once, such as the one with a new token; stored in memory for a short time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -107,7 +107,7 @@ def _finish(visit: Visit, names: list[str], digest: str, shown: PageResponse) ->
 
 
 def _first_response(visit: Visit, form_id: str, claim: Claim) -> PageResponse:
-    """What the first arrival of the form led to, with its message."""
+    """The response to the first arrival of the form, with its message."""
     outcome = claim.outcome
     if outcome["text"]:
         visit.tell(outcome["text"], outcome["undo"], **outcome["fields"])
@@ -129,7 +129,7 @@ def _ask(visit: Visit, claim: Claim) -> PageResponse:
 
 
 def _digest(visit: Visit) -> str:
-    """What tells two contents of a form apart; keyed, since a form may hold secrets."""
+    """A keyed digest of the form's content, which may hold secrets."""
     content = hashlib.sha256()
     for name, value in resume.flat(visit.form.tree):
         if name not in VOLATILE:

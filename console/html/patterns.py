@@ -1,18 +1,17 @@
-"""Patterns of times that come again, told in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. What they mean is in
-automation/recurrence.py."""
+"""Recurrence patterns in words: `0 9 * * mon-fri` is `at 09:00, Mon to Fri`. automation/recurrence.py defines them."""
 
 from console.html import locales
 from server.automation.recurrence import ALIASES, FIELDS
 from server.translation import N_, _, listed, ngettext, shown
 
-WEEKDAYS = (locales.WEEKDAYS[-1], *locales.WEEKDAYS[:-1])  # as patterns count them
+WEEKDAYS = (locales.WEEKDAYS[-1], *locales.WEEKDAYS[:-1])  # in the order of patterns: Sunday first
 ORDINALS = ("", N_("first"), N_("second"), N_("third"), N_("fourth"), N_("fifth"))
-MAX_TIMES = 6  # of a day, told one by one
+MAX_TIMES = 6  # of a day that are listed; more are summarized
 _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY = FIELDS
 
 
 def in_words(text: str) -> str:
-    """Every pattern of a text that recurrence.check has passed; comments are left out.
+    """All patterns of a text in words, without comments. The text has passed recurrence.check.
 
     >>> in_words("0 9 * * mon-fri"), in_words("*/15 8-17 * * *"), in_words("@monthly")
     ('at 09:00, Mon to Fri', 'every 15 minutes from 08:00 to 17:59', 'at 00:00, on day 1 of the month')

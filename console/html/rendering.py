@@ -1,4 +1,4 @@
-"""Renders whole pages: a template with the visit and the components."""
+"""Renders whole pages."""
 
 from typing import Any
 
@@ -37,26 +37,26 @@ def render(visit: Visit, template: str, status: int = 200, **values: Any) -> Pag
 
 
 def _forms(values: dict[str, Any]) -> list[Form]:
-    """The forms on a page: `form`, and those of `forms`, {name: form}."""
+    """The forms among the values of a page: `form`, and those of `forms`, {name: form}."""
     forms = values.get("forms")
     found = [values.get("form"), *(forms.values() if isinstance(forms, dict) else ())]
     return [each for each in found if isinstance(each, Form)]
 
 
 def problem(visit: Visit, error: HelpdeskError) -> PageResponse:
-    """A page that says what went wrong, with what to do."""
+    """The page for an error, with what to do about it."""
     status, _ = errors.status_and_code(error)
     shown = _problem(visit, status, error.message, visit.request.id)
     return PageResponse(shown.html, status, {**shown.headers, **errors.headers(error)})
 
 
 def bug(visit: Visit) -> PageResponse:
-    """The page for what should not have happened."""
+    """The page for an unexpected error."""
     return _problem(visit, 500, lazy_gettext(errors.BUG_MESSAGE, id=visit.request.id), "")
 
 
 def _problem(visit: Visit, status: int, message: str, request_id: str) -> PageResponse:
-    """can_retry: whether the same request may go well later; the query that was typed stays."""
+    """The page of an error. A failed GET can be retried, with the query that was typed."""
     can_retry = not visit.is_post and status >= 500
     query = _query(visit) if can_retry else ""
     return render(

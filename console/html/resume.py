@@ -27,8 +27,8 @@ CONFIRM = N_("What you sent can do harm in wrong hands, and your password was as
 
 
 def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
-    """The fields that were sent, to be sent again: nothing that somebody wrote is lost. Secret ones are typed again,
-    files chosen again. form: what was wrong with the proof. Raises Forbidden for requests that no browser sent."""
+    """A page that offers the submitted fields again, so that nothing is lost. Secrets are typed again and files chosen
+    again. form: the mistake in the proof. Raises Forbidden for requests that no browser sends."""
     visit.require_secret()
     headers = visit.request.headers
     is_ours = visit.session is not None and visit.has_form_token()
@@ -55,7 +55,7 @@ def again(visit: Visit, reason: str, form: Form | None = None) -> PageResponse:
 
 
 def repeat(visit: Visit, reason: Words, answer: str) -> PageResponse:
-    """The form that was accepted before, to be sent once more if that is wanted. answer: the field that says so."""
+    """A page that offers to submit an accepted form again. answer: the field that confirms it."""
     sent = _sent(visit)
     plain = [(name, value) for name, value in sent if isinstance(value, str) and not form_drafts.is_secret(name)]
     return render(
@@ -89,8 +89,8 @@ def ask(visit: Visit) -> PageResponse:
 
 
 def prove(visit: Visit, page: Page) -> PageResponse | None:
-    """Sign in, or confirm who it is, by what such a form was sent with; then it is as any other form. Answers the same
-    page once more where that is refused, or a code is still to come."""
+    """Signs in or steps up with the credentials in a resumed form, which then goes on as any other form. Responds with
+    the same page if they are refused or a code is still missing."""
     if PROOF not in visit.form or page.access in ("anyone", "code") or not visit.has_form_token():
         return None
     proof, form = visit.form.text(PROOF, ""), Form.of({EMAIL: visit.form.text(EMAIL, "")})
@@ -112,13 +112,13 @@ def prove(visit: Visit, page: Page) -> PageResponse | None:
 
 
 def _at_proof(error: HelpdeskError) -> HelpdeskError:
-    """What is wrong stands above the form: it may be the address or the password."""
+    """The form with a mistake above it: it may be the address or the password."""
     error.details.pop("field", None)
     return error
 
 
 def _asks(visit: Visit, reason: str) -> str:
-    """What the page asks for: `sign-in`, `code`, `password`, or nothing but another click."""
+    """The proof that the page asks for: `sign-in`, `code`, `password`, or only another click."""
     if visit.session is None:
         return "sign-in"
     if visit.session.waits_for_code:
@@ -132,7 +132,7 @@ def _has_code(visit: Visit) -> bool:
 
 
 def _sent(visit: Visit) -> list[tuple[str, str | Upload]]:
-    """The fields that were sent, without those of these pages."""
+    """The submitted fields without those of these pages."""
     return [(name, value) for name, value in flat(visit.form.tree) if name not in (FORM_TOKEN, EMAIL, PROOF)]
 
 

@@ -1,5 +1,5 @@
-"""One record as a page shows it to people: what it is called, its keys with the names of what they point to, its files,
-comments and links; as far as who asks may read them."""
+"""A record as its page shows it: its label, its keys with the labels of the records behind them, its files, comments
+and links, within the rights of the caller."""
 
 import dataclasses
 import json
@@ -57,7 +57,7 @@ LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Another record. path: of its page. ref: `<type>:<id>`, as the API names it."""
+    """A link to another record. path: of its page. ref: `<type>:<id>`, as in the API."""
 
     label: str
     type_label: str
@@ -67,9 +67,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A value with its name for people. key: of it, or what stands before `_id` of a record behind it. kind: `text`,
-    `block` for a long one, `time` in Unix seconds, `flag`, `url`, `links`. fieldset: its name, "" for
-    none."""
+    """A value with its label.
+
+    key: its key, or the prefix of `_id` for a record. kind: `text`, `block` for a long one, `time` in Unix seconds,
+    `flag`, `url`, `links`. fieldset: the name of its fieldset, "" for none."""
 
     key: str
     name: str
@@ -80,8 +81,8 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """size in bytes. path: of its bytes. is_image: whether browsers show it inside of pages. is_dropped: whether
-    the bytes were not kept, so that the path leads nowhere."""
+    """A file. size: in bytes. path: of its content. is_image: whether browsers display it inline. is_dropped: whether
+    its content was not stored, so that the path leads nowhere."""
 
     id: int
     name: str
@@ -93,7 +94,8 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """keys: the record as the API tells it, with what was opened. picture: the path of its picture, "" for none."""
+    """A record with everything that its page shows. keys: the record as the API returns it, expanded. picture: the path
+    of its picture, "" for none."""
 
     type: RecordType
     id: int
@@ -107,7 +109,7 @@ class Sheet:
 
 
 def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
-    """The page of a record. more: further paths to open. Raises NotFound, Forbidden, NotOffered, as the API does."""
+    """The sheet of a record. more: further paths to expand. Raises NotFound, Forbidden, NotOffered, as the API does."""
     registry = ctx.service.registry
     record_type = registry.type(uri)
     fields = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
@@ -126,7 +128,7 @@ def sheet(ctx: Context, uri: str, id: int, *more: str) -> Sheet:
 
 
 def files(found: Mapping[str, Any]) -> Iterator[File]:
-    """The files of a record that was shown with `attachments`, whatever their form."""
+    """The files in the expanded `attachments` of a record, in either form."""
     listed = found.get("attachments") or []
     if isinstance(listed, list):
         yield from map(file, listed)
@@ -158,7 +160,7 @@ def _opened(record_type: RecordType) -> Iterator[str]:
 
 
 def _pointers(registry: Registry, record_type: RecordType, found: dict[str, Any]) -> Iterator[Fact]:
-    """What the record belongs to and who works on it."""
+    """The records that it belongs to, and the people who work on it."""
     for nested in record_type.nested:
         id = found.get(f"{nested.prefix}_id")
         if nested.stub and id:
@@ -201,7 +203,7 @@ def _fieldsets(ctx: Context, fields: tuple[FieldDefinition, ...]) -> dict[int, s
 
 
 def _targets(ctx: Context, type: str, value: Any) -> list[Link]:
-    """What a custom field points to: one record, or several."""
+    """The records that a custom field points to."""
     registry = ctx.service.registry
     ids = [int(each) for each in (value if isinstance(value, list) else [value]) if each]
     record_type = registry.find(type)
@@ -217,7 +219,7 @@ def _labels(shown: Dictionaries, uri: str, ids: list[int]) -> dict[int, str]:
 
 
 def _fact(key: str, name: str, kind: str, value: Any) -> Iterator[Fact]:
-    """Nothing for what is blank: a page of blanks tells less."""
+    """A fact; none for a blank value."""
     if value in _BLANK or (kind in ("time", "flag") and not value):
         return
     if kind == "json" or isinstance(value, (list, dict)):
@@ -234,7 +236,7 @@ def _links(registry: Registry, found: dict[str, Any]) -> Iterator[Link]:
 
 
 def link(registry: Registry, type: str, id: int, label: object) -> Link:
-    """The way to another record; without a path to one that who asks may not read, which has no label then."""
+    """A link to another record. Without a path, and without a label, if the caller may not read it."""
     found = registry.find(type)
     type_label = shown(found.label_names[0]) if found else type
     if found is None or label is None or not found.operations["retrieve"]:
@@ -243,7 +245,7 @@ def link(registry: Registry, type: str, id: int, label: object) -> Link:
 
 
 def named(key: str) -> str:
-    """What people call a field or key.
+    """The label of a field or key.
 
     >>> named("reply_address_id"), named("is_disabled"), named("last_ran_at"), named("org_id"), named("_amount")
     ('Reply address', 'Disabled', 'Last ran', 'Organization', 'Amount')

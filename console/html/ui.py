@@ -1,7 +1,7 @@
-"""The components of the console: what templates build pages of. The page /-/ui shows them all.
+"""The components of the console, from which templates build pages. The page /-/ui shows them all.
 
-Most are macros of console/templates/macros, which Python calls by the same names: `ui.badge("ok", N_("sent"))`. What
-stands here are the values that they show, and the smallest components, of which a list has hundreds."""
+Most are macros in console/templates/macros, which Python calls by the same names: `ui.badge("ok", N_("sent"))`. This
+module holds the values that they show, and the smallest components, of which a list has hundreds."""
 
 import json
 import re
@@ -79,7 +79,7 @@ WAITS = {"/admin/system/checkup": N_("Asking the mail servers…")}  # shown whi
 DIFF_SIGNS = {"removed": "−", "added": "+", "same": "", "skipped": ""}
 BAR_STEP, BAR_HEIGHT = 4, 20  # pixels
 _AFTER_A_PART = re.compile(r"(?<=[._/:-])")
-# Seconds, and how many of these are told: ago, and ahead.
+# Units of time in seconds, with their messages for the past and the future.
 _SPANS = (
     (
         86400 * 365,
@@ -111,7 +111,7 @@ class ChooserOptions:
 
 
 def keys(worker: Actor) -> list[tuple[str, str, str]]:
-    """The keys that do something for a worker: (keys, what they do, path of the place)."""
+    """The keyboard shortcuts of a worker: (keys, effect, path of the page that they open)."""
     paths = {each.path for each in open_to(worker)} | {""}
     told = (
         (str(keys), _("go to {place}", place=shown(does)) if path else shown(does), path) for keys, does, path in KEYS
@@ -141,7 +141,7 @@ def bar(visit: Visit, worker: Actor) -> Entries:
 
 
 def group_key(group: str) -> str:
-    """What a group of the rail is called in a cookie."""
+    """The name of a rail group in a cookie."""
     return group.lower().replace(" ", "-")
 
 
@@ -174,7 +174,7 @@ def logo() -> Markup:
 
 
 def name(text: str) -> Markup:
-    """What somebody called something, in the direction of its own letters whatever stands around it."""
+    """A name in its own writing direction, whatever the text around it."""
     return Markup(f'<bdi dir="auto">{escape(text)}</bdi>') if text else Markup()
 
 
@@ -192,12 +192,12 @@ def code(text: str) -> Markup:
 
 
 def muted(text: Words) -> Markup:
-    """What is said by the way."""
+    """Secondary text."""
     return Markup(f'<span class="muted">{escape(shown(text))}</span>') if text else Markup()
 
 
 def row(*parts: Markup) -> Markup:
-    """Buttons and the like beside each other."""
+    """A row of buttons."""
     return Markup(f'<div class="row">{Markup().join(parts)}</div>')
 
 
@@ -210,7 +210,7 @@ def tick_mark(is_so: bool) -> str:
 
 
 def form_token(visit: Visit) -> str:
-    """The value of a form's token; who is not signed in gets the cookie that it is tied to."""
+    """The token of a form. Sets a visit cookie if nobody is signed in."""
     visit.require_secret()
     return visit.form_token
 
@@ -218,8 +218,8 @@ def form_token(visit: Visit) -> str:
 def control(
     form: Form, name: str, hint: str, given: Mapping[str, Any], described: str | None = None, **attributes: Any
 ) -> Markup:
-    """The attributes of a field's element: those of its macro, and `given` in a template, which win. None and False
-    are left out. described: the note about a mistake, `error` if the field has one."""
+    """The attributes of a form control: those of its macro, overridden by `given` from the template. None and False are
+    left out. described: the kind of note that describes a mistake, by default `error` if the field has one."""
     error = form.errors.get(name)
     id = given.get("id", name)
     notes = ["error" if error else "", "help" if hint else ""] if described is None else [described, hint and "help"]
@@ -241,13 +241,13 @@ def control(
 
 
 def draft_stored_at(visit: Visit, key: str) -> int:
-    """When a draft of a form was stored, in Unix seconds; 0 where there is none to restore."""
+    """The time when a draft was stored, in Unix seconds; 0 if there is none to restore."""
     draft = form_drafts.of(visit.ctx, key) if visit.session is not None and not visit.is_post else None
     return draft.updated_at if draft else 0
 
 
 def initials(name: str, id: int) -> Markup:
-    """The initials of somebody as SVG, as their picture has them."""
+    """The initials of a person as SVG, as in their picture."""
     return Markup(drawn(name, id))
 
 
@@ -270,7 +270,7 @@ def bar_heights(values: Sequence[int]) -> list[tuple[int, float]]:
 
 @dataclass(frozen=True)
 class Trouble:
-    """What needs attention behind an entry of the rail."""
+    """A problem behind an entry of the rail."""
 
     state: str
     text: str
@@ -278,7 +278,7 @@ class Trouble:
 
 
 def trouble(visit: Visit, path: str) -> Trouble | None:
-    """What needs attention behind an entry of the rail; None where all is well."""
+    """The problem behind an entry of the rail, None if there is none."""
     if path not in MARKED:
         return None
     judged = visit.verdict.about(MARKED[path])
@@ -320,13 +320,13 @@ def current_tab(visit: Visit, pages: Sequence[Option]) -> str:
 
 
 def moment(visit: Visit, at: int) -> str:
-    """An instant in full, in the zone of who is signed in and as they write it: Mon 23 Nov 2026 09:00 Europe/Zurich."""
+    """A time in full, in the time zone and format of the worker: Mon 23 Nov 2026 09:00 Europe/Zurich."""
     zone = (visit.session.actor.timezone if visit.session is not None else "") or "UTC"
     return f"{_locale(visit).moment(datetime.fromtimestamp(at, times.zone(zone)))} {zone}"
 
 
 def soon(visit: Visit, at: int) -> str:
-    """An instant as a sentence tells it: Mon 09:00 within a week, else with its date. Unix seconds."""
+    """A time as in a sentence: Mon 09:00 within a week, otherwise with its date. at: Unix seconds."""
     zone = times.zone((visit.session.actor.timezone if visit.session is not None else "") or "UTC")
     return _locale(visit).soon(datetime.fromtimestamp(at, zone), datetime.fromtimestamp(visit.now, zone))
 

@@ -1,1 +1,1 @@
-"""What a page is before it is HTML: the request, the response, the routes, static files."""
+"""HTTP of the console: requests, responses, routes, static files."""

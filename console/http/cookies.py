@@ -1,7 +1,7 @@
-"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page, the
+"""Cookies of the console: the session, the visit of somebody who is not signed in, a message for the next page, and a
 device that somebody has signed in from.
 
-Under https they are named __Host-...: no other host of the domain can set those."""
+Under https their names begin with __Host-, so that no other host of the domain can set them."""
 
 from urllib.parse import quote, unquote
 
@@ -10,12 +10,12 @@ RAIL = "rail"  # which groups of the rail are closed, with dots between; scripts
 
 
 def name_of(kind: str, is_secure: bool) -> str:
-    """The name of a cookie."""
+    """The name of a cookie, with the prefix __Host- under https."""
     return f"__Host-{kind}" if is_secure else kind
 
 
 def read(header: str, kind: str, is_secure: bool) -> str:
-    """The value of a cookie in a Cookie header; "" when it is missing, or given twice with different values."""
+    """The value of a cookie in a Cookie header; "" if it is missing or sent twice with different values."""
     wanted, found = name_of(kind, is_secure), set()
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
@@ -25,7 +25,7 @@ def read(header: str, kind: str, is_secure: bool) -> str:
 
 
 def write(kind: str, value: str, is_secure: bool, seconds: int | None = None) -> str:
-    """A Set-Cookie header. seconds: how long the browser keeps it, None until it is closed, 0 removes it."""
+    """A Set-Cookie header. seconds: its Max-Age; None for a cookie of the browser session, 0 to remove it."""
     parts = [f"{name_of(kind, is_secure)}={quote(value, safe='')}", "Path=/", "HttpOnly", "SameSite=Lax"]
     if is_secure:
         parts.append("Secure")

@@ -1,5 +1,4 @@
-"""Parts of pages that stay as they would be if the page was loaded again: a stream tells them that there is something
-new, and they ask for the page."""
+"""Live parts of pages: a stream announces news, and the page fetches the part again."""
 
 import json
 from collections.abc import Callable, Hashable
@@ -13,11 +12,11 @@ from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 
 def latest(visit: Visit, channel: str, newest: Callable[[Context], int], about: Hashable = "") -> PageResponse:
-    """{id} of the newest of something, 0 for none; for who asks for a stream, that each time when there is a newer one.
+    """Responds with {id} of the newest record of a kind, 0 for none; or with a stream of these ids as they appear.
 
-    newest: of those that a caller may see; raises HelpdeskError. channel: what tells that there may be one; `since`, or
-    what a stream was told before: the last that the page knows. about: of the address, what else the newest depends
-    on."""
+    channel: the channel that announces news. newest: returns the id of the newest record that a caller may see; raises
+    HelpdeskError. about: whatever else in the address the newest record depends on. A stream begins after `since`, or
+    after the last event that the browser received."""
     id = newest(visit.ctx)
     headers = visit.request.headers
     if not wants_events(headers.get("Accept", "")):

@@ -1,4 +1,4 @@
-"""The pages that people go to, as data: the rail, the keys, and the jump to anything are made from it."""
+"""The main pages as data: the rail, the keyboard shortcuts and the jump dialog are built from it."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -13,10 +13,12 @@ Who = Literal["worker", "admin", "manager"]
 
 @dataclass(frozen=True)
 class NavigationItem:
-    """group: of the rail, "" for the start alone. who: whom it is for; `manager`, workers who manage groups and are no
-    administrators. key: the letter after `g` that leads to it. words: what else it is looked for by. is_part: whether
-    it is a part of another page, and so stands in no rail. icon: of icons.py. is_first: whether it stands in the bar of
-    a phone, which has room for four."""
+    """A main page.
+
+    group: its heading in the rail, "" for the first entries. who: the workers who see it; `manager` stands for those
+    who manage groups without being administrators. key: the letter after `g` that opens it. words: further search
+    terms. is_part: whether it belongs to another page and is not in the rail. icon: a name in icons.py. is_first:
+    whether it is in the bar of a phone, which has room for four."""
 
     path: str
     label: Words
@@ -29,8 +31,8 @@ class NavigationItem:
     is_first: bool = False
 
 
-RECORDS = "Records"  # the group of the lists of records
-MAX_CUSTOM = 8  # record types of administrators that stand in the rail; the others are on the page of all
+RECORDS = "Records"  # the heading of lists of records
+MAX_CUSTOM = 8  # custom record types in the rail; the others are on the page of all records
 PLACES = (
     NavigationItem("/inbox", N_("Inbox"), "", key="i", words=N_("tickets queue"), icon="inbox", is_first=True),
     NavigationItem(
@@ -284,13 +286,13 @@ PLACES = (
 
 
 def open_to(actor: Actor) -> list[NavigationItem]:
-    """The places that a worker may go to."""
+    """The pages that a worker may open."""
     return [each for each in PLACES if _may(actor, each)]
 
 
 def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, list[NavigationItem]]]:
-    """What stands in the rail: (group, its places), in order. custom: the record types that administrators made, the
-    first of which stand among the records."""
+    """The rail: pairs of a heading and its entries. custom: custom record types, the first of which are listed among
+    the records."""
     groups: dict[str, list[NavigationItem]] = {}
     for each in open_to(actor):
         if not each.is_part:
@@ -303,12 +305,12 @@ def rail(actor: Actor, custom: Sequence[RecordType] = ()) -> list[tuple[str, lis
 
 
 def bar(actor: Actor) -> list[NavigationItem]:
-    """What stands in the bar of a phone, beside the way to all of the rail."""
+    """The entries in the bar of a phone, beside the button that opens the rail."""
     return [each for each in open_to(actor) if each.is_first][:4]
 
 
 def here(places: Sequence[NavigationItem], path: str) -> str:
-    """The path of the place that a page belongs to: the longest one that its own begins with."""
+    """The path of the entry that a page belongs to: the longest prefix of its own path."""
     return max((each.path for each in places if _holds(each.path, path)), key=len, default="")
 
 

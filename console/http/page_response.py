@@ -1,4 +1,4 @@
-"""Pages as they go out."""
+"""Responses of the console."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -11,14 +11,15 @@ from server.web.call import Feed
 
 JSON = "application/json"
 INVALID = 422
-PIECE_BYTES = 256 * 1024  # of a file, sent at once
+PIECE_BYTES = 256 * 1024  # read from a file at once
 
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """A page as it goes out, or the way to another. form_targets: where else a form of it may lead, besides us. pieces:
-    opens the bytes of a large file, sent in place of a page; `length` is how many there are. feed, feeds: what is
-    followed in place of a page, one or several in one response."""
+    """A page, a redirect, a file or a stream.
+
+    form_targets: foreign origins that its forms may be submitted to. pieces: yields the bytes of a file, in place of a
+    page; length: their number. feed, feeds: one or several feeds to stream, in place of a page."""
 
     html: str = ""
     status: int = 200
@@ -32,12 +33,12 @@ class PageResponse:
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The header of an answer that is kept as a file. name: of the file, in letters that need no quoting."""
+    """The Content-Disposition header of a download. name: the file name, in characters that need no quoting."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def file(path: Path, content_type: str, length: int) -> PageResponse:
-    """A file of the disk to be kept under its own name, sent in pieces. length: how many bytes it has."""
+    """A download of a file, sent in pieces. length: its size in bytes."""
 
     def pieces() -> Iterator[bytes]:
         with path.open("rb") as opened:
@@ -48,15 +49,15 @@ def file(path: Path, content_type: str, length: int) -> PageResponse:
 
 
 def again(shown: PageResponse, seconds: int) -> PageResponse:
-    """The page, which loads itself again after so many seconds, with scripts and without."""
+    """The page with a header that reloads it after some seconds."""
     return replace(shown, headers={**shown.headers, "Refresh": str(seconds)})
 
 
 def json_response(value: object) -> PageResponse:
-    """A value for a script of ours."""
+    """A response in JSON, for scripts of the console."""
     return PageResponse(json.dumps(value), content_type=JSON)
 
 
 def see(path: str) -> PageResponse:
-    """On to another page of ours: after a form, so that loading it again sends nothing twice."""
+    """A redirect to another page of the console (303), so that reloading does not submit the form again."""
     return PageResponse(status=303, headers={"Location": quote(path, safe="/?&=%:+,;@!~*'()$#-._[]")})

@@ -1,5 +1,4 @@
-"""Pages as data: method, path, who may open it, which function shows it. Modules of PACKAGES
-declare them."""
+"""The table of pages: method, path, access, and the function that shows the page. Modules of PACKAGES declare them."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +19,7 @@ Access = Literal["anyone", "code", "worker", "admin", "proven worker", "proven a
 SMALL_FORM_BYTES = 64 * 1024
 _ARGUMENT = re.compile(r"\{(\w+)\}")
 _FORMS = {
-    # No record has the id 0, by which forms mean a new one.
+    # No record has the id 0: in forms it means a new one.
     "id": r"[1-9][0-9]{0,18}",
     "code": r"[A-Za-z0-9_-]{20,100}",
     "name": r"[A-Za-z0-9_-]{1,200}",
@@ -34,11 +33,13 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class Page:
-    """access: `anyone`; `code`, who gave the password and not yet the code of the second factor; a `worker` who is
-    signed in, an `admin`; `proven`, who gave the password within the last ten minutes. checks_form: False where the
-    address itself holds a secret that no other site knows. form_bytes: how large its form may be. is_open: whether it
-    gets forms without a token of ours, too, whoever sends them: requests that other sites may make. hashes: whether it
-    hashes a password. creates: whether the same form, sent again, must not be carried out twice."""
+    """A page.
+
+    access: `anyone`; `code`, after the password and before the second factor; `worker`, signed in; `admin`; `proven`,
+    signed in and with the password entered within the last ten minutes. checks_form: False if the address itself holds
+    a secret that no other site knows. form_bytes: the maximum size of its form. is_open: whether it accepts forms
+    without our token, from any site. hashes: whether it hashes a password. creates: whether submitting the same form
+    again must not repeat the act."""
 
     method: str
     pattern: re.Pattern[str]
@@ -51,7 +52,7 @@ class Page:
     creates: bool
 
 
-PACKAGES = ("console.pages", "console.tickets")  # whose modules declare pages
+PACKAGES = ("console.pages", "console.tickets")  # packages of modules that declare pages
 PAGES: list[Page] = []
 
 
@@ -66,8 +67,10 @@ def page(
     hashes: bool = False,
     creates: bool = False,
 ) -> Callable[[Callable[["Visit"], "PageResponse"]], Callable[["Visit"], "PageResponse"]]:
-    """Declare the decorated function as a page. path: what stands in braces is an argument, by the names of _FORMS.
-    `mask`, `file` and `rest` are as they were sent, not unquoted."""
+    """Declares the decorated function as a page.
+
+    path: names in braces are arguments, with the patterns of _FORMS. `mask`, `file` and `rest` are passed on as sent,
+    still percent-encoded."""
     form = _ARGUMENT.sub(lambda match: f"(?P<{match[1]}>{_FORMS[match[1]]})", path)
 
     def declare(show: Callable[["Visit"], "PageResponse"]) -> Callable[["Visit"], "PageResponse"]:
@@ -81,14 +84,14 @@ def page(
 @warmed
 @cache
 def load() -> None:
-    """Let every page declare itself: when the first is asked for, or soon after the start. A seventh of a start that
-    only answers programs."""
+    """Imports all modules with pages: at the first request of a page, or soon after the start. Doing it at the start
+    would take a seventh of a start that only serves the API."""
     for name in PACKAGES:
         load_all(name, import_module(name).__path__, is_deep=True)
 
 
 def find(path: str) -> tuple[dict[str, Page], dict[str, str]]:
-    """{method: page} and the arguments of a path; {} for an unknown one."""
+    """Returns the pages at a path by method, and the arguments in the path; {} for an unknown path."""
     load()
     found: dict[str, Page] = {}
     arguments: dict[str, str] = {}

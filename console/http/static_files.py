@@ -1,6 +1,6 @@
-"""Static files of the console, from a fixed table: nothing is looked up on the disk by what somebody sent.
+"""Static files of the console, from a fixed table: no path of a request is looked up on the disk.
 
-Their addresses hold a digest of all of them, so that browsers keep them for a year and still get every change."""
+Addresses contain a digest of all files, so that browsers cache them for a year and still see every change."""
 
 import gzip
 import hashlib
@@ -20,7 +20,7 @@ _FOLDER = Path(__file__).resolve().parent.parent / "static"
 _COMMENT, _BLANKS = re.compile(rb"/\*.*?\*/", re.DOTALL), re.compile(rb"\s+")
 _SCRIPT_COMMENT, _INDENT = re.compile(rb"^\s*//.*\n", re.MULTILINE), re.compile(rb"^\s+", re.MULTILINE)
 _IMPORT = re.compile(rb'^import\b[^"(]*"\./([\w.]+)";', re.MULTILINE)
-COMMON_SCRIPT = "console.js"  # which each page loads
+COMMON_SCRIPT = "console.js"  # loaded by every page
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
@@ -31,8 +31,8 @@ def _contents() -> dict[str, bytes]:
 
 
 def _packed(path: Path) -> bytes:
-    """A file as it is sent: styles and scripts without comments and indentation. No text of a script of ours goes over
-    several lines, so that each line means the same."""
+    """A file as it is sent: styles and scripts without comments and indentation. This is safe since our scripts have no
+    strings of several lines."""
     content = path.read_bytes()
     if path.suffix == ".css":
         return _BLANKS.sub(b" ", _COMMENT.sub(b"", content)).strip()
@@ -48,15 +48,15 @@ def _digest() -> str:
 
 
 def address(name: str) -> str:
-    """The address of a file, good for a year."""
+    """The address of a file, which may be cached for a year."""
     assert name in _contents(), name
     return f"{PREFIX}{_digest()}/{name}"
 
 
 @cache
 def script(name: str) -> Markup:
-    """The tags that load a module, and at once the modules that it imports: a browser finds these only when it has
-    read the ones before."""
+    """The tags that load a module, with preload hints for the modules that it imports, which a browser would discover
+    one after the other."""
     common = {COMMON_SCRIPT, *_imports(COMMON_SCRIPT)} if name != COMMON_SCRIPT else set()
     links = (f'<link rel="modulepreload" href="{address(each)}">' for each in _imports(name) if each not in common)
     return Markup(f'{"".join(links)}\n<script type="module" src="{address(name)}"></script>')
@@ -64,7 +64,7 @@ def script(name: str) -> Markup:
 
 @cache
 def _imports(name: str) -> tuple[str, ...]:
-    """The modules that a module imports, directly or through others, where it does so at once."""
+    """The modules that a module imports statically, directly or indirectly."""
     direct = [each.decode() for each in _IMPORT.findall(_contents()[name])]
     return tuple(dict.fromkeys([*direct, *(behind for each in direct for behind in _imports(each))]))
 
@@ -75,7 +75,7 @@ def _compressed(name: str) -> bytes:
 
 
 def answer(path: str, takes_gzip: bool = False) -> Answer | None:
-    """The file at a path, with or without the digest in it; None when there is none."""
+    """Responds with the file at a path, with or without the digest in it; None if there is no such file."""
     if not path.startswith(PREFIX):
         return None
     digest, _, name = path[len(PREFIX) :].rpartition("/")

@@ -1,4 +1,4 @@
-"""One request of a page: who it is, what was sent, what the next page is to be told."""
+"""One request of a page: the session, the submitted form, and the message for the next page."""
 
 import hashlib
 import hmac
@@ -34,26 +34,28 @@ from server.web.site import Request, content_type
 from server.web.streams import wants_events
 
 FORM_TOKEN = "_xsrf"
-MAX_NEXT_CHARS = 4000  # requests of apps for consent are long
-PART = "X-Part"  # a header of requests that swap.js makes
-LOCATION = "X-Location"  # of answers to them: where a form that was done leads to
-BY_ITSELF = "X-Live"  # a header of requests that live.js makes
-TOAST_SECONDS = 60  # that a message waits for its page
-MAX_TOLD_CHARS = 200  # of a message; a longer one is cut
-MAX_UNDO_CHARS = 400  # of what undoes it, in the cookie; more of it is kept on the server
-# A path of ours: not //host, not /\host, no control characters.
+MAX_NEXT_CHARS = 4000  # authorization requests of apps are long
+PART = "X-Part"  # a header of requests by swap.js
+LOCATION = "X-Location"  # a header of responses to swap.js: the page that follows a form
+BY_ITSELF = "X-Live"  # a header of requests by live.js
+TOAST_SECONDS = 60  # lifetime of the cookie with a message
+MAX_TOLD_CHARS = 200  # longer messages are truncated
+MAX_UNDO_CHARS = 400  # a larger undo form is stored on the server rather than in the cookie
+# A path on this host: not //host, not /\host, no control characters.
 _OWN_PATH = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*\Z")
 _TAG_CHARS = 40
-FORM_ID_CHARS = 16  # of the number of a form, behind the tag
+FORM_ID_CHARS = 16  # the random id of a form follows the tag
 
 
 @dataclass
 class Visit:
-    """session: of who is signed in, None for nobody. secret: of the session or visit cookie, "" for none yet.
+    """A request of a page.
 
-    cookies: the Set-Cookie headers of the answer. was_ours: whether the form carried the token of the session that this
-    request began with. message: that of the next page, with what undoes it. has_created: whether the
-    page that is shown is the result of the form, and not one that it leads to."""
+    session: None if nobody is signed in. secret: the value of the session or visit cookie, "" for none yet.
+
+    cookies: the Set-Cookie headers of the response. was_ours: whether the form had the token of the session that this
+    request began with. message: the message for the next page, with the form that undoes the act. has_created: whether
+    the response itself is the result of the form, rather than a redirect to it."""
 
     service: Service
     request: Request
@@ -69,7 +71,7 @@ class Visit:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers reach the service by https."""
+        """Whether browsers use https."""
         return self.service.base_url.startswith("https://")
 
     @property
@@ -78,13 +80,13 @@ class Visit:
 
     @property
     def is_by_itself(self) -> bool:
-        """Whether the page asks for what is new, and not the person: that does not keep a login alive."""
+        """Whether a script polls for news without the person: such requests do not extend a session."""
         headers = self.request.headers
         return not self.is_post and (BY_ITSELF in headers or wants_events(headers.get("Accept", "")))
 
     @property
     def is_part(self) -> bool:
-        """Whether swap.js asks, which shows one part of the page: what stands around the page is not needed."""
+        """Whether swap.js requests a part of the page: the frame around the page is left out."""
         return PART in self.request.headers
 
     @property
@@ -93,12 +95,12 @@ class Visit:
 
     @property
     def shown_path(self) -> str:
-        """The path with its query."""
+        """The path with the query."""
         return f"{self.path}?{self.request.query}" if self.request.query else self.path
 
     @property
     def referring_path(self) -> str:
-        """The page that the request came from, if it is ours and told; else the start."""
+        """The page that the request came from, if the browser sends it and it is on this host; else the start page."""
         parts = self.request.headers.get("Referer", "").split("/", 3)
         is_ours = len(parts) == 4 and parts[2] == self.request.headers.get("Host")
         return own_path(f"/{parts[3]}") if is_ours else "/"
@@ -110,7 +112,7 @@ class Visit:
 
     @cached_property
     def language(self) -> str:
-        """The locale of who is signed in, else what the browser asks for: `de_CH`."""
+        """The locale of the worker, else the preferred one of the browser, such as `de_CH`."""
         if self.session is not None and self.session.actor.language:
             return self.session.actor.language
         return speech.languages(self.service).accepted(self.request.headers.get("Accept-Language", ""))
@@ -121,7 +123,7 @@ class Visit:
 
     @property
     def who(self) -> Session:
-        """The session of a page that is not for anyone. Raises NotFound where there is none."""
+        """The session. Raises NotFound if nobody is signed in."""
         if self.session is None:
             raise NotFound(_("nobody is signed in"))
         return self.session
@@ -132,7 +134,7 @@ class Visit:
 
     @cached_property
     def ctx(self) -> Context:
-        """What operations are done in: by the worker who is signed in, else by the service itself."""
+        """The context for operations: of the signed-in worker, else of the service itself."""
         own = own_context(self.service)
         if self.session is None or self.session.waits_for_code:
             return own
@@ -141,25 +143,25 @@ class Visit:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """How the service is, for administrators; for others there is nothing to say."""
+        """The health of the service, for administrators; for others an empty verdict."""
         if self.session is None or not self.session.actor.is_admin:
             return Verdict(())
         return verdict.of(self.service, self.now)
 
     @property
     def is_in_the_clear(self) -> bool:
-        """Whether others may read along, which administrators are told on every page."""
+        """Whether the connection can be overheard, of which every page warns administrators."""
         is_admin = self.session is not None and self.session.actor.is_admin
         return is_admin and setup.is_in_the_clear(self.service.settings)
 
     @cached_property
     def query(self) -> Params:
-        """What stands behind the question mark."""
+        """The parameters of the query."""
         return Params(decode_query(self.request.query) if self.request.query else {})
 
     @cached_property
     def form(self) -> Params:
-        """The form that was sent, with files if it is of that kind. Raises Malformed, TooLarge."""
+        """The submitted form, with its files if it is multipart. Raises Malformed, TooLarge."""
         if content_type(self.request) == "multipart/form-data":
             return Params(decode_multipart(self.request.body, self.request.headers.get("Content-Type", "")))
         return Params(decode_form(self.request.body))
@@ -168,35 +170,35 @@ class Visit:
 
     @property
     def form_token(self) -> str:
-        """What a form carries: the tag of the cookie, which other sites cannot read, and a number of its own."""
+        """The token of a form: a tag of the cookie, which other sites cannot read, and a random id."""
         return self.tag("form") + secrets.token_hex(FORM_ID_CHARS // 2)
 
     @property
     def form_id(self) -> str:
-        """The number of the form that was sent; "" where it has none."""
+        """The random id of the submitted form; "" if it has none."""
         given = self.form.text(FORM_TOKEN, "")[_TAG_CHARS:]
         return given if len(given) == FORM_ID_CHARS else ""
 
     def has_form_token(self) -> bool:
-        """Whether the form that was sent carries the token of this session or visit."""
+        """Whether the submitted form has the token of this session or visit."""
         given = self.form.text(FORM_TOKEN, "")[:_TAG_CHARS]
         is_right = bool(self.secret) and hmac.compare_digest(given.encode(), self.tag("form").encode())
         return self.was_ours or is_right
 
     def require_secret(self) -> None:
-        """Give somebody who is not signed in a cookie, so that a form can be tied to it."""
+        """Sets a visit cookie if nobody is signed in, so that a form can be tied to it."""
         if not self.secret:
             self.secret = secrets.token_urlsafe(32)
             self.cookies.append(cookies.write(cookies.VISIT, self.secret, self.is_secure))
 
     def tag(self, purpose: str) -> str:
-        """A text that only somebody with the cookie can know."""
+        """A keyed digest (HMAC) that can only be computed with the cookie."""
         return hmac.new(self.secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()[:_TAG_CHARS]
 
     # -- sessions ---------------------------------------------------------------------------------------------------
 
     def set_session(self, id: str, is_kept: bool | None = None) -> None:
-        """Let the browser hold a session. is_kept: when the browser is closed, too; None as it is now."""
+        """Sets the session cookie. is_kept: whether it outlives the browser; None to leave that as it is."""
         if is_kept is None:
             is_kept = self.session is not None and self.session.idle_seconds >= self._most_seconds
         self.cookies.append(cookies.write(cookies.SESSION, id, self.is_secure, self._most_seconds if is_kept else None))
@@ -204,20 +206,20 @@ class Visit:
         self.secret = id
 
     def sign_in(self, made: NewSession, is_kept: bool | None = None) -> None:
-        """Let the browser hold a new session, and that its worker has signed in there. is_kept: as in set_session."""
+        """Sets the cookies of a new session and of a known device. is_kept: as in set_session."""
         self.set_session(made.session_id, is_kept)
         if made.known:
             self.cookies.append(cookies.write(cookies.DEVICE, made.known, self.is_secure, KNOWN_SECONDS))
 
     def begin(self, made: NewSession, is_kept: bool | None = None) -> None:
-        """Go on in another session within this request: its form was sent with what gave the session."""
+        """Continues this request in a new session, which its form has just created."""
         self.was_ours = self.has_form_token()
         self.sign_in(made, is_kept)
         self.session = self.service.store.read(lambda tx: sessions.check(tx, made.session_id, self.now))
         self.__dict__.pop("ctx", None)
 
     def drop_session(self) -> None:
-        """Let the browser forget the session."""
+        """Removes the session cookie."""
         self.cookies.append(cookies.write(cookies.SESSION, "", self.is_secure, 0))
 
     @property
@@ -226,23 +228,23 @@ class Visit:
 
     @property
     def closed_groups(self) -> list[str]:
-        """The groups of the rail that this browser shows closed."""
+        """The groups of the rail that are collapsed in this browser."""
         return cookies.read(self.request.headers.get("Cookie", ""), cookies.RAIL, False).split(".")
 
     def _cookie(self, kind: str) -> str:
         return cookies.read(self.request.headers.get("Cookie", ""), kind, self.is_secure)
 
     def session_id(self) -> str:
-        """The id that the browser sent."""
+        """The value of the session cookie."""
         return self._cookie(cookies.SESSION)
 
     def visit_id(self) -> str:
-        """What the browser of somebody who is not signed in sent."""
+        """The value of the visit cookie."""
         found = self._cookie(cookies.VISIT)
         return found if len(found) <= sessions.MAX_ID_CHARS else ""
 
     def lacks_second_factor(self) -> bool:
-        """Whether the worker who is signed in must have a second factor and has none yet."""
+        """Whether the worker must set up a second factor and has not done so."""
         id, workers = self.actor.worker_id, self.service.registry.type("worker")
 
         def read(tx: Transaction) -> bool:
@@ -256,17 +258,17 @@ class Visit:
 
     @property
     def next(self) -> str:
-        """Where to go when a form is done: `next` of form or query, if it is a path of ours, else the start."""
+        """The page after a form: `next` of the form or query if it is a path on this host, else the start page."""
         given = (self.form if self.is_post else self.query).text("next", "") or self.query.text("next", "")
         return own_path(given)
 
     def tell(self, text: Words, undo: str = "", /, **fields: str | list[str]) -> None:
-        """Show a message on the next page. undo: the path of a form that takes back what was done, with its fields."""
+        """Shows a message on the next page. undo: the path of a form that undoes the act; fields: its fields."""
         message = shown(text)[:MAX_TOLD_CHARS]
         self.message = message, undo, fields
         kept = ""
         if len(json.dumps(fields)) > MAX_UNDO_CHARS and self.session is not None:
-            kept = f"undo:{secrets.token_hex(8)}"  # too much for a cookie
+            kept = f"undo:{secrets.token_hex(8)}"  # too large for a cookie
             try:
                 form_drafts.keep(self.ctx, kept, _pairs(fields))
             except TooLarge:
@@ -279,7 +281,7 @@ class Visit:
 
     @cached_property
     def toast(self) -> dict[str, Any] | None:
-        """The message that the page before left, {text, undo, fields: pairs}; it is shown once."""
+        """The message from the previous page, {text, undo, fields: pairs}; it is shown once."""
         signed = self._cookie(cookies.TOAST)
         if not signed:
             return None
@@ -301,7 +303,7 @@ def _pairs(fields: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def own_path(given: str) -> str:
-    """The path when it leads to a page of ours, else the start.
+    """Returns the path if it is on this host, else the start page.
 
     >>> own_path("/account?tab=1"), own_path("//evil.example"), own_path("/\\\\evil.example"), own_path("https:x")
     ('/account?tab=1', '/', '/', '/')

@@ -1,1 +1,1 @@
-"""The language of searches, helped and explained."""
+"""Help with the language of searches: completion, corrections, chips; and the pages of the help."""

@@ -1,7 +1,7 @@
-"""The help pages that come with the program: their order, their parts as HTML, and what a search finds in them.
+"""The help pages of the program: their order, their sections as HTML, and a full-text search over them.
 
-Pages are Markdown below resources/help/. Those of a folder belong to the page of the folder's name; all but recipes are
-made from the code."""
+Pages are Markdown files in resources/help/. The pages of a folder are subpages of the page with the folder's name;
+except for the recipes they are generated from the code."""
 
 import posixpath
 import re
@@ -14,7 +14,7 @@ from server import resources
 from server.dataclass import dataclass
 from server.markup import markdown_to_html, text_of_html
 
-# Every page, in the order in which somebody new reads them. Pages of a folder follow the page of its name.
+# All pages, in reading order for a newcomer. Subpages follow their page.
 CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin", ("start", "tour", "overview")),
     ("Work", ("desk", "search", "mail", "imports", "packages", "data-queries")),
@@ -23,23 +23,23 @@ CONTENTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Run it", ("operating", "growing", "settings", "commands", "security", "limits")),
 )
 BASE = "/help"
-MAX_FOUND = 40  # places that a search shows
-MAX_WORDS = 10  # of a search; further ones are not looked for
+MAX_FOUND = 40  # hits that a search shows
+MAX_WORDS = 10  # of a search; further words are ignored
 SHORT_WORD = 2  # characters
 ASKING = frozenset("how what why where when which who can could should does did the and for with are was".split())
-AROUND = 90  # characters of text on each side of a word that was found
+AROUND = 90  # characters of context on each side of a hit
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(((?:\.\./)?[a-z0-9_/-]+)\.md(#[\w-]+)?\)")
 _HEADING = re.compile(r"^(#{1,2}) (.+)$", re.MULTILINE)
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_SHOWS = re.compile(r"^```\w+ (?:shows|ends|value)\n.*?^```$", re.MULTILINE | re.DOTALL)  # what comes of a block
+_SHOWS = re.compile(r"^```\w+ (?:shows|ends|value)\n.*?^```$", re.MULTILINE | re.DOTALL)  # the output of a code block
 _LABEL = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
 _MARKS = re.compile(r"^[|:\s-]+$|^#+ |^```.*$|[|`]|\*\*|\\(?=[<|])", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ArticleSection:
-    """What stands below one heading. id: of its place on the page, "" for what comes first. text: its Markdown."""
+    """A section of a page. id: its anchor, "" for the introduction. text: Markdown."""
 
     id: str
     title: str
@@ -47,8 +47,8 @@ class ArticleSection:
 
     @cached_property
     def html(self) -> Markup:
-        """What a browser is shown; each piece is made by markup, and never changed afterwards. What a command prints
-        stands in a frame of its own, so that nobody types it."""
+        """The section as HTML. Each piece is rendered by itself and never edited afterwards. Output of a command gets a
+        frame of its own, so that nobody types it."""
         made, place = [], 0
         for match in _SHOWS.finditer(self.text):
             made += [_html(self.text[place : match.start()]), f'<div class="shows">{_html(match[0])}</div>']
@@ -58,7 +58,7 @@ class ArticleSection:
 
 @dataclass(frozen=True)
 class Article:
-    """One page. name: its path below /help. about: its first sentence, as text."""
+    """A help page. name: its path below /help. about: its first sentence as plain text."""
 
     name: str
     title: str
@@ -67,14 +67,14 @@ class Article:
 
     @property
     def folder(self) -> str:
-        """The name of the page that it belongs to, "" for a page of its own."""
+        """The name of the parent page, "" for a top-level page."""
         return posixpath.dirname(self.name)
 
 
 @dataclass(frozen=True)
 class ArticleHit:
-    """A place that a search found. before, word, after: the text there, with what was looked for in its middle.
-    missing: words of the search that are not there."""
+    """A hit of a search. before, word, after: the excerpt around the first matching word. missing: words of the search
+    that the section does not contain."""
 
     article: Article
     part: ArticleSection
@@ -90,7 +90,7 @@ class ArticleHit:
 
 @cache
 def articles(base_url: str) -> tuple[Article, ...]:
-    """Every page, in the order of CONTENTS. base_url: where links between them lead."""
+    """All pages, in the order of CONTENTS. base_url: prefix of the links between them."""
     folder = resources.path("help")
     found = []
     for _, names in CONTENTS:
@@ -103,14 +103,14 @@ def articles(base_url: str) -> tuple[Article, ...]:
 
 
 def read(name: str, text: str, base_url: str = "") -> Article:
-    """A page from its Markdown: cut at its headings of the second level, since what markup makes is never changed.
+    """Parses a page, and splits it at headings of the second level: rendered HTML is never split.
 
     >>> article = read("x", "# Mail\\n\\nHow it **comes**. More.\\n\\n## In and out\\n\\nText.\\n")
     >>> article.title, article.about, [(part.id, part.title) for part in article.parts]
     ('Mail', 'How it comes.', [('', ''), ('in-and-out', 'In and out')])
     """
     plain = _LINK.sub(lambda match: f"]({base_url}{linked(name, match[1])}{match[2] or ''})", _COMMENT.sub("", text))
-    fences = [match.span() for match in _FENCE.finditer(plain)]  # a line of a script may begin with #, too
+    fences = [match.span() for match in _FENCE.finditer(plain)]  # a line of a script may begin with # as well
     headings = [
         match for match in _HEADING.finditer(plain) if not any(start <= match.start() < end for start, end in fences)
     ]
@@ -129,7 +129,7 @@ def read(name: str, text: str, base_url: str = "") -> Article:
 
 
 def linked(name: str, target: str) -> str:
-    """The address of a page that another one links to, both without `.md`.
+    """The address of the page that a link in another page points to, both without `.md`.
 
     >>> linked("api", "types/ticket"), linked("types/ticket", "worker"), linked("types/ticket", "../search")
     ('/help/types/ticket', '/help/types/worker', '/help/search')
@@ -138,7 +138,7 @@ def linked(name: str, target: str) -> str:
 
 
 def slug(heading: str) -> str:
-    """A heading as the end of an address, as other readers of Markdown have it.
+    """The anchor of a heading, as other Markdown renderers form it.
 
     >>> slug("Words of the flow"), slug("`while`, and more")
     ('words-of-the-flow', 'while-and-more')
@@ -147,11 +147,11 @@ def slug(heading: str) -> str:
 
 
 def found(pages: tuple[Article, ...], query: str) -> list[ArticleHit]:
-    """Where the words of a query stand below one heading: headings that have them first, then the most hits. Where no
-    place has all of them, those that have the most, at least half.
+    """Sections with the words of a query, at most MAX_FOUND: matching headings first, then by number of hits. If no
+    section has all words, those with the most words, at least half.
 
-    At most MAX_FOUND places. Letters are small or capital, and words may be parts of longer ones; words of one or two
-    letters and those of a question do not count beside others."""
+    Case is ignored, and a word may be part of a longer one. Words of one or two letters and question words count only
+    when there are no others."""
     words = _words(query)
     ranked: list[tuple[tuple[int, int, bool, int], ArticleHit]] = []
     for article in pages:
@@ -174,7 +174,7 @@ def _words(query: str) -> list[str]:
 
 @cache
 def _texts(article: Article) -> list[tuple[ArticleSection, str, str]]:
-    """Each part with its text without marks, as it is and in small letters."""
+    """Pairs each section with its plain text, as written and in lower case."""
     plain = [(part, " ".join(_MARKS.sub(" ", _LABEL.sub(r"\1", part.text)).split())) for part in article.parts]
     return [(part, text, text.lower()) for part, text in plain]
 

@@ -1,5 +1,6 @@
-"""What somebody is typing at the caret of a search: the name of a filter, or a value of one. Pure; texts that cannot be
-read yet are the usual ones here, so this is not the parser."""
+"""Finds what is being typed at the caret of a search: the name of a filter, or a value of one.
+
+Pure. It is not the parser, since most texts here are unfinished and cannot be parsed."""
 
 import re
 from collections.abc import Callable
@@ -23,10 +24,12 @@ Named = Callable[[str, str], Filter | None]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """uri: of the type whose search the caret is in, "" for what is no search of a type, such as the parts of a date.
-    field: whose value is typed, "" for a name of one. text: typed of it. start, end: what another name or value would
-    replace. closers: what the text lacks behind the caret. takes_name: whether the name of a filter may
-    stand there: not in quotes, in a list, or right behind a bracket."""
+    """The word at the caret.
+
+    uri: the record type that is searched there, "" inside the parts of a date. field: the filter whose value is typed,
+    "" for the name of a filter. text: the word up to the caret. start, end: the range that a completion replaces.
+    closers: the brackets and quotes that are missing after the caret. takes_name: whether a filter name is allowed
+    there, which it is not in quotes, in a list, and right after a closing bracket."""
 
     uri: str
     field: str
@@ -39,7 +42,7 @@ class Typed:
 
 @dataclass(slots=True)
 class _Bracket:
-    """One that is open. field: whose value it is."""
+    """An open bracket. field: the filter whose value it is."""
 
     uri: str
     field: str
@@ -47,7 +50,7 @@ class _Bracket:
 
 
 def typed_at(q: str, caret: int, uri: str, named: Named) -> Typed:
-    """What is typed at `caret` of a search of a type. named: the filter of a type by its name."""
+    """Returns the word at `caret`. named: finds a filter by record type and name."""
     head = q[:caret]
     stack = [_Bracket(uri, "", "")]
     field, at = "", 0
@@ -55,7 +58,7 @@ def typed_at(q: str, caret: int, uri: str, named: Named) -> Typed:
     while at < len(head):
         is_list = stack[-1].sign == "]"
         match = (_ITEM if is_list else _PIECE).match(head, at)
-        if match is None:  # a sign that begins nothing
+        if match is None:  # a character that starts no token
             at += 1
             continue
         kind, piece, at = match.lastgroup, match[0], match.end()
@@ -85,7 +88,7 @@ def _is_open(quoted: str) -> bool:
 
 
 def _inner(uri: str, field: str, named: Named) -> str:
-    """The type that a bracket behind a filter searches: without one the same."""
+    """The record type that a bracket after a filter searches; without a filter the same type."""
     if not field:
         return uri
     found = named(uri, field) if uri else None
@@ -107,7 +110,7 @@ def _typed(q: str, caret: int, stack: list[_Bracket], field: str, start: int, te
     after = rest.match(q, caret)
     end = after.end() if after else caret
     closers = "".join(each.sign for each in reversed(stack))
-    if quote and end == caret:  # no quote follows that closes it
+    if quote and end == caret:  # the quote is not closed
         closers = quote + closers
     is_behind = not text and q[caret - 1 : caret] in (")", "]", '"')
     return Typed(inner.uri, field, text, start, end, closers, not (quote or is_list or is_behind))

@@ -1,4 +1,4 @@
-"""A search as chips: each of its outermost terms in words, and the search without it."""
+"""A search as chips: each top-level term in words, with the search that is left without it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from server.search.values import split_range
 from server.translation import N_, _, shown
 
 MAX_CHIPS = 40
-MAX_CHARS = 60  # of a chip; what is longer is cut
+MAX_CHARS = 60  # of a chip; longer ones are truncated
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TERM = re.compile(r"([A-Za-z0-9_.]+):\s*(!(?!=))?\s*(.*)", re.DOTALL)
 _COMPARED = re.compile(r'"?(>=|<=|!=|>|<|=)\s*(.+?)"?', re.DOTALL)
@@ -42,7 +42,7 @@ Known = Callable[[str], Filter | None]
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """text: of the search, from start to end. words: what it says. without: the search when it is removed."""
+    """A term of a search. words: the term in words. without: the search that is left when the chip is removed."""
 
     text: str
     words: str
@@ -53,7 +53,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """An outermost term. joint: AND or OR that stands before it, "" for white space."""
+    """A top-level term. joint: the operator before it, AND or OR, "" for white space."""
 
     start: int
     end: int
@@ -63,7 +63,9 @@ class _Piece:
 
 
 def chips(q: str, known: Known, labels: Mapping[tuple[str, str], str] | None = None) -> list[Chip]:
-    """Those of a search; none for one that cannot be read. known: the filter of a name. labels: {(type, id): label}."""
+    """Splits a search into chips; none if it cannot be parsed.
+
+    known: finds a filter by name. labels: {(type, id): label}."""
     try:
         pieces = _pieces(q)
     except BadQuery:
@@ -82,7 +84,7 @@ def chips(q: str, known: Known, labels: Mapping[tuple[str, str], str] | None = N
 
 
 def _pieces(q: str) -> list[_Piece]:
-    """The outermost terms, as the parser takes them. Raises BadQuery for a text that cannot be cut into tokens."""
+    """The top-level terms, as the parser sees them. Raises BadQuery if the text has no valid tokens."""
     found: list[_Piece] = []
     listed = tokens(q)
     ends = [len(q[: each.position].rstrip()) for each in listed[1:]] + [len(q.rstrip())]
@@ -94,7 +96,7 @@ def _pieces(q: str) -> list[_Piece]:
                 continue
             start, first = token.position, token.kind
         elif listed[at - 1].kind is TokenKind.NOT and start == listed[at - 1].position:
-            first = token.kind  # of what is negated
+            first = token.kind  # of the negated term
         depth += (token.kind is TokenKind.OPEN) - (token.kind is TokenKind.CLOSE)
         if depth > 0 or _goes_on(token, listed[at + 1 :][:1], listed[at - 1 : at], start):
             continue
@@ -105,12 +107,12 @@ def _pieces(q: str) -> list[_Piece]:
 
 
 def _joins(token: SearchToken, found: list[_Piece], joint: str, is_last: bool) -> bool:
-    """Whether AND or OR stands between two terms; elsewhere it is a word."""
+    """Whether AND or OR is an operator: it is a word unless it stands between two terms."""
     return token.kind is TokenKind.OPERATOR and bool(found) and not joint and not is_last
 
 
 def _goes_on(token: SearchToken, following: list[SearchToken], before: list[SearchToken], start: int) -> bool:
-    """Whether the next token belongs to the same term: the value of a field, what a `!` negates."""
+    """Whether the next token belongs to the same term: the value of a field, or the operand of `!`."""
     if not following:
         return False
     if token.kind in (TokenKind.FIELD, TokenKind.NOT):
@@ -124,8 +126,10 @@ def _goes_on(token: SearchToken, following: list[SearchToken], before: list[Sear
 
 
 def _runs(pieces: list[_Piece]) -> tuple[list[list[_Piece]], str]:
-    """The terms that are removed together, and what stands between them. With OR, what AND ties together is one, and so
-    are neighbouring words; without, AND says no more than white space."""
+    """Groups terms that are removed together, and returns the operator between groups.
+
+    If there is an OR, terms joined by AND or by white space form one group; otherwise AND means the same as white
+    space."""
     if not any(each.joint == "OR" for each in pieces):
         return [[each] for each in pieces], " "
     runs: list[list[_Piece]] = []
@@ -149,7 +153,7 @@ def _runs(pieces: list[_Piece]) -> tuple[list[list[_Piece]], str]:
 
 
 def title(found: Filter) -> str:
-    """A filter as people call it: `lastOpenedAt` is Last opened at, `owner.id` is Owner.
+    """The label of a filter: Last opened at for `lastOpenedAt`, Owner for `owner.id`.
 
     >>> title(Filter("owner.id", ""))
     'Owner'
@@ -160,7 +164,7 @@ def title(found: Filter) -> str:
 
 
 def _words(text: str, known: Known, labels: Mapping[tuple[str, str], str]) -> str:
-    """What a term says."""
+    """A term in words."""
     match = _TERM.fullmatch(text)
     if match is None:
         return _bare(text)
@@ -206,7 +210,7 @@ def _said(found: Filter, is_negated: bool, value: str, labels: Mapping[tuple[str
 
 
 def ids_in(text: str, known: Known) -> tuple[str, list[str]]:
-    """The type and the ids that a term names, ("", []) for none."""
+    """The record type and the ids in a term, ("", []) if it has none."""
     match = _TERM.fullmatch(text)
     found = known(match[1]) if match else None
     if match is None or found is None or not targeted(found):
@@ -216,12 +220,12 @@ def ids_in(text: str, known: Known) -> tuple[str, list[str]]:
 
 
 def inner(found: Filter) -> Filter:
-    """A custom field is searched as its kind is."""
+    """The filter that searches a custom field, by the kind of the field; other filters themselves."""
     return found.inner if isinstance(found, CustomFilter) else found
 
 
 def targeted(found: Filter) -> str:
-    """The type whose ids a filter takes, "" for others."""
+    """The record type whose ids a filter takes, "" if it takes other values."""
     each = inner(found)
     if isinstance(found, CustomFilter) and each.type == "chooser":
         return found.field.target

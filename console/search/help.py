@@ -1,4 +1,4 @@
-"""All that a page says of a search: what may come at the caret, what is wrong, and its terms as chips."""
+"""Help with a search as it is typed: completions at the caret, the first mistake, and the terms as chips."""
 
 from collections.abc import Iterable
 
@@ -13,11 +13,11 @@ from server.records.shared import custom
 from server.search.compile import SearchScope
 from server.search.filters import Filter
 
-MAX_LABELS = 20  # records of one type that chips name
+MAX_LABELS = 20  # records of one type that chips show by their labels
 
 
 class QueryHelp:
-    """For the searches of one type, as one caller may see them."""
+    """Help with searches of one record type, limited to the rights of one caller."""
 
     def __init__(self, ctx: Context, record_type: RecordType) -> None:
         self.ctx, self.type = ctx, record_type
@@ -25,11 +25,11 @@ class QueryHelp:
         self._known: dict[tuple[str, str], Filter | None] = {}
 
     def mistake(self, q: str) -> QueryMistake | None:
-        """What is wrong with a search as a whole."""
+        """The first mistake in a search, None if there is none."""
         return mistake_in(q, self.type.uri, self.registry, self.named, self._check)
 
     def chips(self, q: str) -> list[Chip]:
-        """Its outermost terms; records that they name by id are told by their labels."""
+        """The top-level terms of a search; records are shown by their labels rather than ids."""
         found = chips(q, self._own)
         ids: dict[str, list[str]] = {}
         for each in found[:MAX_CHIPS]:
@@ -39,11 +39,11 @@ class QueryHelp:
         return chips(q, self._own, self._labels(ids)) if ids else found
 
     def typed(self, q: str, at: int) -> Typed:
-        """What is typed at a caret, from 0."""
+        """The word at a caret. at: its offset, from 0."""
         return typed_at(q, min(max(at, 0), len(q)), self.type.uri, self.named)
 
     def offer(self, typed: Typed) -> Offer:
-        """What may come there, with at most MAX_RECORDS records that the caller may read."""
+        """Completions for a word, with at most MAX_RECORDS records that the caller may read."""
         record_type = self.registry.find(typed.uri) if typed.uri else None
         found = self.named(typed.uri, typed.field) if typed.field and record_type is not None else None
         offer = offered(typed, record_type, found, self._customs(record_type), self.registry)
@@ -53,8 +53,8 @@ class QueryHelp:
         return Offer([*offer.options, *record_options(typed, offer.wanted, listed)], None, offer.takes_first)
 
     def mistake_while_typing(self, q: str, at: int, typed: Typed, options: list[QueryOption]) -> QueryMistake | None:
-        """What is wrong besides that the text is not at its end yet: brackets and quotes that are open behind the caret
-        count as closed, and a value that goes on as an option is none to tell."""
+        """The first mistake, apart from the search being unfinished: open brackets and quotes count as closed, and a
+        value that is the beginning of an option is not a mistake."""
         is_at_end = at >= len(q.rstrip())
         found = self.mistake(q + typed.closers if is_at_end else q)
         if found is None or found.start >= len(q) > 0:
@@ -64,7 +64,7 @@ class QueryHelp:
         return None if is_here and is_known else found
 
     def named(self, uri: str, name: str) -> Filter | None:
-        """The filter of a type by its name, custom fields and patterns too."""
+        """Finds a filter of a record type by its name, including custom fields and patterns."""
         if (uri, name) not in self._known:
             self._known[uri, name] = self._filter(uri, name)
         return self._known[uri, name]

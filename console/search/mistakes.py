@@ -1,4 +1,4 @@
-"""What is wrong with a search, where in its text, and what was probably meant."""
+"""Finds the first mistake in a search, its place in the text, and a correction."""
 
 import re
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from server.search.filters.text import LITERALS
 _NAME = re.compile(r"[A-Za-z0-9_.]+(?=:)")
 _TOKEN = re.compile(r'\[[^\]]*\]?|"[^"]*"?|[^\s()\[\]"]+|.', re.DOTALL)
 _TOLD = re.compile(r"'([^']+)'")
-NO_FILTERS = frozenset((*CONTROLS, *PARTS, *LITERALS))  # names that stand before a colon and are none
+NO_FILTERS = frozenset((*CONTROLS, *PARTS, *LITERALS))  # names before a colon that are not filters
 
 
 @dataclass(frozen=True, slots=True)
 class QueryMistake:
-    """start, end: its place in the text. instead: what was probably meant to stand there, "" when nothing is near."""
+    """A mistake. start, end: its place in the text. instead: the correction, "" if nothing similar is known."""
 
     message: str
     start: int
@@ -28,12 +28,12 @@ class QueryMistake:
     instead: str
 
     def mended(self, q: str) -> str:
-        """The text with what was probably meant."""
+        """The search with the correction applied."""
         return f"{q[: self.start]}{self.instead}{q[self.end :]}"
 
 
 def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callable[[str], None]) -> QueryMistake | None:
-    """The first mistake of a search of a type, None for a right one. check: raises BadQuery for a wrong one."""
+    """Returns the first mistake in a search, None for a valid one. check: raises BadQuery for an invalid search."""
     try:
         check(q)
     except BadQuery as error:
@@ -45,7 +45,7 @@ def mistake_in(q: str, uri: str, registry: Registry, named: Named, check: Callab
 
 
 def _unknown(q: str, name: re.Match[str], uri: str, registry: Registry, named: Named) -> BadQuery | None:
-    """A name that is no filter is worth telling before what its value lacks."""
+    """An unknown filter name is reported before a problem with its value."""
     inner = typed_at(q, name.start(), uri, named).uri
     if not inner or name[0] in NO_FILTERS or named(inner, name[0]) is not None:
         return None
@@ -56,7 +56,7 @@ def _told(q: str, error: BadQuery) -> QueryMistake:
     position = min(int(str(error.details.get("position") or 0)), len(q))
     token = _TOKEN.match(q, position)
     start, end = token.span() if token else (position, position)
-    quoted = _TOLD.search(error.message)  # the very word, in a list or before a colon
+    quoted = _TOLD.search(error.message)  # the exact word, in a list or before a colon
     word = re.compile(re.escape(quoted[1]), re.IGNORECASE).search(q, start, end) if quoted else None
     if word is not None:
         start, end = word.span()

@@ -1,4 +1,4 @@
-"""What may come at the caret of a search: names of filters, then values of one."""
+"""Completions at the caret of a search: names of filters, then values of the filter."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,10 +13,10 @@ from server.search.filters import BelongsTo, ChoiceFilter, ContextFilter, DeepFi
 from server.search.filters.date import PARTS
 from server.translation import N_, _, shown
 
-MAX_NAMES = 12  # of filters, shown at once
+MAX_NAMES = 12  # filter names offered at once
 MAX_RECORDS = 8
-CLOSED = frozenset(("enum", "bool", "sort"))  # kinds whose values are all known: Enter takes the first that fits
-# What each kind of filter takes, in a word or two.
+CLOSED = frozenset(("enum", "bool", "sort"))  # kinds whose values are all known: Enter accepts the first match
+# The values of each kind of filter, in a word or two.
 KINDS = {
     "text": N_("text"), "fulltext": N_("words"), "number": N_("number"), "decimal": N_("number"),
     "chooser": N_("number"), "bytes": N_("size"), "duration": N_("length of time"), "date": N_("date"),
@@ -53,7 +53,7 @@ CONTROLS = (
 
 @dataclass(frozen=True, slots=True)
 class QueryOption:
-    """insert: put in place of what stands from start to end."""
+    """A completion. insert: the text that replaces the range from start to end."""
 
     label: str
     note: str
@@ -64,7 +64,7 @@ class QueryOption:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Records that fit: of which type, and how one is written: `id`, `(id:…)` or `(name:"…")`. form: with {} for it."""
+    """Records to offer: their type, and how a record is written. form: `{}`, `(id:{})` or `(name:"{}")`."""
 
     record_type: RecordType
     form: str
@@ -73,14 +73,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What may come. wanted: records to look up besides, None for none. takes_first: whether Enter takes the first."""
+    """Completions. wanted: records to look up and add, if any. takes_first: whether Enter accepts the first one."""
 
     options: list[QueryOption]
     wanted: Wanted | None = None
     takes_first: bool = False
 
 
-Choice = tuple[str, str, str]  # label, note, what is inserted
+Choice = tuple[str, str, str]  # label, note, inserted text
 
 
 def offered(
@@ -90,7 +90,7 @@ def offered(
     customs: Iterable[FieldDefinition],
     registry: Registry,
 ) -> Offer:
-    """What may come at the caret. record_type: of the search that it is in. found: the filter whose value is typed.
+    """Completions at the caret. record_type: the type that is searched there. found: the filter whose value is typed.
     customs: the custom fields of the type."""
     if not typed.field and not typed.takes_name:
         return Offer([])
@@ -109,7 +109,7 @@ def offered(
 
 
 def record_options(typed: Typed, wanted: Wanted, found: Iterable[tuple[int, str]]) -> list[QueryOption]:
-    """Records as values. found: (id, label)."""
+    """Records as values of a filter. found: pairs of id and label."""
     options = []
     for id, label in found:
         is_named = wanted.has_name and '"' not in label and "*" not in label
@@ -119,8 +119,8 @@ def record_options(typed: Typed, wanted: Wanted, found: Iterable[tuple[int, str]
 
 
 def _fitting(typed: Typed, choices: list[Choice], most: int, *, in_notes: bool = False) -> list[QueryOption]:
-    """Those that begin with what is typed, then those that have it inside, then those whose notes do; not what stands
-    there already."""
+    """Matches of a word: choices that begin with it, then those that contain it, then those whose notes do. A choice
+    that is typed completely is not offered."""
     text = typed.text.lower()
     ranked: list[tuple[int, Choice]] = []
     for each in choices:
@@ -136,7 +136,7 @@ def _fitting(typed: Typed, choices: list[Choice], most: int, *, in_notes: bool =
 
 
 def _names(record_type: RecordType, customs: Iterable[FieldDefinition], is_outermost: bool) -> list[Choice]:
-    """The filters of a type, its custom fields, and outside of all brackets what sorts and limits."""
+    """The filters and custom fields of a record type; outside of all brackets also those that sort and limit."""
     found: list[Choice] = [
         (each.name, _noted(each), f"{each.name}:")
         for each in dict.fromkeys(record_type.filter_by_name.values())
@@ -154,12 +154,12 @@ def _noted(each: Filter) -> str:
     kind = (
         _("search of {types}", types=each.target.replace("_", " ")) if each.type == "deep" else KINDS.get(each.type, "")
     )
-    note = shown(each.note).replace("`", "")  # which the help makes code of
+    note = shown(each.note).replace("`", "")  # the help formats these as code
     return f"{note} ({shown(kind)})" if kind else note
 
 
 def _parts() -> list[Choice]:
-    """What stands in the parentheses of a date."""
+    """The names in the parentheses of a date."""
     return [(each, "", f"{each}:") for each in PARTS if each.endswith("s") or each in ("since", "until", "dom")]
 
 
@@ -167,7 +167,7 @@ def _parts() -> list[Choice]:
 
 
 def _values(found: Filter, registry: Registry) -> Iterator[Choice]:
-    """What a filter takes besides records."""
+    """The values of a filter, apart from records."""
     each = inner(found)
     if isinstance(each, ChoiceFilter):
         yield from (_plain(word) for word in each.words)
@@ -211,7 +211,7 @@ def _quoted(text: str) -> str:
 
 
 def _wanted(found: Filter, registry: Registry) -> Wanted | None:
-    """The records that are values of a filter."""
+    """The records to offer as values of a filter, None if it takes none."""
     each = inner(found)
     by_id = targeted(found)
     target = registry.find(by_id or (each.target if each.type == "deep" else ""))

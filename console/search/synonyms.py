@@ -1,11 +1,11 @@
-"""What other helpdesks call things, and what they are called here."""
+"""Words of other helpdesks and the words that this one uses for the same things."""
 
 from functools import cache
 
 from server.translation import N_, shown
 
-MAX_FOUND = 3  # other ways to say what was typed
-# Translators: each pair is what somebody may type and what it is called here; write the pairs of your language.
+MAX_FOUND = 3  # rewordings of a text
+# Translators: each pair is a word that somebody may type and our word for it. Write pairs of your language.
 SYNONYMS = N_(
     "agent = worker, user = worker, operator = worker, technician = worker, team = group, department = group, "
     "queue = bucket, folder = bucket, mailbox folder = bucket, canned response = snippet, canned reply = snippet, "
@@ -24,7 +24,7 @@ SYNONYMS = N_(
 
 
 def of(text: str) -> list[str]:
-    """Other ways to say a text: each synonym in it replaced, the longest ones first. Plurals count as well.
+    """Rewordings of a text: each synonym in it replaced by our word, the longest first. Plurals match as well.
 
     >>> of("canned replies"), of("Snooze"), of("new agents"), of("pumps")
     (['snippet'], ['reminder', 'waiting'], ['new worker'], [])
@@ -42,7 +42,7 @@ def of(text: str) -> list[str]:
 
 @cache
 def _pairs(text: str) -> tuple[tuple[str, str], ...]:
-    """What may be typed in one language, and in English; a pair that is none is left out."""
+    """The pairs of the language and those of English. Malformed pairs are skipped."""
     both = text if text == SYNONYMS else f"{text}, {SYNONYMS}"
     pairs = (each.partition("=") for each in both.split(","))
     known = [(said.strip().lower(), called.strip().lower()) for said, sign, called in pairs if sign]
@@ -50,7 +50,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _single(word: str) -> str:
-    """A word that stands for several as it is for one, roughly."""
+    """The singular of an English word, roughly."""
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
