@@ -1,5 +1,5 @@
-"""One control of a record form: which one a field's kind asks for, what it shows of a stored value, and what is sent of
-what was typed. The forms are put together in record_form.py."""
+"""Controls of record forms: which control a field gets, how it shows a stored value, and which value is submitted.
+record_form.py combines them."""
 
 import json
 import re
@@ -47,14 +47,15 @@ _CUSTOM_HINTS = {
 
 @dataclass(frozen=True)
 class Control:
-    """name: of a field of the record, or of what the page alone knows. What is not told follows from the field.
+    """A control. Whatever is not given follows from the field.
 
-    hint: None for the field's note where it is written for people. kind: line, email, url, number, date, password,
-    tel, zone, time, area, code, json, lines, tick, ticks, choice, chooser, owner, hidden. options: of a choice. ticks:
-    of those, with what each means. none: what choosing none is called, "" where one must be chosen. target, query: the
-    records of a chooser. attributes: of the element. is_own: whether it is the page's, not the record's. is_drawn:
-    whether the page shows it by itself. is_kept: whether blank means unchanged, as for what is never shown. blank: what
-    blank stands for. also: fields whose errors stand here. decimals: of a stored number."""
+    name: of a field of the record, or of the page alone. hint: None for the field's note, if that is written for
+    people. kind: line, email, url, number, date, password, tel, zone, time, area, code, json, lines, tick, ticks,
+    choice, chooser, owner, hidden. options: of a choice. ticks: options with their meanings. none: the label of no
+    choice, "" if one must be chosen. target, query: the records of a chooser. attributes: of the element. is_own:
+    whether it belongs to the page rather than the record. is_drawn: whether the page renders it itself. is_kept:
+    whether blank means unchanged, as for secrets, which are never shown. blank: the value that blank stands for. also:
+    fields whose mistakes are shown here. decimals: of a stored number."""
 
     name: str
     label: Words = ""
@@ -84,7 +85,7 @@ class Control:
 
 
 def of_field(registry: Registry, record_type: RecordType, told: Control) -> Control:
-    """What was told of a control, and what its field says of the rest."""
+    """A control completed by what its field declares."""
     declared = record_type.fields.get(told.name)
     if told.name == "owner" and set(OWNER) <= set(record_type.fields):
         return _owner(record_type, told)
@@ -168,7 +169,7 @@ def _kind_of_text(declared: Text) -> str:
 
 
 def _target(registry: Registry, declared: Field) -> str:
-    """The type that a chooser searches, "" where there is none to be searched."""
+    """The record type that a chooser searches, "" if it cannot be searched."""
     return _known(registry, declared.target) if isinstance(declared, Id) and not declared.target_from else ""
 
 
@@ -239,7 +240,7 @@ def text_of(visit: Visit, control: Control, value: Any) -> str:
 
 
 def html(visit: Visit, control: Control, form: Form) -> Markup:
-    """The control with what the form has for it."""
+    """The control as HTML, with its value in the form."""
     hints = (control.hint, KEPT if control.is_kept and control.kind != "password" else "")
     hint = " ".join(shown(each) for each in hints if each)
     return _SHOWN.get(control.kind, _line)(visit, control, form, hint)
@@ -294,7 +295,7 @@ _SHOWN: dict[str, Callable[[Visit, Control, Form, Words], Markup]] = {
 
 
 def values_of(visit: Visit, control: Control, form: Form) -> dict[str, Any]:
-    """What is sent to the operation of what was typed. Raises Invalid for a name of none or of several."""
+    """The value to store for the typed text. Raises Invalid for a name that matches no record or several."""
     name, text = control.name, form.get(control.name)
     if control.kind == "tick":
         return {name: "1" if text == "1" else "0"}

@@ -20,7 +20,7 @@ def usual() -> Form:
 
 
 def sent(visit: Visit) -> Form:
-    """What was chosen; wrong when it is none of these."""
+    """The chosen option; adds a mistake if it is not one of them."""
     form = Form.sent(visit.form, ("overlap",))
     if form.get("overlap") not in dict(OVERLAPS):
         form.fail("overlap", _("Choose one of these."))

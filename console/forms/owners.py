@@ -1,4 +1,4 @@
-"""Who a record belongs to, as a form chooses it: everybody, a group, a role or a worker."""
+"""The owner of a record as a form field: everybody, a group, a role or a worker."""
 
 import re
 
@@ -18,7 +18,7 @@ _NAMED = re.compile(r"(\w+)\s*:.*?#?([0-9]{1,18})\s*\Z", re.DOTALL)
 
 
 def choosable(visit: Visit, chosen: str) -> ChooserOptions:
-    """What ui.chooser shows. chosen: what the form has: CONTEXT:ID, or what somebody typed."""
+    """The options of ui.chooser. chosen: the submitted value: CONTEXT:ID, or typed text."""
     listed: list[Option] = [(EVERYBODY, EVERYBODY_LABEL)]
     total = 0
     for uri in TYPES:
@@ -49,9 +49,8 @@ def found(visit: Visit, q: str, limit: int) -> tuple[list[tuple[int, str]], int]
 
 
 def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
-    """The context and the id of what was sent: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`.
-
-    Raises Invalid for something else. field: of the form, for the error."""
+    """Parses an owner into context and id: `svc.contexts.group:3`, `Group: Support #3`, or `everybody`. Raises Invalid
+    for anything else. field: of the form, for the error."""
     text = text.strip()
     stored, named = _STORED.match(text), _NAMED.match(text)
     if stored:
@@ -66,7 +65,7 @@ def chosen(visit: Visit, text: str, field: str) -> tuple[str, int]:
 
 
 def _present(visit: Visit, text: str) -> list[Option]:
-    """The owner that a record has now, whatever it is."""
+    """The present owner of a record, even one that may not be chosen."""
     stored = _STORED.match(text)
     if not stored:
         return []

@@ -1,7 +1,4 @@
-"""A form of a record from its fields: every create and edit page says only what is particular to it.
-
-A page names the controls in their order, with the labels and hints that its fields do not give; the form shows them,
-reads what was sent, creates or changes the record, and puts every mistake at its control."""
+"""Forms of records, built from their fields: a page declares only what is particular to it."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +24,9 @@ from server.records.shared.custom import FieldDefinition
 from server.translation import Words, _, shown
 
 More = Callable[[Form], dict[str, Any]]  # what else is stored of a form that was sent; may raise Invalid
-SHOWN = "_shown"  # of a form: digests of the stored values when it was shown, each as `name:digest`
+SHOWN = "_shown"  # a field of the form: digests of the values that it showed, each as `name:digest`
 DIGEST_BYTES = 8
-MAX_CLASH_CHARS = 200  # shown of a value that somebody else stored meanwhile
+MAX_CLASH_CHARS = 200  # of a value that somebody else stored meanwhile are shown
 CONFLICT = 409
 CHOSEN_BY_NAME = ("chooser", "owner")  # kinds that are sent as a name or as an id
 NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "label")
@@ -37,9 +34,9 @@ NAMED_FIRST = ("name", "title", "subject", "email", "first_name", "last_name", "
 
 @dataclass(frozen=True)
 class RecordForm:
-    """uri: of the record type. controls: names of fields, and controls that say more; none for all that the type lets
-    people write. folded: names of those that stand at its end, closed until somebody asks for them. has_customs:
-    whether the custom fields of the type belong to it."""
+    """The declaration of a form. uri: of the record type. controls: names of fields, and controls with more detail;
+    empty for all fields that people may write. folded: fields at the end that are collapsed at first. has_customs:
+    whether it includes the custom fields of the type."""
 
     uri: str
     controls: tuple[str | Control, ...] = ()
@@ -71,8 +68,8 @@ class RecordForm:
 
 @dataclass
 class OpenForm:
-    """The form of one request. id: of the record, 0 for a new one. stored: its values, {} for a new one. values: what
-    the form has."""
+    """The form in one request. id: of the record, 0 for a new one. stored: its stored values. values: the values in the
+    form."""
 
     visit: Visit
     type: RecordType
@@ -132,8 +129,8 @@ class OpenForm:
         return self
 
     def _keep_untouched(self) -> None:
-        """Fill fields that the person left alone with their stored values, which somebody else may have changed since
-        the form was shown. Note those that both changed."""
+        """Fills fields that the person did not change with their stored values, which somebody else may have changed
+        since the form was shown. Notes the fields that both changed."""
         shown = dict(each.rpartition(":")[::2] for each in self.visit.form.text_list(SHOWN))
         for each in self.controls:
             digest, before = shown.get(each.name), self._digest(each, self.before)
@@ -159,7 +156,8 @@ class OpenForm:
         return hashlib.blake2b(repr(value).encode(), digest_size=DIGEST_BYTES).hexdigest()
 
     def create(self, more: More | None = None) -> dict[str, Any] | None:
-        """Make the record; None when something is wrong. more: what the form as it was sent says besides."""
+        """Creates the record; returns None if there is a mistake. more: values of the submitted form that are not
+        fields."""
         return self._try(lambda fields: records.create(self.visit.ctx, self.type.uri, fields, lookup.LABEL), more)
 
     def update(self, more: More | None = None) -> dict[str, Any] | None:
@@ -181,7 +179,7 @@ class OpenForm:
         return done
 
     def _refuse_clashes(self) -> None:
-        """Say at each field that somebody else changed meanwhile what is stored there now."""
+        """Shows at each field that somebody else changed meanwhile its stored value."""
         for each in self._clashes:
             stored = self.before.several.get(each.name) or [self.before.get(each.name)]
             now = self._name_of(each, ", ".join(stored))
@@ -203,7 +201,8 @@ class OpenForm:
         return shown(dict(control.options).get(value, value))
 
     def refuse(self, error: HelpdeskError) -> "OpenForm":
-        """Put what an operation refused at the controls; what is wrong with settings, at the one that is named."""
+        """Adds the mistakes of a failed operation to the controls; a mistake in settings to the control of that
+        setting."""
         places: dict[str, list[str]] = {}
         for each in self.controls:
             for other in each.also:
@@ -215,8 +214,8 @@ class OpenForm:
         return self
 
     def fields(self) -> dict[str, Any]:
-        """What is sent to the operation: of a new record what was filled in, of another one what was changed. Raises
-        Invalid."""
+        """The values to store: of a new record those that were filled in, of an existing one those that were changed.
+        Raises Invalid."""
         found: dict[str, Any] = {}
         mistakes = Mistakes()
         for each in self.controls:
@@ -232,7 +231,7 @@ class OpenForm:
         return not self.id or not controls.is_same(control, self.values, self.before)
 
     def _needs(self, control: Control) -> bool:
-        """Whether a new record is told of a blank: a text that must be there, or would become another one by itself."""
+        """Whether a blank is stored for a new record: for a required text, or one whose default is not blank."""
         field = self.type.fields.get(control.name)
         return isinstance(field, Text) and (field.required or control.is_required or bool(field.default))
 
@@ -272,20 +271,20 @@ class OpenForm:
         return next(each for each in self.controls if each.name == name)
 
     def change(self, *changed: Control) -> "OpenForm":
-        """Put these controls in the place of those of the same names, for what the record itself decides."""
+        """Replaces controls of the same names, where the record itself decides about them."""
         by_name = {each.name: each for each in changed}
         self.controls = tuple(by_name.get(each.name, each) for each in self.controls)
         return self
 
     def tell_saved(self, text: Words) -> None:
-        """Say on the next page that the record is saved, with the way back to what it was."""
+        """Shows on the next page that the record is saved, with an undo."""
         others = {each.name for each in self.controls if each.is_own and each.is_drawn}  # which change nothing
         fields = {name: sent for name, sent in self.before.sent_again().items() if name not in others}
         self.visit.tell(text, self.visit.path, **fields)
 
 
 def _all(record_type: RecordType, stored: Mapping[str, Any] | None) -> list[Control]:
-    """A control for everything that people may write, what it is called first. stored: of a record that is there."""
+    """Controls of all fields that people may write, the name first. stored: the values of an existing record."""
     named = [name for name in NAMED_FIRST if name in record_type.fields]
     names = dict.fromkeys((*named, *record_type.fields))
     if set(OWNER) <= set(names):
@@ -310,6 +309,6 @@ def _is_for_people(field: Field, stored: Mapping[str, Any] | None) -> bool:
 
 
 def _customs(visit: Visit, record_type: RecordType, fieldsets: Any) -> list[FieldDefinition]:
-    """The custom fields of all records of a type, and those of the fieldsets that a record has."""
+    """The custom fields that every record of a type has, and those of the record's own fieldsets."""
     known = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
     return [each for each in known if not each.fieldset_id or each.fieldset_id in fieldsets]

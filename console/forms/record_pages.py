@@ -22,17 +22,18 @@ Done = Callable[[Visit, OpenForm, dict[str, Any]], PageResponse]
 
 @dataclass(frozen=True)
 class RecordPages:
-    """base: the path of the list; a record is at `<base>/<id>`. form: of a record; new_form: of a new one, if that is
-    another. show: renders a form; show_new: that of a new record, if that is another.
+    """The declaration of the pages of a record type: list, new, create, show, save and delete.
 
-    records: the list, None where another page has it. access: who may open the forms, list_access: the list.
-    form_bytes: as `page`. takes_up: whether a form offers what was typed and not saved. first: {field: value} of the
-    form of a new record.
+    base: the path of the list; a record is at `<base>/<id>`. form: of a record; new_form: of a new one, if that is
+    different. show: renders a form; show_new: the form of a new record, if that is different.
 
-    fill: adds values that no field has to a form that was opened. more: what is stored besides the fields. hold: a page
-    that is shown before anything is stored, None to go on. after_create, after_save: what follows; without them the
-    texts `created` and `saved` are shown on the list, or on the record if it stays_open. deleted: the text after a
-    deletion, "" for pages that delete nothing. back: the path of the list where another page has it."""
+    records: the list, None if another page has it. access: needed for the forms; list_access: for the list. form_bytes:
+    as for `page`. takes_up: whether a form offers an unsaved draft. first: initial values of a new record.
+
+    fill: adds values of no field to an opened form. more: values to store besides the fields. hold: a page to show
+    before anything is stored, None to go on. after_create, after_save: the response afterwards; by default the texts
+    `created` and `saved` are shown on the list, or on the record if it stays_open. deleted: the text after a deletion,
+    "" for pages without deletion. back: the path of the list if another page has it."""
 
     base: str
     form: RecordForm
@@ -101,7 +102,7 @@ class RecordPages:
         return see(f"{self.base}/{done['id']}" if self.stays_open else self.back or self.base)
 
     def delete(self, visit: Visit) -> PageResponse:
-        """Delete a record; what refuses that is told on its form."""
+        """Deletes a record; an error is shown on its form."""
         uri = self.form.uri
         name = records.retrieve(visit.ctx, uri, visit.id, lookup.LABEL)[lookup.LABEL]
         try:

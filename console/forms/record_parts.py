@@ -26,7 +26,7 @@ DELIVERIES: dict[State, tuple[str, str]] = {
 
 
 def by_fieldset(facts: Sequence[Fact]) -> list[tuple[str, list[Fact]]]:
-    """The facts of each fieldset, those of none first.
+    """Groups facts by fieldset, those without one first.
 
     >>> facts = [Fact("a", "A", "text", 1, "Billing"), Fact("b", "B", "text", 2)]
     >>> [(name, [each.key for each in found]) for name, found in by_fieldset(facts)]
@@ -43,7 +43,7 @@ def files(found: Sequence[File]) -> Markup:
 
 
 def delivery(visit: Visit, found: Delivery | None) -> Markup:
-    """What has become of a mail that has not left; nothing of one that has."""
+    """The state of a mail that has not left; blank for one that has."""
     if found is None:
         return Markup()
     kind, text = DELIVERIES[found.state]

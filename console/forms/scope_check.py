@@ -1,6 +1,5 @@
-"""What is wrong with the scopes of an app, each with its line, for those who write them.
-
-scopes.parse decides what may be saved; this tells more, such as keys that nothing reads."""
+"""Checks the scopes of an app, and names the line of each mistake. scopes.parse decides what may be saved; this check
+reports more, such as unknown keys."""
 
 from collections.abc import Callable, Iterator
 
@@ -10,14 +9,14 @@ from server.errors import HelpdeskError, Invalid, nearest
 from server.records.shared import scopes
 
 KEYS = ("label", "records", "endpoints")
-MAX_MISTAKES = 100  # of one text
+MAX_MISTAKES = 100  # mistakes of one text
 MAX_DOUBTED = 300  # patterns of one text that are held against the endpoints
-Mistake = tuple[int, str]  # line from 1, what is wrong there
+Mistake = tuple[int, str]  # line from 1, message
 Doubt = Callable[[str, frozenset[str]], str]  # pattern and methods: why no request can fit them, "" when one can
 
 
 def mistakes(text: str, doubt: Doubt = lambda pattern, methods: "") -> list[Mistake]:
-    """What is wrong, in the order of lines; [] when nothing is. doubt: told of each endpoint."""
+    """The mistakes, ordered by line. doubt: returns a doubt about an endpoint."""
     found: list[Mistake] = []
     try:
         scopes.parse(text)

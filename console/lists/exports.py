@@ -22,7 +22,7 @@ FORMATS = {
     "jsonl": "application/jsonl; charset=utf-8",
 }
 ENDINGS = {RAW: "raw.csv"}
-MARK = "\ufeff"  # by which Excel knows that a file is UTF-8
+MARK = "\ufeff"  # a byte order mark: Excel recognizes UTF-8 by it
 
 
 def as_csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]], separator: str = ",") -> str:
@@ -66,7 +66,7 @@ def file(
 
 
 def no_such_format(format: str) -> NotFound:
-    """The error for a format that there is not."""
+    """The error for an unknown format."""
     return NotFound(_("There is no export as “{format}”; use csv, raw or jsonl.", format=format[:20]))
 
 

@@ -25,12 +25,12 @@ _NUMBERED = re.compile(r"(?:^|#)([0-9]{1,18})\s*\Z")  # how a chooser tells whic
 
 
 def found(visit: Visit, uri: str, sort: str = "", expand: str = "") -> tuple[dict[str, Any], str]:
-    """The page of a search that the address asks for, and what is wrong with its query, "" for nothing."""
+    """Reads the page of results that the address requests, with the error of its query, "" for none."""
     page = visit.query.integer("page", 1, 1, records.MAX_PAGE)
     q = f"{visit.query.text('q', '')} {sort}".strip()
     try:
         results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
-        if results["total"] and not results["results"] and page > 1:  # rows went away meanwhile: the last page
+        if results["total"] and not results["results"] and page > 1:  # rows were deleted meanwhile: show the last page
             page = -(-results["total"] // PAGE_ROWS)
             results = records.search(visit.ctx, uri, SearchRequest(q, PAGE_ROWS, page, expand))
         return results, ""
@@ -54,8 +54,8 @@ def search(visit: Visit, uri: str, q: str = "", expand: str = "") -> list[dict[s
 
 
 def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> dict[str, Any]:
-    """The page of records whose names have every word of a text; the first ones for no words. q: what they are
-    besides."""
+    """A page of records whose names contain every word of a text; the first records if the text is blank. q: an
+    additional query."""
     words = [word for word in text.replace('"', " ").split() if word.strip("*?")][:MAX_NAMED_WORDS]
     # Types that look for whole words find the beginnings of them, the others what stands inside a name.
     q = " ".join([q, *(f'(text:"*{word}*" OR text:"{word}*")' for word in words)])
@@ -66,7 +66,7 @@ def search_names(visit: Visit, uri: str, text: str, limit: int, q: str = "") -> 
 
 
 def count(visit: Visit, uri: str, q: str) -> int:
-    """How many records a search finds for who asks."""
+    """Counts the records that a search finds for the caller."""
     return int(records.search(visit.ctx, uri, SearchRequest(q, limit=1))["total"])
 
 
@@ -81,7 +81,7 @@ def choices(visit: Visit, uri: str, q: str = "") -> list[Option]:
 
 
 def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserOptions:
-    """What ui.chooser shows. chosen: what the form has: an id, or what somebody typed; "0" is nothing."""
+    """The options of ui.chooser. chosen: the submitted value: an id, or typed text; "0" means none."""
     chosen = "" if chosen == "0" else chosen
     found = records.search(visit.ctx, uri, SearchRequest(q, MAX_LISTED_CHOICES, expand=LABEL))
     listed = options(visit, found["results"])
@@ -96,7 +96,7 @@ def choosable(visit: Visit, uri: str, q: str = "", chosen: str = "") -> ChooserO
 
 
 def numbered(id: str, label: str) -> str:
-    """A record as a line of a chooser tells it: `Mara Lindqvist #12`."""
+    """A record as an option of a chooser: `Mara Lindqvist #12`."""
     return f"{label} #{id}"
 
 
@@ -145,7 +145,8 @@ def record(visit: Visit, uri: str, id: int) -> dict[str, Any]:
 
 
 def remove(visit: Visit, uri: str) -> dict[str, Any]:
-    """Delete the record of a page's path; what was stored of it. Raises NotFound, and what refuses to delete it."""
+    """Deletes the record in the path of a page, and returns its stored values. Raises NotFound, and the error of the
+    deletion."""
     found = record(visit, uri, visit.id)
     records.delete(visit.ctx, uri, visit.id)
     return found

@@ -17,7 +17,7 @@ from server.translation import _
 
 
 class RowView(TableView):
-    """Made by page(); templates read it. The list must have a source."""
+    """The table of a list whose rows are not records, for one visit. page() builds it; templates read it."""
 
     def __init__(self, visit: Visit, found: Worklist) -> None:
         super().__init__(visit, found)
@@ -40,7 +40,7 @@ class RowView(TableView):
 
     @property
     def searched(self) -> str:
-        """What the list was narrowed down by, as an empty one tells it."""
+        """The filter values, as an empty list quotes them."""
         return " ".join(text for text in self.form.values.values() if text)
 
     @property
@@ -60,11 +60,11 @@ class RowView(TableView):
         return self.of.uri
 
     def options(self, each: RowFilter) -> list[Option]:
-        """What a filter takes."""
+        """The options of a filter."""
         return list(each.options(self.visit)) if each.options is not None else []
 
     def choosable(self, each: RowFilter) -> ChooserOptions:
-        """The records that a filter takes."""
+        """The records to choose from in a filter."""
         return lookup.choosable(self.visit, each.uri, chosen=self.form.get(each.name))
 
     def batches(self) -> Iterator[list[dict[str, Any]]]:
@@ -78,8 +78,8 @@ class RowView(TableView):
                 return
 
     def _filter(self, each: RowFilter) -> str:
-        """What the address asks of a filter; the form gets it, and what is wrong with it. Raises Invalid for a value
-        that is none of its options."""
+        """Reads a filter from the address into the form, with the mistake in it. Raises Invalid for a value that is not
+        one of its options."""
         text = self.visit.query.text(each.name, "").strip()
         self.form.values[each.name] = text
         if not each.uri:
@@ -104,7 +104,7 @@ class RowView(TableView):
             return {"results": [], "total": 0, "page": 1}
         number = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
         found = self._page(self.limit, number)
-        if found.total and not found.rows and number > 1:  # rows went away meanwhile
+        if found.total and not found.rows and number > 1:  # rows were deleted meanwhile
             number = -(-found.total // self.limit)
             found = self._page(self.limit, number)
         return {"results": list(found.rows), "total": found.total, "page": number}
@@ -114,8 +114,8 @@ class RowView(TableView):
 
 
 def page(visit: Visit, found: Worklist, template: str = "worklist.html", **values: Any) -> PageResponse:
-    """The page of such a list, or the file that `format` asks for. template: one that extends worklist.html. Raises
-    Invalid for a filter, sort key or column that there is not."""
+    """The page of such a list, or the file in the format of the address. template: extends worklist.html. Raises
+    Invalid for an unknown filter value, sort key or column."""
     view = RowView(visit, found)
     return worklist.page_of(visit, view, template, view.form.status, **values)
 

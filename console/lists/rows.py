@@ -16,8 +16,8 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class RowFilter:
-    """What a list can be narrowed down by. name: in the address. options: what it takes, "" first for all of them. uri:
-    in place of options, the type of which one record is chosen."""
+    """A filter of a list. name: of its parameter. options: its values, beginning with "" for all. uri: in place of
+    options, the record type of which one record is chosen."""
 
     name: str
     label: Words
@@ -55,7 +55,7 @@ class RowSource:
 
 
 def id_of(key: str) -> int:
-    """The id that a row was selected by. Raises NotFound for a text that is none."""
+    """The numeric id of a selected row. Raises NotFound if the text is not an id."""
     id = id_in(key)
     if id is None:
         raise NotFound(_("There is no such entry."))

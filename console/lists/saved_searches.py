@@ -1,4 +1,4 @@
-"""Searches that somebody saved under a name: offered above the list of their type, and for whom one may be saved."""
+"""Saved searches: those offered above the list of a record type, and the owners that one may be saved for."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -86,6 +86,6 @@ def _found(visit: Visit, q: str, limit: int) -> list[SavedSearchLink]:
 
 
 def _is_for(actor: Actor, search: dict[str, Any]) -> bool:
-    """Whether it is meant for somebody, who may be one that may read all of them."""
+    """Whether a saved search is meant for the worker, rather than readable only because they are an administrator."""
     own = {WORKER: {actor.worker_id}, GROUP: actor.member_of | actor.manages, ROLE: actor.roles}
     return int(search["owner_id"]) in own.get(str(search["owner__context"]), {int(search["owner_id"])})

@@ -1,4 +1,4 @@
-"""The records of a list that somebody selected."""
+"""The selected records of a list."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,8 @@
-"""Lists of records: what a page says of its list, and the list as it is shown.
+"""Lists of records: how a page declares its list, and the view of it in one request.
 
-A page declares a Worklist; what it does not say comes from the registry: the further columns, what sorts, how values
-look. The address holds all of it: `q`, `sort`, `page`, `limit`, `columns`, `by`. Rows that are no records are shown by
-the same table: see row_lists."""
+A page declares a Worklist; everything else comes from the registry: further columns, sort keys, the format of values.
+The state of a list is in its address: `q`, `sort`, `page`, `limit`, `columns`, `by`. The same table shows rows that are
+not records: see row_view.py."""
 
 import re
 from abc import ABC, abstractmethod
@@ -37,29 +37,29 @@ from server.tickets import following
 from server.translation import Words, _, ngettext, shown, shown_mark
 
 PAGE_SIZES = (25, 50, 100)
-MAX_SUBTOTAL_ROWS = 12  # of a subtotal shown above a list, those with most hits
+MAX_SUBTOTAL_ROWS = 12  # values of a subtotal above a list, those with most hits
 MAX_EXPORTED = 10_000  # records of one file
-PART = 500  # of these, read at once
-MAX_MATCHING = 400  # of one action on all that a list finds
+PART = 500  # records of an export that are read at once
+MAX_MATCHING = 400  # records of one action on everything that a list finds
 MAX_COLUMNS = 30  # chosen for one list
 _PLAIN = re.compile(r"[\w.@-]+")
 
 # Puts fields of a record back: the caller, the type, the id, and {field: value}.
 Restore = Callable[[Context, str, int, Mapping[str, str]], None]
-Key = int | str  # of a row: the id of a record, or what another row is known by
+Key = int | str  # the id of a record, or the key of another kind of row
 
 
 @dataclass(frozen=True)
 class BulkAction:
-    """Something done to the records that are selected: fields that are set, or `deletes`. undo: the name of the action
-    that takes it back. confirm: what is asked before.
+    """An action on the selected records: it sets fields, or `deletes`.
 
-    field: set to what somebody chooses, of `choices` or typed; hint: what may be typed. A value `me` stands for who
-    does it. restores: stored fields that its undo puts back as each record had them. key: does it from the keyboard.
-    is_time: whether what is typed is a time to come, in words. page: where the rest is asked for, with `ids`. run: does
-    it to a row that is no record, by its id. is_there: whether a visitor sees it, where not all do. is_rare: whether it
-    stands in a menu of the bar. says: the sentence once it is done, for one record and for `{count}`; `{value}` is what
-    was chosen. says_none: the same where nobody was chosen."""
+    undo: the name of the action that reverses it. confirm: the question before it. field: the field that is set to a
+    value from `choices`, or to typed text with the placeholder `hint`; the value `me` stands for the worker. restores:
+    stored fields that its undo restores for each record. key: its keyboard shortcut. is_time: whether the typed value
+    is a future time in words. page: a page that asks for the rest, called with `ids`. run: acts on a row that is not a
+    record, by its id. is_there: whether a visitor sees it. is_rare: whether it is in the menu *More*. says: the message
+    after it, for one record and for `{count}`; `{value}` is the chosen value. says_none: the message if the value is
+    blank."""
 
     name: str
     label: Words
@@ -81,12 +81,12 @@ class BulkAction:
     says_none: tuple[str, str] = ("", "")
 
     def sentence(self, visit: Visit, count: int, value: str) -> str:
-        """What is said once it is done to `count` records."""
+        """The message after the action on `count` records."""
         forms = self.says_none if value == "0" and self.says_none[0] else self.says
         return ngettext(*forms, count, value=self._named(visit, value))
 
     def _named(self, visit: Visit, value: str) -> str:
-        """What was chosen, in words."""
+        """The chosen value in words."""
         if not value or not self.field:
             return ""
         if self.is_time:
@@ -97,16 +97,15 @@ class BulkAction:
 
 @dataclass(frozen=True)
 class Worklist:
-    """What a page says of its list.
+    """The declaration of a list.
 
-    path: of the page. columns: those shown at first, in order; a name is that of a column of the registry. own: columns
-    that the registry does not know. row: the path of a record's page, with {id}. load: what the own columns need to
-    know of the rows of a page, read once. sort: as the API takes it. quick: searches offered as links. by: what the
-    list can be counted by; all that the type can when empty. changes: who may do the actions, as pages say it.
-    is_followed: whether the page says when the list has changed. import_path: of the page that takes a file of such
-    records, "" for none. source: of rows that are no records: `own` are then all columns, and uri what files of the
-    list are called. heading: over the list, where that is another than its title. limit: rows of a page at first.
-    restore: puts fields of a record back where more follows from them than an update knows."""
+    path: of the page. columns: the default columns, in order, by the names of the registry. own: columns that the
+    registry does not have. row: the path of a record's page, with {id}. load: reads once per page what the own columns
+    need to know of its rows. sort: as in the API. quick: searches offered as links. by: fields to count by; all fields
+    of the type if empty. changes: the access that its actions need. is_followed: whether the page announces changes of
+    the list. import_path: the page that imports such records, "" for none. source: of rows that are not records; `own`
+    are all their columns then, and uri names exported files. heading: the heading, if it differs from the title. limit:
+    the default number of rows. restore: restores fields of a record, where an update would not be enough."""
 
     uri: str
     path: str
@@ -155,13 +154,13 @@ def sorted_query(usual: str, chosen: str, *parts: str) -> str:
 
 
 def declare(worklist: Worklist) -> Worklist:
-    """Let a list be known by its path, so that its actions and columns can be sent to it."""
+    """Registers a list by its path, so that actions and columns can be submitted to it."""
     DECLARED[worklist.path] = worklist
     return worklist
 
 
 def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
-    """{key: column} of those that a list may show."""
+    """The columns that a list may show, by key."""
     if worklist.source is not None:
         return worklist_columns.by_key(worklist.own)
     record_type = visit.service.registry.type(worklist.uri)
@@ -169,7 +168,7 @@ def available(visit: Visit, worklist: Worklist) -> dict[str, ListColumn]:
 
 
 class TableView(ABC):
-    """A list as one visit sees it, whatever its rows are: what templates show of it."""
+    """The view of a list in one request, which templates read; its rows may be anything."""
 
     most_matching = MAX_MATCHING
 
@@ -187,7 +186,7 @@ class TableView(ABC):
 
     @property
     def groupings(self) -> list[Option]:
-        """What the list can be counted by."""
+        """The fields that the list can be counted by."""
         return []
 
     @property
@@ -208,7 +207,7 @@ class TableView(ABC):
     @property
     @abstractmethod
     def searched(self) -> str:
-        """What they were narrowed down by."""
+        """The query, as an empty list quotes it."""
 
     @property
     @abstractmethod
@@ -218,7 +217,7 @@ class TableView(ABC):
     @property
     @abstractmethod
     def sample(self) -> Sample | None:
-        """The request behind the list."""
+        """The API request that returns the list."""
 
     @property
     @abstractmethod
@@ -228,18 +227,18 @@ class TableView(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it lists, as the audit log tells it."""
+        """The name of the list in the audit log."""
 
     @abstractmethod
     def batches(self) -> Iterator[list[dict[str, Any]]]:
         """All rows, PART at a time, at most MAX_EXPORTED."""
 
     def loaded(self, rows: list[dict[str, Any]]) -> Any:
-        """What the columns of the page need to know of some rows."""
+        """Reads what the columns need to know of some rows."""
         return self.of.load(self.visit, rows) if self.of.load is not None and rows else None
 
     def _chosen(self) -> list[ListColumn]:
-        """The columns of the address, else those that the worker chose before, else those of the page."""
+        """The columns in the address, else those that the worker saved, else the default ones."""
         asked = [name for name in self.visit.query.text("columns", "").split(",") if name]
         kept = list_columns.of(self.visit.ctx, self.of.path) if not asked else []
         for name in asked:
@@ -276,7 +275,7 @@ class TableView(ABC):
 
     @property
     def orders(self) -> list[Option]:
-        """What the list can be sorted by, for those who see no header."""
+        """The sort orders, for screens without table headers."""
         found = [("", _("Default order"))]
         for each in self.columns:
             if each.sort:
@@ -285,7 +284,7 @@ class TableView(ABC):
 
     @property
     def actions(self) -> list[BulkAction]:
-        """What the worker may do to what is selected; each record is asked again when it is done."""
+        """The actions that the worker may perform; each record is checked again when the action runs."""
         is_open = self.visit.actor.is_admin or "admin" not in self.of.changes
         listed = self.of.actions if is_open else ()
         return [each for each in listed if each.is_there is None or each.is_there(self.visit)]
@@ -310,12 +309,12 @@ class ListView(TableView):
     # -- what was asked for ----------------------------------------------------------------------------------------
 
     def _found(self) -> dict[str, Any]:
-        """The page of the search. What is wrong with the query is told beside it."""
+        """The results on this page. A mistake in the query is shown beside it."""
         expand = ",".join(filter(None, (lookup.LABEL, self.of.expand, *(each.expand for each in self.columns))))
         page = self.visit.query.integer("page", 1, 1, records.MAX_PAGE)
         try:
             found = self._search(page, expand)
-            if found["total"] and not found["results"] and page > 1:  # rows went away meanwhile: the last page
+            if found["total"] and not found["results"] and page > 1:  # rows were deleted meanwhile: show the last page
                 found = self._search(-(-found["total"] // self.limit), expand)
         except BadQuery as error:
             # What was typed is looked at alone, or its place would be that in the search with the list's own.
@@ -365,17 +364,17 @@ class ListView(TableView):
 
     @property
     def kept(self) -> str:
-        """What is saved of the search: all that narrows the list, and the order if one was chosen."""
+        """The query to save: everything that filters the list, and the order if one was chosen."""
         return sorted_query("", self.sort, self.of.own_query, self.q)
 
     @cached_property
     def savers(self) -> Sequence[Option]:
-        """For whom the search may be saved; nobody while nothing is searched, or wrongly."""
+        """The owners that the search may be saved for; none while the search is blank or invalid."""
         return saved_searches.owners(self.visit) if self.kept and not self.wrong else ()
 
     @cached_property
     def chips(self) -> list[tuple[Chip, str]]:
-        """The terms of what was typed, and where the list leads without each."""
+        """The terms of the typed search, each with the address of the list without it."""
         return [(each, self.link(q=each.without)) for each in self.help.chips(self.q)] if self.q else []
 
     @cached_property
@@ -449,7 +448,7 @@ class Outcome:
 
 
 def apply(visit: Visit, worklist: Worklist, action: BulkAction, ids: Sequence[int], value: str = "") -> Outcome:
-    """Do something to records, each by itself. value: what was chosen for the action's field."""
+    """Performs an action on each record by itself. value: the chosen value of its field."""
     me = str(visit.actor.worker_id)
     fields = {name: me if text == "me" else text for name, text in (action.fields or {}).items()}
     if action.field:
@@ -504,7 +503,8 @@ def _each(
 
 
 def exported(visit: Visit, view: TableView) -> PageResponse:
-    """What a list finds as a file with its columns, at most MAX_EXPORTED rows. Raises NotFound, BadQuery, Invalid."""
+    """The rows that a list finds as a file, with the columns shown, at most MAX_EXPORTED. Raises NotFound, BadQuery,
+    Invalid."""
     format = visit.query.text("format", "")
     if format not in exports.FORMATS:
         raise exports.no_such_format(format)

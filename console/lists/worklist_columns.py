@@ -1,4 +1,4 @@
-"""The columns that a list may have: those of its page, and every key of the record type."""
+"""The columns of lists: those that a page declares, and one for every key of the record type."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -15,17 +15,19 @@ from server.records.shared import custom, paths
 from server.records.shared.custom import FieldDefinition
 from server.translation import N_, Words
 
-MAX_CELL_CHARS = 120  # of a text in a cell; the record's page has all of it
+MAX_CELL_CHARS = 120  # characters of a cell; the page of the record shows the whole text
 
 Cell = Callable[[Visit, Mapping[str, Any], Any], str]
 
 
 @dataclass(frozen=True)
 class ListColumn:
-    """key: its name in the address. cell: makes the HTML of a row's value, with what the page loaded. sort: the filter
-    that sorts by it, "" for none. kind: `main`, `word`, `number` or "". expand: the key that a search must open for
-    it. value: the value as other programs take it, for exports; None where the API's key of that name is it. is_time:
-    whether that is an instant, in Unix seconds."""
+    """A column of a list.
+
+    key: its name in the address. cell: returns the HTML of a row's value, from the row and what the page loaded. sort:
+    the filter that sorts by it, "" for none. kind: `main`, `word`, `number` or "". expand: the key that a search must
+    expand for it. value: the value in exports; None if it is the API key of the same name. is_time: whether the value
+    is in Unix seconds."""
 
     key: str
     label: Words
@@ -40,8 +42,8 @@ class ListColumn:
 def available(
     ctx: Context, record_type: RecordType, own: tuple[ListColumn, ...], row_path: str = ""
 ) -> dict[str, ListColumn]:
-    """{key: column}: those of the page first, then the keys of the type, then its custom fields. row_path: of the page
-    of a record, with {id}; "" for the one that any record has."""
+    """The columns by key: those of the page, then the keys of the type, then its custom fields. row_path: the path of a
+    record's page, with {id}; "" for the page that every record has."""
     found = by_key(own)
     for each in (_label(record_type, row_path), *_of_type(record_type)):
         found.setdefault(each.key, each)
@@ -101,7 +103,7 @@ def _class(type: str) -> str:
 
 
 def _label(record_type: RecordType, row_path: str) -> ListColumn:
-    """What a record is called, with the way to its page."""
+    """The label of a record, linked to its page."""
     at = row_path or paths.record(record_type.uri, 0)[:-1] + "{id}"
 
     def cell(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
