@@ -1,6 +1,5 @@
-"""What is done with a ticket from its page: one property, its requesters and watchers, merge, split, spam, delete.
-
-Each is a form that goes back to the page, and can be undone where that is possible."""
+"""Acts on a ticket from its page: a property, requesters and watchers, merge, split, spam, deletion. Each is a form
+that returns to the page, with an undo where that is possible."""
 
 from typing import Any
 
@@ -25,7 +24,7 @@ from server.translation import N_, Words, _, ngettext, shown
 
 MOST_NEAR = 10  # tickets to merge with, offered at once
 STATUSES = {"open": N_("open"), "waiting": N_("waiting"), "closed": N_("closed"), "deleted": N_("deleted")}
-# What a person may set, and the stored columns that tell whether it still is what they saw.
+# The properties that a person may set, and the stored columns that show whether they have changed meanwhile.
 SEEN: dict[str, tuple[str, ...]] = {
     "status": ("status_id", "reopen_date"),
     "owner": ("owner_id",),
@@ -101,7 +100,7 @@ def _tell_undoable(visit: Visit, found: Sheet, text: Words, before: dict[str, st
 
 
 def _sentence(visit: Visit, ticket_id: int, name: str) -> str:
-    """What a property was changed to, in words."""
+    """The new value of a property in words."""
     if name not in ("status", "owner", "place"):
         return _("{property} changed.", property=shown(LABELS[name]))
     ticket = records.retrieve(visit.ctx, TICKET, ticket_id, "owner_,bucket_,group_")
@@ -204,7 +203,7 @@ def remove_requester(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/watch")
 def watch(visit: Visit) -> PageResponse:
-    """Let a worker follow what happens on the ticket, or no longer: oneself, or who is chosen. Raises Invalid."""
+    """Adds or removes a watcher: the worker themselves, or a chosen one. Raises Invalid."""
     found = of_mask(visit)
     is_on, own = visit.form.flag("on"), visit.actor.worker_id
     id = lookup.chosen_id(visit, "worker", visit.form.text("worker", "").strip(), "worker") or own
@@ -235,7 +234,7 @@ def write_note(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/spam")
 def mark_spam(visit: Visit) -> PageResponse:
-    """Learn that it is spam, and delete it; or that it is none."""
+    """Trains the spam filter with the ticket: as spam, which deletes it, or as not spam."""
     found, is_spam = of_mask(visit), visit.form.flag("is")
     fields = {"spam_training": "S", "status": "deleted"} if is_spam else {"spam_training": "N", "status": "open"}
     keys = found.keys
@@ -248,7 +247,7 @@ def mark_spam(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/merge")
 def show_merge(visit: Visit) -> PageResponse:
-    """What the ticket is to be merged with."""
+    """The ticket to merge with."""
     return _merge_form(visit, of_mask(visit), "")
 
 
@@ -331,7 +330,7 @@ def _merge_form(visit: Visit, found: Sheet, other: str, wrong: str = "", words: 
 
 @page("POST", "/tickets/{mask}/split", creates=True)
 def split(visit: Visit) -> PageResponse:
-    """Give a message a ticket of its own. Raises Invalid, Forbidden."""
+    """Splits a message off into a ticket of its own. Raises Invalid, Forbidden."""
     of_mask(visit)
     made = tickets.split(visit.ctx, visit.form.id("message", required=True))
     mask = records.retrieve(visit.ctx, TICKET, made)["mask"]

@@ -34,7 +34,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", BASE, form_bytes=TEXT_BYTES, creates=True)
 def send(visit: Visit) -> PageResponse:
-    """Answer each ticket by itself, with the rights of who asks; those that cannot be answered are told. Raises
+    """Replies to each ticket by itself, with the rights of the caller; tickets that refuse a reply are reported. Raises
     Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, NAMES)
@@ -72,7 +72,7 @@ def take_back(visit: Visit) -> PageResponse:
     back = 0
     before = visit.form.json("before", {}, most=MAX_UNDO_BYTES)
     for id in visit.form.id_list("drafts")[:MAX_SELECTED]:
-        with suppress(HelpdeskError):  # it has left, or the ticket was changed by somebody else
+        with suppress(HelpdeskError):  # the mail has left, or somebody else changed the ticket
             taken = answer_drafts.take_back(visit.ctx, id)
             back += 1
             status = before.get(str(taken.ticket_id)) if isinstance(before, dict) else None

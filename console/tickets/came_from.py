@@ -1,5 +1,5 @@
-"""The list that a ticket was opened from: the tickets before and after it, and, on a wide screen, the list beside
-it."""
+"""The list that a ticket was opened from: the previous and the next ticket, and on a wide screen the list beside the
+ticket."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -19,17 +19,17 @@ from server.translation import Words
 
 TICKET = "ticket"
 PATH = "/-/beside"
-ROWS = 50  # of the list beside a ticket
+ROWS = 50  # rows of the list beside a ticket
 LAST_PLACE = 10**6
 LIST = ("in", "at", "from", "before", "after")  # what an address says of the list
-AROUND = 10  # tickets that are read at once to find those beside one
+AROUND = 10  # tickets read at once to find neighbours
 REACH = 3  # places of the list that are read on either side of a ticket
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """at, total: the ticket's place in the list, from 1. before, after: paths of the tickets beside it, "" for none.
-    back: of the list. rows: of the list as it is shown beside the ticket."""
+    """The place of a ticket in a list. at, total: its position, from 1, and the length of the list. before, after: the
+    paths of its neighbours, "" for none. back: the path of the list. rows: the list as shown beside the ticket."""
 
     at: int
     total: int
@@ -52,10 +52,10 @@ class RowBeside:
 
 
 def neighbours(visit: Visit, mask: str) -> Neighbours | None:
-    """The tickets beside the one of the page in the list that the address names; None where it names none.
+    """The neighbours of the ticket in the list that the address names; None if it names none.
 
-    They are those that the worker saw: a ticket that was closed or taken may have left the list, or may stand elsewhere
-    in it, and what comes next stays the same."""
+    They are those that the worker saw: a ticket that was closed or assigned may have left the list or moved in it, and
+    the next one stays the same."""
     q, at = visit.query.text("in", ""), visit.query.integer("at", 0, 0, LAST_PLACE)
     if not at:
         return None
@@ -119,19 +119,19 @@ def _part(visit: Visit, q: str, at: int) -> ListPart:
 
 
 def _seen(visit: Visit, name: str) -> str:
-    """The mask of a ticket that stood beside this one when the worker saw the list, "" for none."""
+    """The mask of a neighbour from when the worker saw the list, "" for none."""
     mask = visit.query.text(name, "")
     id = ticket_id(visit.ctx, mask) if mask else None
     return mask if id and records.may_read(visit.ctx, TICKET, id) else ""
 
 
 def _path(visit: Visit, q: str, place: int, mask: str, before: str, after: str) -> str:
-    """The path of a ticket at a place of the list, with the tickets beside it."""
+    """The path of a ticket at a place of the list, with its neighbours."""
     return list_place.path(mask, q, place, visit.query.text("from", ""), before, after)
 
 
 def _query(visit: Visit, q: str, at: int) -> str:
-    """What an address says of the list."""
+    """The parameters of an address that describe the list."""
     come_from = visit.query.text("from", "")
     return urlencode({"in": q, "at": at, **({"from": come_from} if come_from else {})})
 

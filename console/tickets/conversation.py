@@ -1,4 +1,4 @@
-"""What was said and done on a ticket, in order: messages, notes, what is waiting to be sent, and the log of changes."""
+"""The conversation of a ticket in order: messages, notes, unsent mail and changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -27,13 +27,15 @@ STEP = 20  # messages on a page, and with each step back
 MAX_BACK = records.MAX_PAGE - 1  # steps
 RECIPIENTS = (("to", N_("to")), ("cc", N_("cc")))
 MAX_EVENTS, MAX_DRAFTS = 100, 20
-MAX_TEXT_CHARS = 12_000  # of a text, and of all messages together, the newest first; the message's page has all of it
+MAX_TEXT_CHARS = 12_000  # characters of one text, and of all messages, newest first
 EXCERPT_CHARS = 200
-LEAST_CHARS = 600  # of each of them anyway
+LEAST_CHARS = 600  # characters of each message in any case
 MESSAGE_KEYS = "_label,changes,content,headers,sender_,worker_,attachments~25"
 MAX_RECIPIENTS_CHARS = 300  # shown of To and Cc
-CLOCKS_DIFFER_SECONDS = 3600  # between the sender's date and the arrival, before the page shows both
-# Entries that the messages, notes and drafts beside them tell already.
+CLOCKS_DIFFER_SECONDS = (
+    3600  # seconds between the sender's date and the arrival; if they differ by more, the page shows both
+)
+# Entries that the messages, notes and drafts show already.
 TOLD = (
     "ticket.message.handed_in",
     "ticket.message.inbound",
@@ -178,8 +180,8 @@ def _original(keys: dict[str, Any], ticket: Sheet) -> str:
 
 
 def _sender(keys: dict[str, Any], email: str) -> str:
-    """The name of who wrote a message: of their contact, else the one that they wrote under. Whoever writes a worker's
-    address into From chooses no name."""
+    """The name of a message's author: of their contact, else the name in the mail. An author with a worker's address
+    cannot choose a name."""
     name = str(keys.get("sender__label") or "").removesuffix(f" <{email}>")
     is_named = bool(name and name != email) or bool(keys.get("sender_worker_id"))
     return name if is_named else str(keys.get("from_name") or name)
@@ -191,7 +193,7 @@ def _sender_date(keys: dict[str, Any]) -> int:
 
 
 def _recipients(keys: dict[str, Any]) -> tuple[tuple[Words, str], ...]:
-    """Who a message went to, as its headers say it."""
+    """The recipients of a message, from its headers."""
     headers = keys.get("headers") or {}
     found = ((label, " ".join(str(headers.get(name) or "").split())) for name, label in RECIPIENTS)
     return tuple((label, text[:MAX_RECIPIENTS_CHARS]) for label, text in found if text)
@@ -218,8 +220,8 @@ def _note(keys: dict[str, Any]) -> Entry:
 
 
 def _drafts(visit: Visit, ticket_id: int, waiting: list[Delivery]) -> list[Entry]:
-    """Answers that somebody writes or that wait to leave, without those whose message stands there, and without what
-    the worker is writing, which stands in the form below."""
+    """Replies that are being written or wait to be sent, without those that are already shown as messages, and without
+    the worker's own draft, which is in the form below."""
     asked = SearchRequest(f"ticket.id:{ticket_id} sort:-updated", MAX_DRAFTS, 1, "content,worker_")
     of_draft = {each.draft_id: each for each in waiting}
     in_form: set[str] = set()  # kinds of which the newest draft stands there

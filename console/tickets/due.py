@@ -1,4 +1,4 @@
-"""When a ticket is to be answered or closed, in words and in colour."""
+"""The time until which a ticket must be answered or closed, in words and colour."""
 
 from collections.abc import Mapping
 from typing import Any

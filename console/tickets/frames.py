@@ -1,5 +1,5 @@
-"""The parts of a ticket's page that are asked for by themselves: the HTML of a message in its frame, its source, who
-else is there."""
+"""Parts of a ticket's page with addresses of their own: the HTML of a message in its frame, its source, and who else is
+on the ticket."""
 
 from markupsafe import Markup
 
@@ -18,14 +18,14 @@ from server.tickets import bodies, following, originals
 from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
-VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
+VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
 # What a frame may do: show, and open links in another tab. No script runs in it.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 
 @page("GET", "/messages/{id}/body")
 def body(visit: Visit) -> PageResponse:
-    """The HTML of a message. images: whether those of the network are shown. text: whether its plain text is shown
+    """The HTML of a message. images: whether images from the network are loaded. text: whether the plain text is shown
     instead. Raises NotFound, Forbidden."""
     if visit.query.flag("text"):
         content = str(records.retrieve(visit.ctx, "message", visit.id, "content")["content"])
@@ -38,9 +38,8 @@ def body(visit: Visit) -> PageResponse:
 
 
 def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
-    """The document of a message's HTML, for `framed`.
-
-    html: safe by itself. more: the path that shows images of the network, "" for none. wrong: what stands above it."""
+    """The HTML document of a message, for `framed`. html: sanitized. more: the path that loads images from the network,
+    "" for none. wrong: a message above it."""
     return fragment(
         "message_body.html",
         html=Markup(html),
@@ -52,7 +51,7 @@ def document_of(html: str, *, more: str = "", wrong: str = "") -> str:
 
 
 def framed(document: str, with_images: bool = False) -> PageResponse:
-    """A document for a frame of ours, under a policy of its own. document: safe by itself."""
+    """A document in a frame, with a content security policy of its own. document: sanitized."""
     images = " https: http:" if with_images else ""
     policy = (
         f"default-src 'none'; img-src 'self' data:{images}; style-src 'unsafe-inline'; frame-ancestors 'self'; "
@@ -85,7 +84,7 @@ def be_present(visit: Visit) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/live")
 def live(visit: Visit) -> PageResponse:
-    """A stream that tells of changes on the ticket, and of who is there; {people} for who asks for no stream. Raises
+    """A stream of changes of the ticket and of the people on it; {people} unless a stream is requested. Raises
     NotFound, Forbidden."""
     id, mask = known(visit)
     headers = visit.request.headers

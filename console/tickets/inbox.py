@@ -1,5 +1,5 @@
-"""The lists of tickets that a worker works through: mine, unassigned, waiting, those of a group, saved searches; and
-what is done to the tickets that are selected."""
+"""The inbox: my tickets, unassigned, waiting, tickets of a group, saved searches; and the actions on selected
+tickets."""
 
 import time
 from collections.abc import Mapping
@@ -31,10 +31,10 @@ from server.translation import N_, N_ngettext, N_pgettext, _, shown
 
 PATH, URI = "/inbox", "ticket"
 FIRST = "mine"
-MOST_HERE = 3  # people told on a row
+MOST_HERE = 3  # people shown on a row
 GROUPS = 12  # offered, those with most open tickets
-PASSING_SECONDS = 0.1  # that counting a saved search may take
-SLOW_SECONDS = 600  # after which one that took longer is counted again
+PASSING_SECONDS = 0.1  # seconds that counting a saved search may take
+SLOW_SECONDS = 600  # seconds until a search that took longer is counted again
 TOO_SLOW: StoreLocal[dict[str, int]] = StoreLocal()  # {search: until when it is not counted, Unix seconds}
 # {name: (label, icon, query)} of the lists that everybody has.
 VIEWS = {
@@ -56,7 +56,7 @@ SORT = "-updated"
 
 @dataclass(frozen=True, slots=True)
 class TicketView:
-    """One list. name: in the address, as `v`. count: of what it finds, None where it is not counted."""
+    """A list of the inbox. name: the parameter `v`. count: of its tickets, None if it is not counted."""
 
     name: str
     label: str
@@ -70,7 +70,7 @@ class TicketView:
 
     @property
     def is_saved(self) -> bool:
-        """Whether it is a search that somebody saved."""
+        """Whether it is a saved search."""
         return self.name.startswith("saved.")
 
 
@@ -126,7 +126,7 @@ def view_of(visit: Visit) -> TicketView:
 
 
 def _saved(visit: Visit) -> list[TicketView]:
-    """Searches for tickets that somebody has saved for the worker to use."""
+    """The saved searches for tickets that the worker may use."""
     return [
         TicketView(f"saved.{each.id}", each.label, "search", each.query) for each in saved_searches.of_type(visit, URI)
     ]
@@ -136,7 +136,7 @@ def _saved(visit: Visit) -> list[TicketView]:
 
 
 def _load(visit: Visit, rows: list[dict[str, Any]]) -> dict[int, str]:
-    """{ticket: its path}, which leads back to the list and on to the tickets beside it."""
+    """The path of each ticket by its id, with the way back to the list and to its neighbours."""
     is_inbox = visit.path == PATH
     own = view_of(visit).query if is_inbox else ""
     q = sorted_query(SORT, visit.query.text("sort", ""), own, visit.query.text("q", ""))
@@ -161,7 +161,7 @@ def _subject(visit: Visit, row: Mapping[str, Any], more: dict[int, str]) -> str:
 
 
 def here(visit: Visit, ticket_id: int) -> str:
-    """Who else is on a ticket, in words; "" for nobody."""
+    """The other people on a ticket, in words; "" for nobody."""
     there = presence.others(visit.ctx, ticket_id)
     told = [_("{name} is writing", name=each.name) for each in there if each.doing == "writing"]
     told += [_("{name} is viewing", name=each.name) for each in there if each.doing != "writing"]

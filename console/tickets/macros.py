@@ -1,4 +1,4 @@
-"""Macros on a ticket and on several: what there is to run, what one asks for, and running it."""
+"""Macros on one ticket or several: the list, their inputs, and running them."""
 
 import json
 from contextlib import suppress
@@ -28,7 +28,7 @@ from server.translation import _, ngettext
 
 PATH = "/tickets/{mask}/macros"
 BULK = f"{inbox.PATH}/macro"
-INPUT = "input:"  # before the name of an input: its field
+INPUT = "input:"  # the prefix of a field with an input
 
 
 @page("GET", PATH)
@@ -63,7 +63,7 @@ def run(visit: Visit) -> PageResponse:
 
 
 def _given(visit: Visit, form: Form, macro: Macro) -> dict[str, str]:
-    """The inputs that were typed; a blank one is none."""
+    """The typed inputs, without blank ones."""
     for each in macro.inputs:
         form.values[INPUT + each.name] = visit.form.text(INPUT + each.name, "").replace("\r\n", "\n")
     return {each.name: text for each in macro.inputs if (text := form.get(INPUT + each.name)).strip()}
@@ -147,7 +147,7 @@ def _keep_reply(visit: Visit, found: Sheet, message_id: int, outcome: MacroOutco
     draft = answer_drafts.own(visit.ctx, found.id, "reply")
     if draft is not None:
         params = draft.params | {"content": _joined(str(draft.params.get("content") or ""), outcome.reply)}
-        with suppress(Conflict, Invalid):  # somebody has typed meanwhile: the text of the macro is a draft beside it
+        with suppress(Conflict, Invalid):  # somebody typed meanwhile: the text of the macro becomes a draft of its own
             answer_drafts.keep(visit.ctx, "reply", found.id, params, draft.id, draft.revision)
             return
     written = reply_form.begun(visit, found.keys, message_id)
@@ -180,7 +180,7 @@ def show_bulk(visit: Visit) -> PageResponse:
 
 @page("POST", BULK, creates=True)
 def run_bulk(visit: Visit) -> PageResponse:
-    """Run a macro on each ticket by itself; those that are refused are told. Raises Invalid."""
+    """Runs a macro on each ticket by itself; refusals are reported. Raises Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("macro",))
     if not form.text("macro"):

@@ -1,4 +1,4 @@
-"""Writing a reply or a new ticket: stored while it is typed, previewed, sent, taken back. The rights are those of the
+"""Replies and new tickets: saved while they are typed, previewed, sent, taken back. The rights are those of the
 operations."""
 
 from dataclasses import replace
@@ -23,7 +23,7 @@ from server.tickets import answer_drafts, preview, snippets, unseen
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import _
 
-FORM_BYTES = 48 * 1024 * 1024  # with files, each of which has its own limit
+FORM_BYTES = 48 * 1024 * 1024  # bytes of a form with files, each of which has its own limit
 MAX_ADDRESSES = 12  # offered at once
 TEXT_BYTES = 4 * 1024 * 1024
 DISCARD = "discard"
@@ -77,8 +77,8 @@ def _again(visit: Visit, written: ReplyForm) -> PageResponse:
 
 @page("GET", "/tickets/{mask}/answer")
 def show_answer(visit: Visit) -> PageResponse:
-    """The form alone where a script asks, which shows another kind of answer without the page. Else the page of the
-    ticket, at its answer; an address of its own, since swap.js loads only such a page as a whole."""
+    """The form alone for a script that switches the kind of reply. Otherwise the page of the ticket at its reply; with
+    an address of its own, since swap.js loads only such a page as a whole."""
     found = of_mask(visit)
     if visit.is_part:
         return shown_answer(visit, found)
@@ -87,7 +87,7 @@ def show_answer(visit: Visit) -> PageResponse:
 
 @page("POST", "/tickets/{mask}/draft", form_bytes=TEXT_BYTES)
 def autosave(visit: Visit) -> PageResponse:
-    """Store what a script of ours sends while somebody types."""
+    """Stores a draft that a script sends while somebody types."""
     id, _mask = known(visit)
     return reply_draft.autosave(visit, _sent(visit), id)
 
@@ -126,7 +126,7 @@ def addresses(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/mentions")
 def mentions(visit: Visit) -> PageResponse:
-    """Workers who can be mentioned, by name: {results: [{name, label}]}. name: the nickname that stands behind @."""
+    """Workers who can be mentioned: {results: [{name, label}]}. name: the nickname after @."""
     found = lookup.search_names(visit, "worker", visit.query.text("q", ""), MAX_ADDRESSES, "isDisabled:no")["results"]
     named = [
         {"name": each["at_mention_name"], "label": each[lookup.LABEL]} for each in found if each["at_mention_name"]
@@ -192,13 +192,13 @@ def _create(visit: Visit) -> PageResponse:
 
 @page("POST", f"{COMPOSE}/draft", form_bytes=TEXT_BYTES)
 def autosave_compose(visit: Visit) -> PageResponse:
-    """As autosave, of a new ticket."""
+    """Saves the draft of a new ticket, as autosave."""
     return reply_draft.autosave(visit, reply_form.sent(visit, "compose"), 0)
 
 
 @page("POST", f"{COMPOSE}/take-back")
 def take_back_compose(visit: Visit) -> PageResponse:
-    """As take_back, of a new ticket."""
+    """Takes back a new ticket, as take_back."""
     reply_draft.take_back(visit, COMPOSE)
     return see(COMPOSE)
 
@@ -235,7 +235,7 @@ def _other_drafts(visit: Visit, written: ReplyForm) -> list[AnswerDraft]:
 
 
 def _group_of(visit: Visit, bucket: str) -> str:
-    """The id of the group that a bucket belongs to, "" for what is no bucket."""
+    """The group id of a bucket, "" if there is no such bucket."""
     return str(records.retrieve(visit.ctx, "bucket", int(bucket))["group_id"]) if bucket.isdigit() else ""
 
 

@@ -1,5 +1,4 @@
-"""What there is to choose from where a reply or a new ticket is written: read when the form is shown, not when it is
-sent."""
+"""The choices in the form of a reply or a new ticket: read when the form is shown, not when it is sent."""
 
 from typing import Any
 
@@ -18,8 +17,8 @@ SNIPPETS = 60  # to choose from
 
 @dataclass(frozen=True, slots=True)
 class ReplyChoices:
-    """way: how the mail leaves. buckets: of a new ticket. owner: who can become it, None before that is read. original:
-    the text of the message that a forward passes on."""
+    """The choices of a form. way: how the mail leaves. buckets: of a new ticket. owner: the possible owners, None until
+    they are read. original: the text of the message to forward."""
 
     way: WayOut = NO_WAY
     snippets: tuple[Option, ...] = ()
@@ -66,7 +65,7 @@ def way_from(visit: Visit, bucket: str, listed: tuple[Option, ...] | None = None
 
 
 def buckets(visit: Visit) -> list[Option]:
-    """The buckets that the worker may put a ticket into, as `Group / Bucket`, those of their own groups first."""
+    """The buckets that the worker may use, as `Group / Bucket`, those of their own groups first."""
     asked = SearchRequest("", lookup.MAX_CHOICES, 1, f"{lookup.LABEL},group_")
     actor = visit.actor
     readable = None if actor.is_admin else actor.reads_groups

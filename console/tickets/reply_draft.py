@@ -16,10 +16,10 @@ from server.tickets import answer_drafts, requester, snippets, undo
 from server.tickets.answer_drafts import AnswerDraft
 from server.translation import N_, _, ngettext, shown
 
-# Of the ticket, put back when mail is taken back, unless somebody has changed them since: those of a row together.
+# Columns of the ticket that taking back a mail restores, unless somebody has changed them since: row by row.
 BEFORE = (("status_id", "reopen_date"), ("owner_id",))
 ADDED = "added"  # requesters that sending added, with commas between
-NOW = "now_"  # before the name of a column: what it became by sending
+NOW = "now_"  # the prefix of a column with its value after sending
 KEPT = ("draft", "preview", "snippet")  # buttons that send nothing
 UNSENT = ("parked", "held", "partly", "failing", "failed")  # states of mail that needs a look
 
@@ -34,7 +34,7 @@ def sent_draft(visit: Visit) -> str:
 
 
 def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
-    """Store what a script of ours sends while somebody types: {draft, revision}, or {conflict: why}."""
+    """Stores a draft that a script sends while somebody types: {draft, revision}, or {conflict: reason}."""
     try:
         kept = _stored(visit, written, ticket_id)
     except (Conflict, Invalid) as error:
@@ -43,7 +43,7 @@ def autosave(visit: Visit, written: ReplyForm, ticket_id: int) -> PageResponse:
 
 
 def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -> PageResponse | None:
-    """Store the draft and show the form again; None with what is wrong in the form."""
+    """Stores the draft and shows the form again; returns None if there are mistakes, which the form then has."""
     if do == "snippet":
         id = visit.form.id("snippet", 0)
         text = snippets.paste(visit.ctx, id, ticket_id) if id else ""
@@ -58,7 +58,7 @@ def keep(visit: Visit, written: ReplyForm, ticket_id: int, here: str, do: str) -
 
 
 def discard(visit: Visit, written: ReplyForm, here: str) -> PageResponse | None:
-    """Delete the draft; None with what is wrong in the form."""
+    """Deletes the draft; returns None if there are mistakes, which the form then has."""
     try:
         _drop(visit, written.draft)
     except (Conflict, Invalid) as error:
@@ -105,8 +105,8 @@ def values_of(visit: Visit, written: ReplyForm, do: str) -> dict[str, Any]:
 
 
 def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
-    """What sending has changed of a ticket: columns with what they were, under `now_` what they are, and the requesters
-    that it added. before: the ticket, with `requesters`."""
+    """The changes that sending made to a ticket: columns with their former values, under `now_` their new ones, and the
+    added requesters. before: the ticket, with `requesters`."""
     now = records.retrieve(visit.ctx, "ticket", before["id"], "requesters")
     names = [name for row in BEFORE for name in row]
     columns = {name: str(before[name] or 0) for name in names}
@@ -115,8 +115,8 @@ def changed_by_sending(visit: Visit, before: dict[str, Any]) -> dict[str, str]:
 
 
 def tell_sent(visit: Visit, told: Delivery, here: str, is_later: bool, before: dict[str, str]) -> None:
-    """Say what became of mail, with a button that takes it back. here: of the ticket. is_later: whether it leaves when
-    somebody chose. before: of changed_by_sending."""
+    """Shows on the next page what happened to a mail, with an undo. here: the path of the ticket. is_later: whether it
+    is sent at a chosen time. before: from changed_by_sending."""
     if told.draft_id and told.state in UNSENT:
         is_partly = told.state == "partly"
         words = N_("Not sent to everybody: {reason}") if is_partly else N_("Not sent yet: {reason}")
@@ -140,7 +140,7 @@ def take_back(visit: Visit, here: str) -> AnswerDraft:
 
 
 def put_back(visit: Visit, ticket: dict[str, Any]) -> None:
-    """Give a ticket back what sending has changed of it, and nobody since."""
+    """Restores what sending changed of a ticket, unless somebody has changed it since."""
     form = visit.form
     rows = [row for row in BEFORE if all(form.text(NOW + name, "") == str(ticket[name] or 0) for name in row)]
     fields = {name: form.text(name, "") for row in rows for name in row if name in form}

@@ -53,11 +53,13 @@ STATUSES: tuple[tuple[str, Words], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """kind: reply, forward, note or compose. message_id: that is replied to, 0 for none. draft: that holds it, None for
-    none. files: that go along. drafted: the kinds of which the worker has a draft.
+    """The form of a reply, a forward, a note or a new ticket.
+
+    kind: reply, forward, note or compose. message_id: the message that is answered, 0 for none. draft: the draft that
+    stores it, None for none. files: the attached files. drafted: the kinds of which the worker has a draft.
 
     seen: the mark of what others had written when the page was shown; see server/tickets/unseen.py. unseen: entries
-    that came after it; is_stopped: whether they stopped the reply, which they do once."""
+    that were added after it. is_stopped: whether they stopped the reply, which they do once."""
 
     kind: str
     form: Form
@@ -75,7 +77,7 @@ class ReplyForm:
         return [str(each.id) for each in self.files]
 
     def refused(self, error: HelpdeskError) -> "ReplyForm":
-        """The form with what an operation refused at its fields."""
+        """The form with the mistakes of a failed operation at its fields."""
         if isinstance(error, Required) and error.details.get("field") == "content":
             return replace(self, form=self.form.fail("content", _("Write a message first.")))
         return replace(self, form=self.form.refuse(error, names=OF_OPERATION))
@@ -114,9 +116,8 @@ class ReplyForm:
 
 
 def of_ticket(visit: Visit, found: Sheet, replied_to: int) -> ReplyForm | None:
-    """The form below a ticket; None for who may not change it, and for a ticket with nothing to reply to.
-
-    replied_to: the id of the message that a reply is to by default."""
+    """The form below a ticket; None if the caller may not change it, or if there is nothing to reply to. replied_to:
+    the id of the message to reply to by default."""
     if not records.may(visit.ctx, "ticket", "update", found.id):
         return None
     asked = visit.query.text("answer", "")
@@ -174,7 +175,7 @@ def of_compose(visit: Visit) -> ReplyForm:
 
 
 def of_draft(visit: Visit, draft: AnswerDraft) -> ReplyForm:
-    """What a draft holds, to be sent or previewed."""
+    """The content of a draft, to send or preview it."""
     message_id = int(draft.params.get("in_reply_message_id") or 0)
     return ReplyForm(draft.kind, Form(_drafted(draft)), message_id, draft, _files_of(visit, draft))
 

@@ -1,4 +1,4 @@
-"""What is done to several tickets at once beside answering them: one note for each, and all of them made one."""
+"""Acts on several tickets at once besides replies: the same note on each, and merging them."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def show_note(visit: Visit) -> PageResponse:
 
 @page("POST", NOTE, form_bytes=TEXT_BYTES, creates=True)
 def write_notes(visit: Visit) -> PageResponse:
-    """Write the same note on each ticket; those that refuse it are told. Raises Invalid."""
+    """Adds the same note to each ticket; refusals are reported. Raises Invalid."""
     found = selected_records(visit, inbox.URI, visit.form.text_list("ids"))
     form = Form.sent(visit.form, ("note",))
     if not form.text("note"):

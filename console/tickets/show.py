@@ -1,4 +1,4 @@
-"""The page of a ticket: its conversation, what is known of it, and the answer below."""
+"""The page of a ticket: its conversation, its properties, and the reply below."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,8 +38,8 @@ BADGES = {
     "deleted": ("err", N_("deleted")),
 }
 REQUESTERS = 20  # shown
-MOST_MACROS = 7  # in a menu; more are looked for on a page of their own
-# What is told beside the conversation has a control of its own; these facts stand below.
+MOST_MACROS = 7  # macros in a menu; a page lists all if there are more
+# Facts below the panel. The others have a control in it.
 OTHER_FACTS = ("created", "updated", "closed", "last_opened_at", "num_messages_in", "num_messages_out", "spam_score")
 
 
@@ -55,7 +55,9 @@ def show(visit: Visit) -> PageResponse:
 
 def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResponse:
     """The page, with the answer as it is, or as it was sent when something is wrong with it."""
-    mark = unseen.mark(visit.ctx, found.id)  # before the conversation is read: nothing in between counts as seen
+    mark = unseen.mark(
+        visit.ctx, found.id
+    )  # before the conversation is read, so that nothing written in between counts as seen
     said = _conversation(visit, found)
     keys = found.keys
     earlier, later = _beside(visit, said)
@@ -98,7 +100,7 @@ def shown(visit: Visit, found: Sheet, form: ReplyForm | None = None) -> PageResp
 
 
 def _why_unanswerable(visit: Visit, found: Sheet) -> str:
-    """Why the caller cannot answer a ticket that they may read, and who can change it."""
+    """The reason why the caller cannot reply to a ticket that they may read, and who can change that."""
     if found.keys["group_id"] in visit.actor.member_of:
         return _("Your role does not let you answer tickets. An administrator can change it.")
     return _(
@@ -115,8 +117,8 @@ def _status(written: ReplyForm | None) -> int:
 
 
 def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mark) -> ReplyForm:
-    """The answer with the mark of what was seen: that of this page, or the one that the form came with when it is shown
-    again for another reason than what others wrote."""
+    """The reply with the mark of what its author has seen: of this page, or of the submitted form if it is shown again
+    for another reason than new messages."""
     before = unseen.parse(written.seen)
     if before is None or written.is_stopped:
         entries = conversation.newer(said.entries, before, visit.actor.worker_id) if before is not None else ()
@@ -125,7 +127,7 @@ def _with_unseen(visit: Visit, written: ReplyForm, said: Conversation, mark: Mar
 
 
 def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
-    """The form of an answer by itself. Raises Forbidden for who may not answer."""
+    """The form of a reply by itself. Raises Forbidden if the caller may not reply."""
     written = reply_form.of_ticket(visit, found, answered.newest(visit.ctx, found.id))
     if written is None:
         raise Forbidden(_("You may not answer this ticket."))
@@ -135,7 +137,7 @@ def shown_answer(visit: Visit, found: Sheet) -> PageResponse:
 
 
 def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None = None) -> ReplyForm:
-    """The form with what there is to choose from. ticket: that it is on, None for a new one."""
+    """The form with its choices. ticket: None for a new one."""
     if written.kind == "note":
         return written
     known = written.choices
@@ -150,7 +152,7 @@ def with_choices(visit: Visit, written: ReplyForm, ticket: dict[str, Any] | None
 
 
 def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
-    """What the panel needs: a form for each property, and what there is to choose from."""
+    """The values of the panel: a form for each property, and its choices."""
     keys = found.keys
     watchers = list((keys.get("watchers") or {}).values())
     values = {
@@ -181,7 +183,7 @@ def _properties(visit: Visit, found: Sheet) -> dict[str, Any]:
 
 
 def _owner_away(visit: Visit, owner_id: int) -> str:
-    """Until when the owner is away, and who is told of messages meanwhile; "" for one who is here, or none."""
+    """The end of the owner's absence and their stand-in; "" if the owner is present, or there is none."""
     found = profile.absence_of(visit.ctx, owner_id) if owner_id else None
     if found is None:
         return ""
@@ -192,7 +194,7 @@ def _owner_away(visit: Visit, owner_id: int) -> str:
 
 
 def _answering(visit: Visit, found: Sheet, written: ReplyForm | None) -> dict[str, Any]:
-    """What the answer below needs; macros for who may change the ticket, as the answer is."""
+    """The values of the reply below; macros for callers who may change the ticket, as for the reply."""
     is_note = written is not None and written.kind == "note"
     note_form = reply_form.note_form(visit, found.id) if is_note else Form.of({"note": ""})
     return {
@@ -216,7 +218,7 @@ def ticket_of_mask(visit: Visit) -> dict[str, Any]:
 
 
 def known(visit: Visit) -> tuple[int, str]:
-    """Id and mask of the ticket of the address, for who may read it. Raises NotFound, Forbidden."""
+    """The id and the mask of the ticket in the address. Raises NotFound, Forbidden."""
     id = _id(visit)
     return id, records.retrieve(visit.ctx, TICKET, id)["mask"]
 
@@ -230,7 +232,7 @@ def _id(visit: Visit) -> int:
 
 
 def kept(visit: Visit, path: str) -> str:
-    """The path with what the address asks for."""
+    """The path with the parameters of the address."""
     return f"{path}?{visit.request.query}" if visit.request.query else path
 
 
@@ -256,7 +258,7 @@ def _log(visit: Visit) -> tuple[str, bool]:
 
 
 def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
-    """Where earlier and later messages are; "" where there are none."""
+    """The addresses of earlier and later messages; "" if there are none."""
     back = said.later // conversation.STEP
     present = {name: visit.query.text(name, "") for name in visit.query.names() if name not in ("back", "message")}
 
@@ -268,7 +270,7 @@ def _beside(visit: Visit, said: Conversation) -> tuple[str, str]:
 
 
 def _elsewhere(visit: Visit, found: Sheet) -> str:
-    """Where the message, comment or draft stands that the address asks for, when it is not on this page: further back,
+    """The address of the message, comment or draft that the address asks for, if it is not on this page: further back,
     or on a page of its own."""
     for uri in ("message", "draft", "comment"):
         id = id_in(visit.query.text(uri, ""))
