@@ -1,4 +1,5 @@
-"""One's own account: name, looks, password, second factor, devices. The sign-in address has a page of its own."""
+"""The worker's own account: name, appearance, password, second factor, devices. The sign-in address has a page of its
+own."""
 
 import re
 from datetime import datetime
@@ -32,7 +33,7 @@ MAILED = (
     ("failed", N_("Mail could not be sent or fetched"), N_("And what I wrote by mail was not understood.")),
     ("due", N_("A reminder or a service target is due"), ""),
     ("other", N_("Everything else on what I own or watch"), ""),
-)  # of notification_mail.KINDS
+)  # labels of notification_mail.KINDS
 _SECRET = re.compile(r"[A-Z2-7]{32}\Z")
 
 
@@ -56,7 +57,7 @@ def save_profile(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/absence")
 def save_absence(visit: Visit) -> PageResponse:
-    """Say when one is away, and who stands in."""
+    """Sets the absence of the worker and their stand-in."""
     form, before = Form.sent(visit.form, absence.FIELDS), _absence(visit)
     try:
         sent = {name: form.text(name) for name in absence.FIELDS if name in visit.form}
@@ -129,7 +130,7 @@ def save_password(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/sessions/{id}/end")
 def end_session(visit: Visit) -> PageResponse:
-    """Sign out one device. Raises NotFound for a session of somebody else."""
+    """Signs out a device. Raises NotFound for a session of somebody else."""
     session_id = visit.id
     if not sign_in.end_sessions(visit.ctx, session_id):
         raise NotFound(_("There is no such session any more."))
@@ -150,7 +151,7 @@ def end_sessions(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/devices/{id}/forget")
 def forget_device(visit: Visit) -> PageResponse:
-    """Know a device no more; who is signed in there stays so. Raises NotFound for one of somebody else."""
+    """Forgets a known device; its session goes on. Raises NotFound for a device of somebody else."""
     sign_in.forget_device(visit.ctx, visit.id)
     visit.tell(_("That device is forgotten."))
     return see("/account#devices")
@@ -270,5 +271,5 @@ def _second_factor(visit: Visit, form: Form, secret: str) -> PageResponse:
 
 
 def _back(visit: Visit) -> str:
-    """Where somebody goes on who was sent here, else their account."""
+    """The page to return to, by default the account."""
     return "/account#second-factor" if visit.next == "/" else visit.next

@@ -53,7 +53,7 @@ FORM = RecordForm(URI, (
     Control("try_method", kind="choice", is_own=True, is_drawn=True),
     Control("try_path", is_own=True, is_drawn=True),
 ))  # fmt: skip
-MAX_SHOWN_CALLS = 400  # of what a scope can call
+MAX_SHOWN_CALLS = 400  # endpoints of a scope that are listed
 MAX_NAMED = 5  # workers that a warning names
 
 
@@ -180,7 +180,7 @@ def _rotate(visit: Visit, app: dict[str, Any], form: Form) -> PageResponse:
 
 
 def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
-    """The form once more, when it is only looked at or somebody should know something first; None to save it."""
+    """The form again, if scopes are only checked or a warning must be confirmed first; None to save it."""
     fields.send()
     is_look = visit.form.flag("look")
     questions = [] if is_look else _questions(visit, fields.values, fields.stored)
@@ -188,7 +188,7 @@ def _held_back(visit: Visit, fields: OpenForm) -> PageResponse | None:
 
 
 def _questions(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
-    """What somebody should know before an app is saved like this; [] once they do, or when there is nothing."""
+    """The warnings to confirm before an app is saved; [] if there are none, or they are confirmed."""
     found = []
     for line, reason in callbacks.mistakes(form.get("callback_url")):
         form.fail("callback_url", _("Line {line} {reason}.", line=line, reason=reason))
@@ -217,7 +217,7 @@ def _lost_scopes(visit: Visit, form: Form, app: dict[str, Any]) -> list[str]:
         kept = set(scopes.parse(form.get("scopes")))
         gone = set(scopes.parse(app["scopes"])) - kept
     except HelpdeskError:
-        return []  # saving tells what is wrong
+        return []  # saving reports the mistake
     uses = token_lists.in_use(visit.ctx, app["id"]) if gone else []
     told = []
     for name in sorted(gone):
@@ -239,7 +239,7 @@ def _tokens(count: int) -> str:
 
 
 def _named(uses: list[TokenGroup]) -> str:
-    """The workers behind tokens, by name."""
+    """The names of the workers whose tokens these are."""
     names = sorted({each.worker for each in uses})
     more = f" and {len(names) - MAX_NAMED} others" if len(names) > MAX_NAMED else ""
     return ", ".join(names[:MAX_NAMED]) + more
@@ -281,7 +281,7 @@ def _form(visit: Visit, fields: OpenForm, questions: list[str] | None = None) ->
 
 
 def _tried(defined: dict[str, Scope], form: Form) -> str:
-    """What the API says to a request, by endpoints and scopes."""
+    """How the API responds to a request, by endpoints and scopes."""
     path = form.text("try_path").partition("?")[0].removeprefix("/rest/").removesuffix(".json").lstrip("/")
     method = form.get("try_method") or "GET"
     offered = Router(ENDPOINTS).find(path)[0]

@@ -1,4 +1,4 @@
-"""Questions that scripts of ours ask while somebody types, and the page that shows every component."""
+"""Requests that scripts send while somebody types, and the page with all components."""
 
 from functools import partial
 
@@ -18,14 +18,14 @@ from server.records.shared import callbacks
 from server.translation import _
 from server.web import reach
 
-TEXT_BYTES = 4 * 1024 * 1024  # of a text that is checked, or kept, while typing
+TEXT_BYTES = 4 * 1024 * 1024  # bytes of a text that is checked or saved while typing
 MAX_ZONES = 60  # time zones shown at once
 
 
 @page("POST", "/-/time")
 def understood(visit: Visit) -> PageResponse:
-    """What a time in words means to who typed it: {understood} or {wrong}. ahead: of a time to come. stored: of one
-    that was saved before, which may have passed since."""
+    """The meaning of a time in words: {understood} or {wrong}. ahead: it must be in the future. stored: the saved
+    value, which may have passed since."""
     text = visit.form.text("text", "")
     try:
         at = _ahead(visit, text) if visit.form.flag("ahead") else times.instant(text, visit.now, visit.ctx.tz)
@@ -72,14 +72,14 @@ def drop_draft(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/check/script", "admin", form_bytes=TEXT_BYTES)
 def check_script(visit: Visit) -> PageResponse:
-    """What is wrong with a script, and what it names that this service does not have."""
+    """The mistakes in a script, and the names in it that this service does not have."""
     found = names.flagged_in(visit.ctx, visit.form.text("text", ""), visit.form.text("trigger", ""))
     return _mistakes([(each.line, each.message) for each in found])
 
 
 @page("POST", "/-/check/policy", "admin", form_bytes=TEXT_BYTES)
 def check_policy(visit: Visit) -> PageResponse:
-    """What is wrong with a policy, and what has no effect in it."""
+    """The mistakes in a policy, and what has no effect in it."""
     text = visit.form.text("text", "")
     found = [*checker.check_policy(text), *checker.warn_of_policy(text)]
     return _mistakes([(each.line, each.message) for each in found])
@@ -87,19 +87,19 @@ def check_policy(visit: Visit) -> PageResponse:
 
 @page("POST", "/-/check/binding", "admin", form_bytes=TEXT_BYTES)
 def check_binding(visit: Visit) -> PageResponse:
-    """What is wrong with a binding of automations."""
+    """The mistakes in a binding of automations."""
     return _mistakes(bindings.problems(visit.form.text("text", "")))
 
 
 @page("POST", "/-/check/scopes", "admin", form_bytes=TEXT_BYTES)
 def check_scopes(visit: Visit) -> PageResponse:
-    """What is wrong with the scopes of an app."""
+    """The mistakes in the scopes of an app."""
     return _mistakes(scope_check.mistakes(visit.form.text("text", ""), partial(reach.doubt, visit.service.registry)))
 
 
 @page("POST", "/-/check/callbacks", "admin")
 def check_callbacks(visit: Visit) -> PageResponse:
-    """What is wrong with the callback addresses of an app."""
+    """The mistakes in the callback addresses of an app."""
     return _mistakes(callbacks.mistakes(visit.form.text("text", "")))
 
 

@@ -1,6 +1,5 @@
-"""What an app asks a worker for: sign-in, consent, and back to the app. The rules are in access/provider.py.
-
-The request stands in the address and is read anew each time; the form adds what shows that it is the one shown."""
+"""The authorization page of OAuth: sign-in, consent, and the redirect to the app. The rules are in access/provider.py.
+The request is in the address and is parsed anew each time; the form carries a seal that proves it was shown."""
 
 from urllib.parse import urlencode, urlsplit
 
@@ -38,7 +37,8 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", oauth.AUTHORIZE, is_open=True)
 def answer(visit: Visit) -> PageResponse:
-    """Back to the app with what the worker decided. Without a token of ours it is an app that asks by a form."""
+    """Redirects to the app with the decision. A form without our token comes from an app that sends its request as a
+    form."""
     if FORM_TOKEN not in visit.form:
         return see(f"{visit.path}?{urlencode(oauth.pairs(visit.request.body))}")
     asked = _asked(visit)
@@ -100,8 +100,8 @@ def _target(asked: AuthorizationRequest) -> str:
 
 
 def _leave(visit: Visit, asked: AuthorizationRequest, url: str) -> PageResponse:
-    """On to the app. After the form of the sign-in page browsers follow no redirect to another site, since that page
-    told them so; there a page says it instead."""
+    """Redirects to the app. After the form of the sign-in page, browsers follow no redirect to another site because of
+    that page's policy; a page with a link is shown then."""
     if not _is_from_us(visit):
         return _to(url)
     shown = render(visit, "consent_known.html", asked=asked, url=url)

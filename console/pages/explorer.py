@@ -40,8 +40,8 @@ from server.web.site import Request
 
 BASE = "/api"
 AS, WITH = "as", "with"  # the fields that say as which app, and with which of its scopes, a request is sent
-FORM_BYTES = 4 * 1024 * 1024  # of a request that is tried
-MAX_SHOWN_CHARS = 200_000  # of an answer's body
+FORM_BYTES = 4 * 1024 * 1024  # bytes of a request
+MAX_SHOWN_CHARS = 200_000  # characters of a response body
 MAX_FOUND = 200  # operations that a search shows
 MAX_KEPT = 2  # documents in memory: that of now, and one that was made meanwhile
 FLAGS = [("", N_("not sent")), ("1", "yes: 1"), ("0", "no: 0")]
@@ -71,7 +71,7 @@ class RequestInput:
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path. answers: (status, what it means). keys: (name, type, note) of what comes back."""
+    """An operation. answers: pairs of status and meaning. keys: (name, type, note) of the response."""
 
     name: str
     method: str
@@ -100,7 +100,7 @@ class ApiResponse:
 
 @page("GET", BASE)
 def show(visit: Visit) -> PageResponse:
-    """All operations by what they are about, those of one tag, or those that a search finds."""
+    """All operations by tag, those of one tag, or the results of a search."""
     found = _all(visit)
     tag, q = visit.query.text("tag", ""), visit.query.text("q", "").strip()
     tags: dict[str, int] = {}
@@ -309,7 +309,7 @@ def _send(visit: Visit, sample: Sample, headers: dict[str, str], as_whom: tuple[
 
 
 def _body(answer: Answer) -> str:
-    """A body for people: JSON with line ends, what is no text by its size."""
+    """A body for display: JSON with line breaks, binary data as its size."""
     if answer.pieces is not None:
         return f"({bytes_text(answer.length)} of {answer.content_type}; fetch it by the command below)"
     text = answer.body.decode("utf-8", "replace")
@@ -409,7 +409,7 @@ def _answers(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _keys(made: dict[str, Any], told: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """The outermost keys of a success, without those of the envelope."""
+    """The top-level keys of a success, without those of the envelope."""
     for status, answer in told["responses"].items():
         if status.startswith("2"):
             schema = answer.get("content", {}).get("application/json", {}).get("schema", {})

@@ -207,7 +207,7 @@ def rename(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
 def show_delete(visit: Visit) -> PageResponse:
-    """What is lost with a field."""
+    """The data that is lost with a field."""
     field = lookup.record(visit, URI, visit.id)
     count = custom_fields.uses(visit.ctx, [visit.id]).get(visit.id, 0)
     back = _list_path(_type(visit, field["context"]))
@@ -245,7 +245,7 @@ def remove(visit: Visit) -> PageResponse:
 
 @page("GET", f"{SETS}/{{id}}/delete", "admin")
 def show_delete_set(visit: Visit) -> PageResponse:
-    """What is lost with a fieldset."""
+    """The data that is lost with a fieldset."""
     found = lookup.record(visit, SET_URI, visit.id)
     fields = [
         each for each in custom_fields.all_fields(visit.ctx).get(found["context"], ()) if each.fieldset_id == visit.id
@@ -304,7 +304,7 @@ def _list_path(record_type: RecordType) -> str:
 
 
 def _last_place(visit: Visit, record_type: RecordType) -> int:
-    """The place behind all fields of a type."""
+    """The position after all fields of a type."""
     fields: tuple[FieldDefinition, ...] = custom_fields.all_fields(visit.ctx).get(record_type.context, ())
     return min(max((each.pos + 1 for each in fields), default=0), custom_fields.MAX_ORDERED - 1)
 
@@ -365,7 +365,7 @@ def _spec(visit: Visit, record_type: RecordType, kind: str, is_there: bool) -> R
 
 
 def _settings(visit: Visit, kind: str) -> list[Control]:
-    """The controls of what a kind has."""
+    """The controls for the settings of a kind."""
     if kind in ("D", "X"):
         hint = _(
             "One a line, at most {max_options}. Records that have an option which is taken away keep it; to give "

@@ -1,5 +1,5 @@
-"""Files at the addresses that the API tells, for who is signed in: images inside of messages show, and links to files
-download them. Programs have `/rest/attachments/<id>/download.json`."""
+"""Files at the addresses that the API returns, for signed-in workers: images in messages are displayed, and links to
+files download them. Programs use `/rest/attachments/<id>/download.json`."""
 
 from console.http.page_response import PageResponse
 from console.http.routes import page
@@ -27,5 +27,5 @@ def show(visit: Visit) -> PageResponse:
 
 @page("GET", "/files/{id}/{file}")
 def show_named(visit: Visit) -> PageResponse:
-    """The same with a name behind it, which is there for people alone."""
+    """The same with a file name in the address, which is ignored."""
     return show(visit)

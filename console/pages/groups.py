@@ -1,4 +1,4 @@
-"""Groups: teams with buckets and mail of their own, and the rosters that say who is in which."""
+"""Groups: teams with buckets and mail of their own, and the rosters with their members."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -141,7 +141,7 @@ def _flags(row: Mapping[str, Any]) -> str:
 
 @page("GET", "/admin/people/acknowledgements/{id}", "admin")
 def show_acknowledgement(visit: Visit) -> PageResponse:
-    """What a group answers by itself, as it would be mailed to the sender of its newest ticket, for a frame."""
+    """The acknowledgement of a group, as it would be mailed to the sender of its newest ticket, for a frame."""
     try:
         html, wrong = preview.of_acknowledgement(visit.ctx, visit.id), ""
     except HelpdeskError as error:
@@ -151,7 +151,7 @@ def show_acknowledgement(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/{{id}}/delete", "admin")
 def show_delete(visit: Visit) -> PageResponse:
-    """What is lost with a group."""
+    """The data that is lost with a group."""
     return _delete(visit, Form())
 
 
@@ -216,13 +216,13 @@ def delete_bucket(visit: Visit) -> PageResponse:
 
 @page("GET", ROSTERS)
 def show_rosters(visit: Visit) -> PageResponse:
-    """Who is in which group: for administrators, and for managers the groups that they manage."""
+    """The members of groups: all of them for administrators, their own groups for managers."""
     return _rosters(visit, Form())
 
 
 @page("POST", ROSTERS)
 def save_rosters(visit: Visit) -> PageResponse:
-    """Change what was changed on the page, all or nothing; what others changed meanwhile stays."""
+    """Saves the changed cells, all or nothing; changes of others are kept."""
     form = Form()
     try:
         chosen, before = _cells(visit.form.map("part")), _before(visit)
@@ -259,7 +259,7 @@ def _cells(sent: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def _before(visit: Visit) -> dict[str, dict[str, str]]:
-    """What the page showed, for the same cells. Raises Invalid."""
+    """The values that the page showed for the same cells. Raises Invalid."""
     shown = visit.form.json("before", {})
     if not isinstance(shown, dict) or not all(isinstance(each, dict) for each in shown.values()):
         raise Invalid(_("the form is none of ours; open the page again"))
@@ -327,7 +327,7 @@ def _rosters(visit: Visit, form: Form) -> PageResponse:
 
 
 def _chosen(visit: Visit, members: Changes) -> Changes:
-    """The rosters with what was chosen on a page that is shown again."""
+    """The rosters with the submitted values, for a page that is shown again."""
     try:
         sent = _cells(visit.form.map("part"))
     except Invalid:
@@ -340,7 +340,7 @@ def _chosen(visit: Visit, members: Changes) -> Changes:
 
 
 def _mine(visit: Visit) -> str:
-    """The search of groups whose rosters somebody may change."""
+    """The query of the groups whose rosters the worker may change."""
     return "" if visit.actor.is_admin else f"id:[{','.join(map(str, visit.actor.manages))}]"
 
 
@@ -384,7 +384,7 @@ def _sender(visit: Visit, fields: OpenForm) -> Control:
 
 
 def _names(visit: Visit, members: dict[int, str], part: str) -> str:
-    """Who has a part in a group, by name; of many the first ones, and how many there are besides."""
+    """The first members of a group by name, and the number of further ones."""
     ids = sorted(id for id, each in members.items() if each == part)
     if not ids:
         return _("none")

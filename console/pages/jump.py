@@ -24,7 +24,7 @@ from server.settings import SETTINGS
 from server.tickets import masks
 from server.translation import N_, _, shown
 
-MAX_HITS = 40  # of one jump
+MAX_HITS = 40  # hits of one jump
 MAX_OF_KIND = 8  # records of one type, settings, help pages
 MAX_CHOSEN_FROM = 20  # records that a field shows at once; more words show others
 _TICKET_PAGE = re.compile(r"/tickets/([^/?#]+)")
@@ -61,7 +61,7 @@ PEOPLE = (("contact", N_("Contact")), ("address", N_("Address")), ("org", N_("Or
 
 @dataclass(frozen=True)
 class JumpTarget:
-    """Somewhere to go. kind: what it is, in a word or two."""
+    """A place to go to. kind: what it is, in a word or two."""
 
     label: str
     kind: str
@@ -77,7 +77,7 @@ def jump(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/jump")
 def jump_while_typing(visit: Visit) -> PageResponse:
-    """The same for a script of ours: {hits: [{label, kind, path}]}."""
+    """The same for scripts: {hits: [{label, kind, path}]}."""
     return json_response({"hits": [asdict(each) for each in found(visit, visit.query.text("q", "").strip())]})
 
 
@@ -94,14 +94,14 @@ def choose(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/choose/{name}")
 def choose_while_typing(visit: Visit) -> PageResponse:
-    """The same for a script of ours: {results: [{id, label}], total}. Raises NotFound."""
+    """The same for scripts: {results: [{id, label}], total}. Raises NotFound."""
     results, total = _choosable(visit, visit.query.text("q", "").strip())
     return json_response({"results": [{"id": id, "label": label} for id, label in results], "total": total})
 
 
 def found(visit: Visit, q: str) -> list[JumpTarget]:
-    """Tickets by mask or words, people, pages, records, saved searches, settings and help whose names have every word,
-    by what other helpdesks call them, too; all pages for none. What begins with the words comes first."""
+    """Searches everything by name: tickets by mask or words, people, pages, records, saved searches, settings and help
+    that contain every word or a synonym; all pages if the text is blank. Names that begin with the words come first."""
     asked = [q, *synonyms.of(q)] if q else [q]
     pages = [hit for each in asked for hit in _pages(visit, each)]
     if not q:
@@ -213,7 +213,7 @@ def _help(visit: Visit, q: str) -> list[JumpTarget]:
 
 
 def place_of(visit: Visit, uri: str, id: int = 0) -> str:
-    """Where administrators change such a record, or make one, "" for nowhere of its own."""
+    """The page where administrators edit or create such a record, "" if it has none of its own."""
     path = PLACES.get(uri, "") if visit.actor.is_admin else ""
     return path.format(id or "new")
 
@@ -223,7 +223,7 @@ def _fits(words: list[str], text: str) -> bool:
 
 
 def _choosable(visit: Visit, q: str) -> tuple[list[tuple[int, str]], int]:
-    """(id, label) of those that fit, and how many do."""
+    """The matching records as pairs of id and label, and the number of all matches."""
     if visit.arguments["name"] == owners.NAME:
         return owners.found(visit, q, MAX_CHOSEN_FROM)
     uri = visit.service.registry.type(visit.arguments["name"]).uri

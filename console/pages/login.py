@@ -19,7 +19,7 @@ REFUSED = (NotAuthenticated, TooMany, Forbidden)
 
 @page("GET", "/login", "anyone")
 def show_login(visit: Visit) -> PageResponse:
-    """The form, or where to go for who is in already."""
+    """The sign-in form, or a redirect if somebody is signed in."""
     if visit.session is not None:
         return see(_code_path(visit) if visit.session.waits_for_code else visit.next)
     return _login(visit, Form.of({"next": visit.next}))
@@ -27,7 +27,7 @@ def show_login(visit: Visit) -> PageResponse:
 
 @page("POST", "/login", "anyone", hashes=True)
 def log_in(visit: Visit) -> PageResponse:
-    """Start a session; the browser gets a new id, whatever it had before."""
+    """Starts a session with a new id, whatever the browser had before."""
     form = Form.sent(visit.form, ("email", "next", "keep"))
     form.values["next"] = visit.next
     try:
@@ -75,7 +75,7 @@ def log_out(visit: Visit) -> PageResponse:
 
 @page("GET", "/confirm")
 def show_confirm(visit: Visit) -> PageResponse:
-    """The form that asks for the password, or a code, once more."""
+    """The form that asks for the password or a code again."""
     return _confirm(visit, Form.of({"next": visit.next}))
 
 
@@ -110,7 +110,7 @@ def forgotten(visit: Visit) -> PageResponse:
 
 @page("GET", "/reset/{code}", "anyone")
 def show_reset(visit: Visit) -> PageResponse:
-    """The form behind a link. Raises NotFound for one that no longer works."""
+    """The form behind a link. Raises NotFound if the link no longer works."""
     password_change.worker_of_link(visit.service, visit.arguments["code"], visit.now)
     return render(visit, "reset.html", form=Form(), code=visit.arguments["code"])
 

@@ -1,5 +1,4 @@
-"""A worker's notifications: the list of them, and the address of each, which counts as reading it and leads on to what
-it is about."""
+"""A worker's notifications: the list, and the address of each, which marks it as read and redirects to its subject."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Packages in and out: what comes with the program, one's own, a rehearsal first; records as a package."""
+"""Packages: those that come with the program, imports with a dry run first, and exports of records."""
 
 import json
 import re
@@ -81,7 +81,7 @@ class Prompt:
 
     @property
     def ticks(self) -> list[tuple[str, Words, Words]]:
-        """The options with room for what they mean, as several of them are chosen."""
+        """The options with room for their meanings, for a list of checkboxes."""
         return [(value, label, "") for value, label in self.options]
 
 
@@ -125,8 +125,7 @@ def show_shipped(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/look", "proven admin", form_bytes=FORM_BYTES)
 def look(visit: Visit) -> PageResponse:
-    """Open a package that was pasted or uploaded, with what it would create, change and grant where nothing is left to
-    answer."""
+    """Opens a package that was pasted or uploaded, with the changes it would make if no prompt is left to answer."""
     form = Form.sent(visit.form, ("package_json",))
     upload = visit.form.upload("file")
     if upload is not None and upload.content:
@@ -152,7 +151,7 @@ def look(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/import", "proven admin", form_bytes=FORM_BYTES, creates=True)
 def run(visit: Visit) -> PageResponse:
-    """Import a package, or tell what it would make."""
+    """Imports a package, or shows what an import would create."""
     name, text = visit.form.text("shipped", ""), visit.form.text("package_json", "")
     try:
         tree = bundle.package(name) if name else _tree(text)
@@ -189,7 +188,7 @@ def run(visit: Visit) -> PageResponse:
 
 
 def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
-    """What is wrong with an answer stands beside its question, in words about the answer alone."""
+    """A mistake in an answer is shown at its prompt, in words about the answer alone."""
     field, why = str(error.details.get("field") or ""), error.details.get("reason")
     name = names.get(field.removeprefix("prompts[").removesuffix("]"))
     return form.fail(name, sentence(str(why))) if name and why else form.refuse(error)
@@ -197,7 +196,7 @@ def _refused(form: Form, error: HelpdeskError, names: dict[str, str]) -> Form:
 
 @page("GET", f"{BASE}/done/{{code}}", "admin")
 def show_result(visit: Visit) -> PageResponse:
-    """What an import made. Raises NotFound when it is told no more."""
+    """The result of an import. Raises NotFound when it is no longer shown."""
     found = results.get(visit.ctx, visit.arguments["code"])
     if found is None:
         raise NotFound(_("What this import made is told no more. The records are there anyway: look for them."))
@@ -255,7 +254,7 @@ def show_past_list(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/imported/{{id}}", "proven admin")
 def show_past(visit: Visit) -> PageResponse:
-    """What an import of the past made. Raises NotFound."""
+    """The records of a past import. Raises NotFound."""
     past = library.one(visit.ctx, visit.id)
     registry, made, references = visit.service.registry, [], []
     there = library.there(visit.ctx, past)
@@ -457,7 +456,7 @@ def _made(visit: Visit, imported: ImportResult, is_there: bool) -> list[Imported
 
 
 def _updated(visit: Visit, imported: ImportResult) -> list[UpdatedRecord]:
-    """What an update changes and keeps, field by field."""
+    """The changes of an update, field by field."""
     found = []
     for context in dict.fromkeys((*imported.updated, *imported.kept)):
         record_type = visit.service.registry.find(context)

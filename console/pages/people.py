@@ -83,7 +83,7 @@ TICKETS = [(KEEP, N_("stay with them")), (FREE, N_("wait for a new owner")), (GI
 
 
 def _state(visit: Visit, row: Mapping[str, Any], more: dict[int, SignInMethods]) -> str:
-    """What a worker may, and what is missing."""
+    """The rights of a worker, and what is not set up yet."""
     if row["is_disabled"]:
         return ui.badge("err", _("deactivated"))
     told = ui.badge("info", _("administrator")) if row["is_superuser"] else _("worker")
@@ -162,7 +162,7 @@ def invite(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/address/again", "proven admin", creates=True)
 def mail_confirmation(visit: Visit) -> PageResponse:
-    """Mail the link once more that confirms a worker's new address."""
+    """Mails the link again that confirms a worker's new address."""
     login_address.send_again(visit.ctx, visit.id)
     visit.tell(_("Another mail is on its way; the link in the one before no longer works."))
     return see(_path(visit.id))
@@ -170,7 +170,7 @@ def mail_confirmation(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/address/drop", "proven admin")
 def keep_address(visit: Visit) -> PageResponse:
-    """Let a worker go on with the address that counts."""
+    """Cancels the change of a worker's address."""
     try:
         login_address.take_back(visit.ctx, visit.id)
         visit.tell(_("They go on signing in with the same address."))
@@ -197,13 +197,14 @@ def turn_off_second_factor(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/{{id}}/disable", "proven admin")
 def show_disable(visit: Visit) -> PageResponse:
-    """What ends when a worker is disabled, and who takes their tickets; of who is disabled, only the latter."""
+    """What ends when a worker is disabled, and the new owner of their tickets; for a disabled worker only the
+    latter."""
     return _disable(visit, Form.of({"tickets": KEEP, "to_id": ""}))
 
 
 @page("POST", f"{BASE}/{{id}}/disable", "proven admin")
 def disable(visit: Visit) -> PageResponse:
-    """Let a worker in no more; their tickets may go to somebody else."""
+    """Disables a worker; their tickets may be assigned to somebody else."""
     form, was_disabled = Form.sent(visit.form, ("tickets", "to_id")), lookup.record(visit, URI, visit.id)["is_disabled"]
     try:
         to_id = _taker(visit, form)
@@ -219,7 +220,7 @@ def disable(visit: Visit) -> PageResponse:
 
 
 def _taker(visit: Visit, form: Form) -> int | None:
-    """Who takes the tickets of a worker: an id, 0 for nobody; None when they stay. Raises Invalid."""
+    """The new owner of a worker's tickets: an id, 0 for nobody; None to leave them. Raises Invalid."""
     to_id, way = lookup.chosen_id(visit, URI, form.text("to_id"), "to_id"), form.text("tickets") or KEEP
     if way not in dict(TICKETS):
         raise Invalid(_("choose one of the list"), field="tickets")
@@ -236,7 +237,7 @@ def _taker(visit: Visit, form: Form) -> int | None:
 
 @page("POST", f"{BASE}/{{id}}/enable", "proven admin")
 def enable(visit: Visit) -> PageResponse:
-    """Let a worker in again."""
+    """Enables a worker."""
     label = records.update(visit.ctx, URI, visit.id, {"is_disabled": "0"})["_label"]
     visit.tell(_("{label} may sign in again.", label=label), f"{_path(visit.id)}/disable", tickets=KEEP)
     return see(_path(visit.id))

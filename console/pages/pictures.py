@@ -1,4 +1,4 @@
-"""Pictures of records, at the addresses that the API tells."""
+"""Pictures of records, at the addresses that the API returns."""
 
 from console.http.page_response import PageResponse
 from console.http.routes import page
@@ -10,7 +10,7 @@ DAY_SECONDS, MINUTE_SECONDS = 86400, 60
 
 @page("GET", "/avatars/{name}/{id}")
 def show(visit: Visit) -> PageResponse:
-    """The picture of a record, for who may see the record. Raises NotFound, Forbidden."""
+    """The picture of a record. Raises NotFound, Forbidden."""
     found = pictures.picture(visit.ctx, visit.arguments["name"], visit.id)
     is_current = found.is_given and visit.query.text("v", "") == str(found.version)
     headers = {

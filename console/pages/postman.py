@@ -9,7 +9,8 @@ SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 
 
 def collection(found: "tuple[Operation, ...]", base_url: str, version: str) -> dict[str, Any]:
-    """All operations, a folder for each tag. What may be left out is there and switched off; {{token}} is to be set."""
+    """A Postman collection of all operations, with a folder for each tag. Optional parameters are included and
+    disabled; {{token}} is a variable to set."""
     folders: dict[str, list[dict[str, Any]]] = {}
     for each in found:
         folders.setdefault(each.tag, []).append(_item(each))

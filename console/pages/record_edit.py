@@ -1,5 +1,5 @@
-"""Any record made, changed and deleted by who may: the form comes from its type. Types with pages of their own send
-administrators there."""
+"""Creates, edits and deletes records of any type with a form that is built from the type. Types with pages of their own
+redirect administrators there."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,10 +20,10 @@ from server.records.base import RecordType
 from server.records.shared import paths
 from server.translation import _, ngettext
 
-FORM_BYTES = 4 * 1024 * 1024  # of texts; larger ones come by the API
+FORM_BYTES = 4 * 1024 * 1024  # bytes of a form with texts; the API accepts larger ones
 NAMED_LOSSES = 4  # said after saving; the page lists all
-CONFIRM = "confirm"  # of a deletion although other records use the record
-SAMPLED = 3  # fields in the request that a page tells
+CONFIRM = "confirm"  # confirms a deletion although other records use the record
+SAMPLED = 3  # fields in the sample request of a page
 
 
 @page("GET", "/records/{type}/new")
@@ -100,7 +100,7 @@ def delete(visit: Visit) -> PageResponse:
 
 
 def _with_losses(text: str, record: Mapping[str, Any]) -> str:
-    """What is said after saving, with what mail leaves out of a template or signature."""
+    """The message after saving, with what mail leaves out of a template or signature."""
     lost = str(record.get("left_out") or "").split("\n")
     if not lost[0]:
         return text
@@ -121,7 +121,7 @@ def _type(visit: Visit) -> RecordType:
 
 
 def _new(visit: Visit, record_type: RecordType) -> OpenForm:
-    """Raises Forbidden to who may create none, NotOffered."""
+    """Raises Forbidden if the caller may not create one, NotOffered."""
     records.require(visit.ctx, record_type.uri, "create")
     return RecordForm(record_type.uri).open(visit)
 

@@ -1,4 +1,4 @@
-"""A worker's own reminders: what is open, done with, put off."""
+"""A worker's own reminders: open, completed, postponed."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the start page draws: how the desk does, counted by data queries that anybody can ask as well."""
+"""The charts of the start page: how the desk performs, by data queries that anybody can send as well."""
 
 from datetime import date, datetime, timedelta
 
@@ -58,7 +58,7 @@ def queries(visit: Visit) -> list[str]:
 
 
 def pictures(visit: Visit) -> list[Markup]:
-    """The pictures, as what they show may be read by who asks. One that takes too long is left out, and not tried again
+    """The charts, limited to what the caller may read. A chart that takes too long is left out, and not tried again
     soon."""
     places, found = _places(visit), []
     slow = TOO_SLOW.made(visit.service.store, dict)
@@ -105,7 +105,8 @@ def _ages(visit: Visit) -> Markup:
 
 
 def _times(visit: Visit) -> list[Markup]:
-    """How long first responses and resolutions took, of tickets created in these days; nothing where there are none."""
+    """The times until the first response and the resolution of tickets created in these days; none if there are no such
+    tickets."""
     found: list[tuple[str, int, str]] = []
     for name, of, sort in TIMES:
         q = f'created:"{_places(visit)[0]} to now" {sort}:>0 sort:{sort}'

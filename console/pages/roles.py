@@ -1,4 +1,4 @@
-"""Roles: what workers who are no administrators may do, and why somebody may or may not."""
+"""Roles: the rights of workers who are not administrators, with explanations."""
 
 from typing import Any
 
@@ -52,7 +52,8 @@ VERBS = {"create": N_("create"), "update": N_("change"), "delete": N_("delete")}
 
 @dataclass(frozen=True)
 class TypePrivileges:
-    """One record type with what a role can grant on it: {operation: privilege id}, and what is asked besides."""
+    """A record type with the privileges that a role can grant on it, {operation: privilege id}, and further
+    conditions."""
 
     name: str
     uri: str
@@ -127,7 +128,7 @@ def _granted(visit: Visit) -> list[TypePrivileges]:
 
 
 def _also(record_type: RecordType) -> str:
-    """What is asked of who changes a record, beside the privilege."""
+    """The further condition for changing a record, besides the privilege."""
     rules = {rule: None for name in contexts.PRIVILEGED for rule in getattr(record_type.access, name)}
     return "; ".join(shown(REASONS[rule]) for rule in rules if rule in REASONS)
 

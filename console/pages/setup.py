@@ -65,13 +65,13 @@ PORTS = {
 
 @page("GET", f"{BASE}/{{code}}", "anyone")
 def show(visit: Visit) -> PageResponse:
-    """The empty form, or why there is none any more."""
+    """The empty form, or the reason why the link no longer works."""
     return _over(visit) or _you(visit, Form.of({"timezone": "UTC"}))
 
 
 @page("POST", f"{BASE}/{{code}}", "anyone", checks_form=False, hashes=True)
 def save(visit: Visit) -> PageResponse:
-    """Create the administrator, who is signed in then, or show the form again with what is wrong."""
+    """Creates the administrator and signs them in, or shows the form again with its mistakes."""
     over = _over(visit)
     if over is not None:
         return over
@@ -119,7 +119,7 @@ def _check(form: Form, password: str, again: str) -> None:
 
 
 def _over(visit: Visit) -> PageResponse | None:
-    """What a link shows that no longer works, with the way to a new one; None for one that works."""
+    """The page of a link that no longer works, with the way to a new one; None for a valid link."""
     if setup.is_open(visit.service, visit.arguments["code"], visit.now):
         return None
     return render(
@@ -164,7 +164,7 @@ def show_address(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/address", "proven admin")
 def save_address(visit: Visit) -> PageResponse:
-    """Set them. About an address that is not the one in use is asked once more."""
+    """Saves the settings. An address that differs from the one in use must be confirmed."""
     form = Form.sent(visit.form, (*ADDRESS_FIELDS, "anyway"))
     try:
         wanted = address.check_address(visit.ctx, form.text("base_url"), form.text("mail_mask_pattern"))
@@ -180,7 +180,7 @@ def save_address(visit: Visit) -> PageResponse:
 
 
 def _require_same(visit: Visit, wanted: str) -> None:
-    """Raises Invalid when the browser is at another address than the one that is to be used."""
+    """Raises Invalid if the browser uses another address than the one to be set."""
     host, origin = visit.request.headers.get("Host", ""), visit.request.headers.get("Origin", "")
     parts = urlsplit(wanted)
     here = origin if "://" in origin else f"{parts.scheme}://{host}"
@@ -251,7 +251,7 @@ def save_receive(visit: Visit) -> PageResponse:
 
 
 def _mailbox_fields(visit: Visit, form: Form) -> dict[str, str]:
-    """The fields of the mailbox record. Raises Invalid for a port that is none."""
+    """The fields of the mailbox record. Raises Invalid for a port that is not a number."""
     fields = {name: form.text(name) for name in ("protocol", "host", "username")}
     fields["port"] = form.text("port") or PORTS.get(fields["protocol"], "")
     if whole_in(fields["port"], 1, 65_535) is None:
@@ -293,7 +293,7 @@ def remove_demo(visit: Visit) -> PageResponse:
 
 
 def _next(visit: Visit, step: Step) -> PageResponse:
-    """On to the step behind this one that is left."""
+    """A redirect to the next step that is left."""
     left = setup.finish_step(visit.ctx, step)
     return see(f"{BASE}/{left}" if left is not None else "/")
 

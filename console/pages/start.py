@@ -17,7 +17,7 @@ from server.people import security, token_lists
 from server.translation import N_, _
 
 WEEK_SECONDS = 7 * 86400
-MOST_WRONG = 5  # of what needs attention in the service, shown at once
+MOST_WRONG = 5  # problems shown at once
 WAITING = (
     ("ticket", "status:open owner.id:me", N_("My open tickets"), "ticket"),
     ("ticket", "status:open owner.id:none", N_("Unassigned"), "inbox"),
@@ -36,7 +36,7 @@ TRIED = {
 
 @page("GET", "/", "anyone")
 def show(visit: Visit) -> PageResponse:
-    """For administrators what needs attention, for other workers their inbox; for who is not signed in, how to."""
+    """The start page: what needs attention, for administrators; the inbox for other workers; a welcome for visitors."""
     if visit.session is None or visit.session.waits_for_code:
         is_set_up = setup.is_set_up(visit.service)
         return PageResponse(fragment("welcome.html", is_set_up=is_set_up, base_url=visit.service.base_url))

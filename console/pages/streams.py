@@ -14,7 +14,7 @@ from server.web.call import Feed, News
 from server.web.streams import LAST_ID, MEDIA_TYPE, wants_events
 
 PATH = "/-/stream"
-MAX_FEEDS = 60  # of one stream; a browser opens another one for more
+MAX_FEEDS = 60  # feeds of one stream; a browser opens another stream for more
 
 
 @page("GET", PATH)
@@ -45,7 +45,7 @@ def _feed(visit: Visit, address: str, last: str) -> Feed:
 
 
 def _feed_of_page(visit: Visit, address: str, last: str) -> Feed:
-    """Raises the errors of the page, NotFound for one that nobody follows."""
+    """A feed of a page. Raises the errors of the page, NotFound for a page without a feed."""
     request = copy.copy(visit.request)
     request.path, _mark, request.query = address.partition("?")
     request.headers = request.headers.copy()

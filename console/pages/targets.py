@@ -1,4 +1,4 @@
-"""Service targets: how soon tickets are to be answered and closed."""
+"""Service targets: the times within which tickets are to be answered and closed."""
 
 from console.forms.controls import Control
 from console.forms.record_form import OpenForm, RecordForm

@@ -1,5 +1,4 @@
-"""What is done with lists: the list of any record type, columns, actions on what is selected, files of what is
-found."""
+"""Requests of lists: the list of any record type, columns, actions on selected records, exports."""
 
 import json
 from collections.abc import Sequence
@@ -49,7 +48,7 @@ FIRST = (
 MOST_FIRST = 5
 BASE, BULK, COLUMNS = "/search", "/-/bulk", "/-/columns"
 FOLLOW, NEWS = "/-/follow", "/-/news"
-VERSIONS = 1 << 20  # of presence, in the lower part of a cursor; changes are in the upper one
+VERSIONS = 1 << 20  # versions of presence, in the lower part of a cursor; changes are in the upper part
 
 
 @page("GET", f"{BASE}/{{type}}")
@@ -59,7 +58,7 @@ def show(visit: Visit) -> PageResponse:
 
 
 def any_type(visit: Visit, uri: str) -> Worklist:
-    """The list of a type that has none of its own: all of it comes from the registry. Raises NotFound."""
+    """The list of a type without a page of its own, built from the registry. Raises NotFound."""
     record_type = visit.service.registry.type(uri)
     if record_type.uri == inbox.URI:
         return inbox.of_search()
@@ -97,7 +96,7 @@ DELETE = BulkAction(
 
 
 def _first_columns(visit: Visit, uri: str) -> tuple[str, ...]:
-    """The label, what the type says in short, and when it changed."""
+    """The default columns: the label, the short description of the type, and the time of the last change."""
     found = worklist_columns.available(visit.ctx, visit.service.registry.type(uri), ())
     return ("_label", *[name for name in FIRST if name in found][:MOST_FIRST])
 
@@ -117,8 +116,8 @@ def choose_columns(visit: Visit) -> PageResponse:
 
 @page("POST", BULK)
 def act(visit: Visit) -> PageResponse:
-    """Do something to the records that are selected. Each is done by itself, with the rights of who asks: those that
-    are refused are told with the reason, the others are done. Raises Invalid, AdminOnly, NotFound."""
+    """Performs an action on the selected records. Each is done by itself, with the rights of the caller: refusals are
+    reported with the reason. Raises Invalid, AdminOnly, NotFound."""
     found = asked_list(visit)
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
@@ -157,7 +156,7 @@ def act(visit: Visit) -> PageResponse:
 
 
 def _sentences(visit: Visit, action: BulkAction, outcome: Outcome, value: str) -> list[str]:
-    """What an action did, and which records it was refused for."""
+    """The result of an action, and the records that refused it."""
     done = len(outcome.done)
     return [*([action.sentence(visit, done, value)] if done else []), *_refusals(outcome)]
 
@@ -168,7 +167,7 @@ def _refusals(outcome: Outcome) -> list[str]:
 
 @page("POST", UNDO)
 def undo(visit: Visit) -> PageResponse:
-    """Put back what an action changed, each record with the rights of who asks. Raises Invalid, AdminOnly, NotFound."""
+    """Undoes an action, each record with the rights of the caller. Raises Invalid, AdminOnly, NotFound."""
     found = asked_list(visit)
     if "admin" in found.changes and not visit.actor.is_admin:
         raise AdminOnly(_("Only administrators may do this."))
@@ -187,8 +186,8 @@ def undo(visit: Visit) -> PageResponse:
 
 @page("GET", f"{FOLLOW}/{{type}}")
 def follow(visit: Visit) -> PageResponse:
-    """A stream that tells when records of a type were changed that the worker may read: {count}; 0 when there is only
-    somebody who looks at one, or has left. Raises NotFound."""
+    """A stream of changes to records of a type that the worker may read: {count}; 0 if only the people on them changed.
+    Raises NotFound."""
     uri = visit.service.registry.type(visit.arguments["type"]).uri
     headers = visit.request.headers
     since = id_in(headers.get(LAST_ID, "")) or (id_in(visit.query.text("since", "")) or 0) * VERSIONS
@@ -260,8 +259,8 @@ def _action(visit: Visit, found: Worklist) -> BulkAction:
 
 
 def _selected(visit: Visit, found: Worklist) -> tuple[list[Key], int]:
-    """The rows that were selected, or the first that the list finds, and the number of further ones. What is no record
-    may be known by a text."""
+    """The selected rows, or the first ones that the list finds, and the number of further ones. Rows that are not
+    records are identified by a text."""
     if found.source is None and visit.form.flag("every"):
         return _matching(visit, found)
     sent: Sequence[Key] = visit.form.id_list("ids") if found.source is None else visit.form.text_list("ids")

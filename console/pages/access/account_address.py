@@ -41,7 +41,7 @@ def ask(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/again", creates=True)
 def send_again(visit: Visit) -> PageResponse:
-    """Mail the link once more."""
+    """Mails the confirmation link again."""
     login_address.send_again(visit.ctx, visit.actor.worker_id)
     visit.tell(_("Another mail is on its way; the link in the one before no longer works."))
     return see(BACK)
@@ -60,7 +60,7 @@ def take_back(visit: Visit) -> PageResponse:
 
 @page("GET", CONFIRM)
 def show_confirm(visit: Visit) -> PageResponse:
-    """What is to be confirmed. Raises NotFound for a link that no longer works, or is somebody else's."""
+    """The change to confirm. Raises NotFound for a link that no longer works, or belongs to somebody else."""
     change = login_address.of_code(visit.ctx, visit.arguments["code"])
     return render(visit, "confirm_address.html", form=Form(), change=change, code=visit.arguments["code"])
 

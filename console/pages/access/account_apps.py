@@ -43,7 +43,8 @@ def revoke(visit: Visit) -> PageResponse:
 
 @page("POST", "/account/tokens/{id}/revoke")
 def revoke_token(visit: Visit) -> PageResponse:
-    """End one token of one's own. Raises NotFound for one of somebody else, for administrators as well."""
+    """Revokes one of the worker's own tokens. Raises NotFound for a token of somebody else, for administrators as
+    well."""
     token_lists.revoke(visit.ctx, visit.id, is_own=True)
     visit.tell(_("The token no longer works."))
     return see(f"{BASE}#tokens")

@@ -56,7 +56,7 @@ def _rows(visit: Visit, asked: RowQuery) -> RowPage:
 
 
 def _token(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """How its text begins and ends, and what it is for."""
+    """The beginning and the end of a token, and its purpose."""
     refresh = Markup(" {}").format(ui.badge("muted", _("refresh"))) if row["kind"] == "refresh" else ""
     label = Markup("<br>{}").format(ui.name(row["label"])) if row["label"] else ""
     return Markup("<div>{}{}{}</div>").format(ui.code(row["_label"]), refresh, label)
@@ -229,7 +229,7 @@ def _file(visit: Visit, found: TokenPair) -> str:
 
 
 def _wanted(visit: Visit, filters: Form) -> TokenSelection:
-    """What the address narrows the list down to. filters: gets what stands there, and what is wrong with it."""
+    """Reads the filters from the address into the form, with the mistakes in them."""
     filters.values = {name: visit.query.text(name, "") for name in ("app", "worker", "state")}
     ids = dict.fromkeys(WANTED, 0)
     for name, uri in WANTED.items():

@@ -1,4 +1,4 @@
-"""What an automation was before, and what uses it."""
+"""The versions of an automation, and the records that use it."""
 
 from typing import Any
 
@@ -111,7 +111,7 @@ def _compared(visit: Visit, record: dict[str, Any], known: list[int], number: in
 
 
 def _line(script: str, node: str) -> int:
-    """The line of a command, from 1; 0 when there is none."""
+    """The line of a command, from 1; 0 if it is not found."""
     try:
         return parse(script).lines.get(node, -1) + 1 if node else 0
     except KataSyntax:

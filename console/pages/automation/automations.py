@@ -1,4 +1,4 @@
-"""Automations: a list, and an editor that tells mistakes at their lines, simulates and runs."""
+"""Automations: a list, and an editor that shows mistakes at their lines, simulates and runs."""
 
 import json
 import secrets
@@ -53,15 +53,15 @@ from server.web.json_text import loads
 
 URI = "automation"
 BASE = "/automations"
-BASED_ON = "version"  # the field with the version that somebody began to change
+BASED_ON = "version"  # the field with the version that the form began with
 FIELDS = (*TEXTS, "values", "example_name", BASED_ON)
 TICKET_FIELD = "ticket"  # the ticket to try the automation with
 TRIALS = ("ticket", "last")  # buttons that simulate it with the values of a ticket, or of the last run
-INPUT = "input:"  # before the name of an input: its field
+INPUT = "input:"  # the prefix of a field with an input
 TEXT_BYTES = 8 * 1024 * 1024
-MAX_SHOWN_CHARS = 20_000  # of what a run returned or left behind
-MAX_SHOWN_STEPS = 200  # of a trace
-MAX_CONTINUED_CHARS = 200_000  # of what a run that waits goes on with, as JSON in the page
+MAX_SHOWN_CHARS = 20_000  # characters of a result or of a value
+MAX_SHOWN_STEPS = 200  # commands of a trace
+MAX_CONTINUED_CHARS = 200_000  # characters of a waiting run's state, as JSON in the page
 LABELS = {
     "name": N_("Name"),
     "extension_id": N_("Started by"),
@@ -87,7 +87,7 @@ ENDINGS = {
     "failure": "failed",
 }
 LOG_KINDS = {1: ("err", "alert"), 3: ("err", "error"), 4: ("warn", "warning"), 7: ("muted", "debug")}
-RUNS = ("simulate", "run", "resume", "keep")  # buttons that let it run
+RUNS = ("simulate", "run", "resume", "keep")  # buttons that run it
 RUN_CODE, CODE_CHARS = "run_code", 40
 REFUSED = "the policy does not let "  # how the error of a step begins that the policy refused
 BLANK = [("", N_("not given")), ("yes", "yes"), ("no", "no")]
@@ -106,7 +106,7 @@ class _RunView:
 
 @dataclass
 class _EditorView:
-    """What the editor shows. id: 0 for an automation that is not made yet. asked: the inputs that have a field."""
+    """The state of the editor. id: 0 for a new automation. asked: the inputs with a field."""
 
     id: int
     form: Form
@@ -124,7 +124,7 @@ class _Doing:
 
 
 def _name(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """The name, with what it does."""
+    """The name with the description."""
     name = ui.breakable(row["_label"])
     shown_name = ui.link(f"{BASE}/{row['id']}", html=name) if visit.actor.is_admin else name
     return (
@@ -294,7 +294,7 @@ def stop(visit: Visit) -> PageResponse:
 
 @page("GET", "/-/words", "admin")
 def show_words(visit: Visit) -> PageResponse:
-    """What the editor completes, as JSON."""
+    """The names that the editor completes, as JSON."""
     found = words(visit.service.registry) | {"names": [each["name"] for each in lookup.search(visit, URI, "sort:name")]}
     return PageResponse(json.dumps(found), content_type="application/json")
 
@@ -375,7 +375,7 @@ def _save(visit: Visit, editing: _EditorView) -> PageResponse:
 
 
 def _kept(visit: Visit, key: str, form: Form) -> str:
-    """Keep a form that could not be saved as a draft; what is said of it."""
+    """Stores a form that could not be saved as a draft, and returns the message about it."""
     try:
         form_drafts.keep(visit.ctx, key, list(form.values.items()))
     except TooLarge:
@@ -384,7 +384,7 @@ def _kept(visit: Visit, key: str, form: Form) -> str:
 
 
 def _told(checked: list[examples.ExampleCheck]) -> list[str]:
-    """What the examples say after a change; nothing where there are none."""
+    """The results of the examples after a change; blank if there are none."""
     if not checked:
         return []
     changed, missed = sum(each.is_changed for each in checked), sum(not each.outcome for each in checked)
@@ -427,8 +427,7 @@ def _run(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
 
 
 def _trial(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
-    """Simulate with the values of the ticket that the form names, or with those of the last run; None when there are
-    none."""
+    """Simulates with the values of the chosen ticket or of the last run; None if neither is requested."""
     form = editing.form
     try:
         values = _ticket_values(visit, form) if pressed == "ticket" else trial_values.of_last_run(visit.ctx, editing.id)
@@ -440,7 +439,7 @@ def _trial(visit: Visit, editing: _EditorView, pressed: str) -> _RunView | None:
 
 
 def _ticket_values(visit: Visit, form: Form) -> dict[str, Any]:
-    """The values of the box with those of the ticket in their place. Raises NotFound, Forbidden."""
+    """The typed values with those of the ticket. Raises NotFound, Forbidden."""
     mask = form.text(TICKET_FIELD).strip().strip("#[]")
     id = masks.ticket_id(visit.ctx, mask) if mask else None
     if id is None:
@@ -490,7 +489,7 @@ def _keep(visit: Visit, editing: _EditorView) -> None:
 
 
 def _automation(visit: Visit, editing: _EditorView) -> Script:
-    """What the form holds; as the saved one when it holds just that, so that its log can tell the version."""
+    """The automation in the form; the saved one if nothing has changed, so that the log can name its version."""
     form = editing.form
     if editing.id:
         saved = service.of_record(lookup.record(visit, URI, editing.id))
@@ -525,7 +524,7 @@ def _given(visit: Visit, form: Form, asked: list[InputDeclaration]) -> dict[str,
 
 
 def _value(visit: Visit, each: InputDeclaration, text: str) -> Any:
-    """What stands in the field of an input. Raises Invalid for a record that cannot be told."""
+    """The value of an input's field. Raises Invalid for a record that cannot be identified."""
     if each.kind == "array":
         return text.split("\n")
     record_type = _chosen_type(visit, each)
@@ -541,7 +540,7 @@ def _chosen_type(visit: Visit, each: InputDeclaration) -> RecordType | None:
 
 
 def _continued(visit: Visit) -> dict[str, Any]:
-    """What a run that waits goes on with, as it left it in the page. Raises Malformed, Invalid."""
+    """The state in which a waiting run goes on, as the page holds it. Raises Malformed, Invalid."""
     found = loads(visit.form.text("continuation", ""), "'continuation'", field="values")
     if not isinstance(found, dict):
         raise Invalid(_("What the run goes on with is a map."), field="values")
@@ -549,7 +548,7 @@ def _continued(visit: Visit) -> dict[str, Any]:
 
 
 def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dict[str, Any]]:
-    """The fields of inputs: how each is shown, and what is said below it. records: what a chooser chooses from."""
+    """The fields of inputs: how each is shown, and its hint. records: the options of choosers."""
     found = []
     for each in asked:
         name, record_type = INPUT + each.name, _chosen_type(visit, each)
@@ -585,8 +584,8 @@ def _fields(visit: Visit, form: Form, asked: list[InputDeclaration]) -> list[dic
 
 
 def _sample(visit: Visit, trigger: str) -> str:
-    """Values that name what a trigger hands over; inputs have fields of their own. A macro is tried on the newest
-    ticket, by who asks."""
+    """Sample values of everything that a trigger provides; inputs have fields of their own. A macro is tried on the
+    newest ticket, by the caller."""
     if trigger == MACRO:
         newest = [each["id"] for each in lookup.search(visit, "ticket", "sort:-id limit:1")]
         return json.dumps(macros.values_of(visit.ctx, newest[0] if newest else 0), indent=1)
@@ -658,7 +657,7 @@ def _seconds(form: Form) -> float:
 
 
 def _shown(visit: Visit, run: _RunView) -> dict[str, Any]:
-    """A run for people: what is long is cut."""
+    """A run for display, with long values truncated."""
     result = run.result
     now = examples.outcome(result)
     waits = result.values.get("__state") if result.state == "await" else None

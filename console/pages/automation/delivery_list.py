@@ -25,7 +25,7 @@ ANSWERS: Sequence[Option] = (
     ("done", N_("Answered")),
     ("failed", N_("Failed, with 400 or more")),
 )
-MESSAGE_CHARS = 60  # shown of what an automation failed with
+MESSAGE_CHARS = 60  # of an error message are shown
 
 
 def _rows(visit: Visit, asked: RowQuery) -> RowPage:
@@ -96,7 +96,7 @@ LIST = declare(Worklist(
 
 @page("GET", PATH, "admin")
 def show(visit: Visit) -> PageResponse:
-    """A page of the deliveries. Raises Invalid for a filter that there is not."""
+    """A page of deliveries. Raises Invalid for an unknown filter value."""
     webhook, answer = visit.query.text("webhook", ""), visit.query.text("answer", "")
     fields = [(name, text) for name, text in (("webhook_id", webhook), ("answer", answer)) if text]
     source = replace(SOURCE, sample=ui.Sample("GET", "/rest/webhooks/deliveries.json", fields))

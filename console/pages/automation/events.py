@@ -58,7 +58,7 @@ def remove(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/add", "admin", creates=True)
 def add(visit: Visit) -> PageResponse:
-    """Add an automation behind the others."""
+    """Adds an automation after the others."""
     event = event_bindings.binding(visit.ctx, visit.id)
     form = Form.sent(visit.form, ("automation",))
     id = visit.form.id("automation", 0)
@@ -86,7 +86,7 @@ def change(visit: Visit) -> PageResponse:
 
 
 def _shown(visit: Visit, event: EventBinding, form: Form, is_clash: bool = False) -> PageResponse:
-    """is_clash: whether somebody else stored another text than the one that the form began with."""
+    """The page of an event. is_clash: whether somebody else has saved another text since the form was shown."""
     query = SearchRequest(f"trigger:{event.trigger} sort:name", limit=MAX_AUTOMATIONS)
     fitting = records.search(visit.ctx, "automation", query)["results"]
     bound = {each.automation_id for each in event.entries}

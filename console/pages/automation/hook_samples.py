@@ -13,7 +13,7 @@ from server.translation import N_
 
 SECRET = "known to both"
 STANDARD_SECRET = "whsec_" + base64.b64encode(b"known to both sides").decode()
-TOLERANCE_SECONDS = 300  # that a signed time may be off in the scripts
+TOLERANCE_SECONDS = 300  # seconds that a signed time may differ in the scripts
 JSON_TYPE = "Content-Type: application/json"
 
 PUSH = {
@@ -50,7 +50,7 @@ class HookSample:
 
 @dataclass(frozen=True)
 class Check:
-    """A script that answers 403 to a wrong signature. secret: what the sample is signed with."""
+    """A script that responds with 403 to a wrong signature. secret: the key that the sample is signed with."""
 
     label: str
     sample: str

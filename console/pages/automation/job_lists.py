@@ -30,7 +30,7 @@ KIND = RowFilter("kind", N_("Kind"), _kinds)
 
 
 def _named(visit: Visit, row: Mapping[str, Any], more: Any) -> str:
-    """What it does, with the way to its page, and what it is given."""
+    """The purpose of a job, linked to its page, with its arguments."""
     id, kind = row["job_id"], row["kind"]
     told = Markup('{}<br><span class="muted">{} {}</span>').format(
         ui.link(f"{BASE}/{id}", shown(DOES.get(kind, kind))), ui.code(kind), id
@@ -108,7 +108,7 @@ JOB_LIST = declare(Worklist(
 
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
-    """A page of the jobs, those that failed first. Raises Invalid for a state or kind that there is not."""
+    """A page of jobs, failed ones first. Raises Invalid for an unknown state or kind."""
     return row_view.page(
         visit,
         JOB_LIST,
@@ -158,6 +158,6 @@ RUN_LIST = declare(Worklist(
 
 @page("GET", RUNS, "admin")
 def show_runs(visit: Visit) -> PageResponse:
-    """How jobs went, the last one first. Raises Invalid for a kind that there is not."""
+    """The past runs of jobs, newest first. Raises Invalid for an unknown kind."""
     kept = _("How jobs went: the newest {kept} of each kind", kept=queue.MAX_RUNS)
     return row_view.page(visit, replace(RUN_LIST, subtitle=kept))

@@ -101,13 +101,13 @@ SCANS_DO = {
     N_("tokens of no use"): N_("Removes what has ended long ago."),
 }
 DAY_SECONDS = 86400
-REFRESH_SECONDS = 2  # after which the page of a job that is not done loads itself again
-MAX_LINES = 100  # of the log, about one job
+REFRESH_SECONDS = 2  # until the page of an unfinished job reloads itself
+MAX_LINES = 100  # lines of the log about one job
 
 
 @page("GET", f"{BASE}/{{id}}", "admin")
 def show_one(visit: Visit) -> PageResponse:
-    """One job while it waits and runs, and how it went. Raises NotFound for one that left nothing behind."""
+    """A job that waits or runs, and its past runs. Raises NotFound if it left no trace."""
     job = scheduled_jobs.one(visit.ctx, visit.id)
     runs, total = scheduled_jobs.runs(visit.ctx, limit=PAGE_ROWS, job_id=visit.id)
     if job is None and not runs:
@@ -134,14 +134,14 @@ def show_one(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/run", "admin")
 def run(visit: Visit) -> PageResponse:
-    """Let a job be begun at once; its page tells how it goes."""
+    """Starts a job at once; its page shows the progress."""
     scheduled_jobs.run_now(visit.ctx, visit.id)
     return see(f"{BASE}/{visit.id}")
 
 
 @page("POST", f"{BASE}/{{id}}/drop", "admin")
 def drop(visit: Visit) -> PageResponse:
-    """Remove a job: what it was to do is not done."""
+    """Removes a job without running it."""
     kind = scheduled_jobs.drop(visit.ctx, visit.id)
     visit.tell(_("Job {id} ({kind}) is dropped; the audit log tells what it was to do.", id=visit.id, kind=kind))
     return see(BASE)
@@ -228,7 +228,7 @@ def show_timers(visit: Visit) -> PageResponse:
 
 @page("POST", f"{TIMERS}/{{id}}/run", "admin")
 def run_timer(visit: Visit) -> PageResponse:
-    """Let a timer run now; its patterns go on from there."""
+    """Runs a timer now; its schedule continues from there."""
     timer = lookup.record(visit, TIMER, visit.id)
     try:
         if timer["is_disabled"]:

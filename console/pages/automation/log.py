@@ -38,7 +38,7 @@ KINDS = {
     "info": "info",
     "debug": "muted",
 }
-PARTS = 60  # of the time that the histogram shows
+PARTS = 60  # bars of the histogram
 MAX_EXPORTED = 10_000  # entries in one file, the newest
 FILTERS = (
     ('automation:(name:"shop.echo" node:"start:*")', N_("of an automation, at a place; * stands for anything")),
@@ -55,7 +55,7 @@ def show(visit: Visit) -> PageResponse:
     q, level = visit.query.text("q", "").strip(), visit.query.text("level", "")
     run_id, is_grouped = visit.query.id("run", 0), visit.query.text("group", "") == "run"
     number = visit.query.integer("page", 1, 1, records.MAX_PAGE)
-    asked, last_id = _asked(visit), automation_log.newest(visit.ctx)  # first: what comes meanwhile is told
+    asked, last_id = _asked(visit), automation_log.newest(visit.ctx)  # read first, so that later entries are announced
     shown: dict[str, Any] = {"entries": [], "runs": [], "total": 0}
     wrong = ""
     try:
@@ -117,7 +117,7 @@ def export(visit: Visit) -> PageResponse:
 
 
 def _exports(q: str, level: str, run_id: int) -> dict[str, str]:
-    """The addresses of what is shown as files, {format: path}."""
+    """The addresses of the export in each format, {format: path}."""
     values = {"q": q, "level": level, "run": str(run_id or "")}
     query = {name: value for name, value in values.items() if value}
     return {each: f"{BASE}/export?{urlencode({**query, 'format': each})}" for each in exports.FORMATS}

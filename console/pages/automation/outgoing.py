@@ -1,4 +1,4 @@
-"""Outgoing webhooks: which programs are told of which changes, what they were sent, and sending it again."""
+"""Outgoing webhooks: the programs that are notified of changes, the deliveries, and replay."""
 
 import json
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def rotate(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/sent/{{id}}", "proven admin")
 def show_delivery(visit: Visit) -> PageResponse:
-    """What was sent, and what came back."""
+    """A delivery: the request and the response."""
     found = deliveries.one(visit.ctx, visit.id)
     each = lookup.record(visit, URI, found["webhook_id"])
     return render(

@@ -87,7 +87,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", SCANS, "admin")
 def run_all(visit: Visit) -> PageResponse:
-    """Let all of it run at once."""
+    """Runs all periodic tasks at once."""
     scheduled_jobs.look_now(visit.ctx)
     visit.tell(_("All that is on runs now."))
     return see(SCANS)

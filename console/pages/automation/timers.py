@@ -77,7 +77,7 @@ def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
 
 
 def _begun(visit: Visit, fields: OpenForm) -> OpenForm:
-    """A new timer runs every day, until somebody says otherwise."""
+    """The first values of a new timer: it runs every day."""
     found = records.search(visit.ctx, "automation", records.SearchRequest(q=f"trigger:{TRIGGER} sort:name", limit=500))
     options = [("", N_("Choose one")), *((row["name"], row["name"]) for row in found["results"])]
     zone = visit.actor.timezone or "UTC"

@@ -1,4 +1,4 @@
-"""Webhooks: their addresses, what was called and answered, trying one, calling one again."""
+"""Webhooks: their addresses, the calls and responses, trying one, replaying a call."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,14 +45,14 @@ URI = "webhook_listener"
 BASE = "/automations/webhooks"
 TEXT_BYTES = 4 * 1024 * 1024
 SHOWN_DELIVERIES = 25
-HOURS = 24  # that a list shows the calls of
+HOURS = 24  # hours of calls in the list
 TRIED = ("try_method", "try_path", "try_query", "try_headers", "try_body")
 METHODS = [(name, name) for name in ("POST", "GET", "PUT", "PATCH", "DELETE")]
 FIRST_SAMPLE = "json"
 REAL = N_("The automation answers for real: it may write records and send mail.")
-MAX_SHOWN_CHARS = 20_000  # of what a simulation answered
+MAX_SHOWN_CHARS = 20_000  # characters of a simulated response
 MAX_SHOWN_INPUTS = 500  # characters of the inputs that an automation would be given
-MAX_SHOWN_ENTRIES = 100  # of the log of a delivery
+MAX_SHOWN_ENTRIES = 100  # lines of the log of a delivery
 NOT_SENT = ("host", "content-length", "connection", "accept-encoding")  # headers that curl sends by itself
 SAFE = "/!*(),;:@&=+$-._~"  # characters that stay what they are in a path
 NEW = RecordForm(
@@ -89,8 +89,8 @@ FORM = RecordForm(
 
 @dataclass(frozen=True)
 class BindingEntry:
-    """An entry of a binding. kind, told: of its badge. note: what more there is to say. inputs: that the automation
-    would be given, as JSON, "" for none."""
+    """An entry of a binding. kind, told: of its badge. note: a further remark. inputs: the inputs of the automation as
+    JSON, "" for none."""
 
     of: BindingCandidate
     kind: str
@@ -101,8 +101,8 @@ class BindingEntry:
 
 @dataclass(frozen=True)
 class AnswerPreview:
-    """Which automation answers a request. trouble: why callers get no answer, "" when they do. winner: the name of the
-    automation, "" for none. is_broken: whether they get 500."""
+    """The automation that responds to a request. trouble: the reason why callers get no response, "" if they get one.
+    winner: the name of the automation, "" for none. is_broken: whether callers get 500."""
 
     entries: list[BindingEntry]
     trouble: str = ""
@@ -127,7 +127,7 @@ class _Calls:
 
 
 def _address(visit: Visit, row: Mapping[str, Any], more: _Calls) -> str:
-    """The address, hidden until somebody opens it."""
+    """The address, which is shown when it is opened."""
     address = visit.service.webhook_url(row["guid"])
     return ui.hidden_address(row["guid"][:4], address, row["_label"])
 
@@ -223,8 +223,8 @@ def show_latest(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/{{id}}/try", "admin", form_bytes=TEXT_BYTES)
 def try_it(visit: Visit) -> PageResponse:
-    """Let the webhook answer to a request that was typed, as if it had come from outside; or simulate that, or tell
-    which automation would."""
+    """Sends the typed request to the webhook as if it came from outside; or simulates it, or names the automation that
+    would respond."""
     fields = PAGES.open(visit, visit.id).send()
     each, form = fields.stored, fields.values
     try:
@@ -309,7 +309,7 @@ def show_delivery(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/deliveries/{{id}}/replay", "admin", creates=True)
 def replay_delivery(visit: Visit) -> PageResponse:
-    """Let the webhook answer to the same request once more."""
+    """Replays a request."""
     made = replay(visit.ctx, visit.id)
     visit.tell(_("The request was answered once more; this is the new delivery."))
     return see(f"{BASE}/deliveries/{made}")
@@ -351,7 +351,7 @@ def _new(visit: Visit, fields: OpenForm) -> PageResponse:
 
 
 def _fill(visit: Visit, fields: OpenForm) -> OpenForm:
-    """A request to be tried beside the settings of a webhook. `sample` of the address names one that is there."""
+    """The request to try, beside the settings of a webhook. `sample` in the address names a stored sample."""
     if not fields.id:
         return fields
     asked = visit.query.text("sample", "")
@@ -425,7 +425,7 @@ PAGES = declare_pages(RecordPages(
 
 
 def _shown(each: WebhookSimulation) -> dict[str, Any]:
-    """A simulation for people: what is long is cut."""
+    """A simulation for display, with long values truncated."""
     response, result = each.response, each.result
     headers = response.headers | ({"Content-Type": response.content_type} if response.content_type else {})
     return {
@@ -441,7 +441,7 @@ def _shown(each: WebhookSimulation) -> dict[str, Any]:
 
 
 def _verdict(visit: Visit, each: dict[str, Any], received: WebhookRequest) -> AnswerPreview:
-    """Which automation answers a request, as the binding is saved, and what callers should not find out first."""
+    """The automation that responds by the saved binding, and problems that callers should not be the first to find."""
     try:
         considered = responding.webhook_candidates(visit.ctx, each, received)
     except HelpdeskError as error:

@@ -1,4 +1,4 @@
-"""What scripts ask while somebody types into the search of a list."""
+"""Requests that scripts send while somebody types into the search of a list."""
 
 from dataclasses import asdict
 

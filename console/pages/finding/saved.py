@@ -14,7 +14,7 @@ PATH, FORGET = "/-/saved-searches", "/-/saved-searches/forget"
 
 @page("POST", PATH, creates=True)
 def save(visit: Visit) -> PageResponse:
-    """Save what a list is searched by, and show it. What is wrong with it is told above the list. Raises NotFound."""
+    """Saves the search of a list and shows it. Mistakes are shown above the list. Raises NotFound."""
     found = asked_list(visit)
     back = back_to_list(visit, found.path)
     name, query = visit.form.text("name", "").strip(), visit.form.text("query", "").strip()

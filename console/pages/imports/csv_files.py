@@ -1,5 +1,5 @@
-"""CSV files that become records of any type, for who may create them: a file is uploaded, its columns are mapped and
-tried, then all of it is imported or nothing."""
+"""Imports of CSV files as records of any type: a file is uploaded, its columns are mapped and tried, then everything is
+imported, or nothing."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
@@ -27,9 +27,9 @@ from server.imports.uploads import CsvUpload
 from server.records.base import RecordType
 from server.translation import N_, Words, _, in_sentence, ngettext, shown
 
-AGAIN_SECONDS = 2  # after which a page that tells how far it is loads itself again
-SAMPLES = 3  # values of a column that tell what it is
-SAMPLE_CHARS = 60  # of each
+AGAIN_SECONDS = 2  # until a page with progress reloads itself
+SAMPLES = 3  # sample values of a column
+SAMPLE_CHARS = 60  # characters of each value
 SEPARATORS = {",": N_("commas"), ";": N_("semicolons"), "\t": N_("tabs")}
 
 
@@ -144,7 +144,7 @@ def _type(visit: Visit) -> RecordType:
 
 
 def _proof(visit: Visit, record_type: RecordType) -> PageResponse | None:
-    """The way to the question for the password: types with pages of their own ask for it before one is created."""
+    """The redirect to the password page: types with pages of their own require it before a record is created."""
     if not place_of(visit, record_type.uri) or visit.who.is_stepped_up(visit.now):
         return None
     return see(f"/confirm?{urlencode({'next': visit.path})}")
@@ -177,7 +177,7 @@ def _columns(
     result: CsvResult | None = None,
     is_trial: bool = True,
 ) -> PageResponse:
-    """The columns of a file, and what an import did or would do."""
+    """The columns of a file, and the result of a trial or an import."""
     found = columns.targets(visit.ctx, record_type.uri)
     labels = _labels(found)
     shown_columns = _list_columns(visit, record_type, _names(table, form)) if result is not None else []
@@ -213,7 +213,7 @@ def _title(record_type: RecordType) -> str:
 
 
 def _labels(found: Mapping[str, CsvTarget]) -> dict[str, str]:
-    """What people call the targets; those that would be called alike with what tells them apart."""
+    """The labels of the targets; equal labels are told apart by an addition."""
     alternatives = {each.field.alternative_to for each in found.values() if each.field is not None}
     called = {
         name: shown(each.custom.name) if each.custom is not None else _label(name, each) for name, each in found.items()
@@ -268,7 +268,7 @@ def _where(table: CsvTable, form: Form, mistake: RowMistake) -> str:
 
 
 def _done(result: CsvResult, is_trial: bool = False) -> str:
-    """What an import did, or would do."""
+    """The result of an import, or of its trial."""
     new, changed = result.created, result.updated
     if is_trial:
         created = ngettext("{count} record would be created.", "{count} records would be created.", new)
@@ -287,7 +287,7 @@ def _sample(form: Form, labels: Mapping[str, Words]) -> list[tuple[str, str]]:
 
 
 def _list_columns(visit: Visit, record_type: RecordType, names: Iterable[str]) -> list[ListColumn]:
-    """What the columns of the file are written to, as far as lists show it; the label first unless it is among them."""
+    """The fields that the columns are written to, if lists show them; the label first unless it is among them."""
     known = worklist_columns.available(visit.ctx, record_type, ())
     keys = dict.fromkeys(_key(record_type, name) for name in names if name)
     first = [] if record_type.label_column in keys else [known["_label"]]
@@ -295,7 +295,7 @@ def _list_columns(visit: Visit, record_type: RecordType, names: Iterable[str]) -
 
 
 def _key(record_type: RecordType, name: str) -> str:
-    """The key that shows a field: of an id, the record behind it."""
+    """The key that shows a field: for an id, the record behind it."""
     field = record_type.fields.get(name)
     own = record_type.fields.get(field.alternative_to) if field is not None and field.alternative_to else field
     if isinstance(own, Id) and own.has_nested:

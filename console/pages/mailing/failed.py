@@ -1,4 +1,4 @@
-"""Mail that could not be taken: why, and taking it once more or discarding it."""
+"""Mail that could not be processed: the reason, another attempt, and discarding it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -89,7 +89,7 @@ def send_failed_mail(visit: Visit) -> PageResponse:
 
 @page("POST", f"{FAILED}/{{name}}/take", "admin")
 def take_failed_mail(visit: Visit) -> PageResponse:
-    """Try once more to take it."""
+    """Processes the mail again."""
     name = visit.arguments["name"]
     try:
         received = letters.take(visit.ctx, name)

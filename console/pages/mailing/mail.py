@@ -98,13 +98,13 @@ LABELS = {
 
 @page("GET", BASE, "admin")
 def show(visit: Visit) -> PageResponse:
-    """How mail leaves, who it comes from, how it arrives."""
+    """Outgoing transports, sender addresses, and incoming mailboxes."""
     return _setup(visit, Form.of({"email": "", "transport": "0"}))
 
 
 @page("GET", f"{BASE}/dns", "admin")
 def show_dns(visit: Visit) -> PageResponse:
-    """What DNS says of the domains that mail comes from, once somebody lets name servers be asked."""
+    """The DNS entries of sender domains, checked on request."""
     hints: list[mail_dns.Hint] = []
     is_asked, wrong = visit.query.flag("ask"), ""
     try:
@@ -152,7 +152,7 @@ def remove_sender(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/default", "admin")
 def set_default(visit: Visit) -> PageResponse:
-    """The transport for senders that have none of their own."""
+    """Sets the transport of senders without one of their own."""
     was = mail_setup.defaults(visit.ctx)[1]
     mail_setup.set_default_transport(visit.ctx, visit.form.id("transport", 0))
     visit.tell(
@@ -197,7 +197,7 @@ def _setup(visit: Visit, form: Form) -> PageResponse:
 
 
 def _guards(settings: Settings) -> list[tuple[str, str, str]]:
-    """What keeps mail in bounds: (what it is, how it is set, the setting, "" for none)."""
+    """The limits of mail: (limit, value, setting, or "" if there is none)."""
     minutes = flood.WINDOW_SECONDS // 60
     loops = _(
         "is not answered automatically; after {count} from one sender within {minutes} minutes, more starts no "
@@ -301,7 +301,7 @@ def _listener(visit: Visit, form: Form) -> PageResponse:
 
 @page("POST", f"{TRANSPORTS}/{{id}}/test", "admin", creates=True)
 def test_transport(visit: Visit) -> PageResponse:
-    """Send a mail through a transport, now, and tell what the server said."""
+    """Sends a mail through a transport now, and shows the server's response."""
     fields, recipient = TRANSPORT_PAGES.open(visit, visit.id), visit.form.text("recipient", "").strip()
     fields.fill(recipient=recipient)
     try:
@@ -399,7 +399,7 @@ TRANSPORT_PAGES = declare_pages(
 
 @page("POST", f"{MAILBOXES}/{{id}}/check", "proven admin")
 def check_mailbox(visit: Visit) -> PageResponse:
-    """Open a mailbox now, and tell what its server said when that is not possible; else what waits is taken."""
+    """Opens a mailbox now and shows the server's error; if it works, waiting mail is fetched."""
     try:
         mail_setup.check_mailbox(visit.ctx, visit.id)
     except TestFailed as error:

@@ -64,7 +64,7 @@ def delete(visit: Visit) -> PageResponse:
 
 
 def _changed(visit: Visit, change: Callable[[Context, int], DkimKey], told: str) -> PageResponse:
-    """What follows a change of the key of a path. told: what is said of it."""
+    """The response to a change of a domain's key. told: the message."""
     try:
         key = change(visit.ctx, visit.id)
     except HelpdeskError as error:

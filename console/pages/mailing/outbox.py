@@ -1,4 +1,4 @@
-"""Mail that has not left: why, and trying it again or dropping it."""
+"""Unsent mail with the reason. Raises Invalid for an unknown state."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -122,7 +122,7 @@ def show_letter(visit: Visit) -> PageResponse:
 
 @page("POST", f"{OUTBOX}/{{id}}/send", "admin")
 def send_again(visit: Visit) -> PageResponse:
-    """Let a mail be tried at once."""
+    """Tries to send a mail at once."""
     try:
         mail_queue.send_again(visit.ctx, visit.id)
         visit.tell(_("The mail is tried now. Load this page again to see whether it left."))

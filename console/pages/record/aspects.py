@@ -27,7 +27,7 @@ def show_activity(visit: Visit) -> PageResponse:
 
 @page("GET", "/records/{type}/{id}/raw")
 def show_raw(visit: Visit) -> PageResponse:
-    """A record as the API tells it, with what is asked for by `expand`. Raises NotFound, Forbidden."""
+    """A record as the API returns it, with the keys in `expand`. Raises NotFound, Forbidden."""
     found, form = read(visit), Form.of({"expand": visit.query.text("expand", "")})
     uri = found.type.uri
     raw: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What stands above each page of a record: what it is called, what can be done with it, its other pages."""
+"""The head of a record's pages: its label, its actions and its tabs."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def read(visit: Visit) -> Sheet:
 
 
 def head(visit: Visit, found: Sheet) -> dict[str, Any]:
-    """What the templates need for it."""
+    """The values for the templates."""
     page = paths.record(found.type.uri, found.id)
     tabs = [(page, _("Overview")), (f"{page}/activity", pgettext("log", "Activity")), (f"{page}/raw", _("Raw data"))]
     return {
@@ -49,7 +49,7 @@ def _ways(visit: Visit, found: Sheet) -> dict[str, str]:
 
 
 def _done(visit: Visit, found: Sheet) -> str:
-    """What the button of a task sends: `1` to close it, `0` to open it again; "" where there is none."""
+    """The value of a task's button: `1` to complete it, `0` to open it again; "" if there is no button."""
     if found.type.uri != TASK or not records.may(visit.ctx, TASK, "update", found.id):
         return ""
     return "0" if found.keys["is_completed"] else "1"

@@ -22,7 +22,7 @@ OTHER, PREFIX, TAKEN = "other", "take_", "other"
 
 @page("GET", "/records/contact/{id}/merge")
 def show_contact(visit: Visit) -> PageResponse:
-    """What a contact is merged with."""
+    """The contact to merge with."""
     return _show(visit, "contact")
 
 
@@ -34,7 +34,7 @@ def merge_contact(visit: Visit) -> PageResponse:
 
 @page("GET", "/records/org/{id}/merge")
 def show_organization(visit: Visit) -> PageResponse:
-    """What an organization is merged with."""
+    """The organization to merge with."""
     return _show(visit, "org")
 
 
@@ -45,7 +45,7 @@ def merge_organization(visit: Visit) -> PageResponse:
 
 
 def _show(visit: Visit, uri: str) -> PageResponse:
-    """What the record is merged with; once that is chosen, both side by side. Raises NotFound, Forbidden."""
+    """The record to merge with; once it is chosen, both side by side. Raises NotFound, Forbidden."""
     record_type, form = visit.service.registry.type(uri), Form.of({OTHER: visit.query.text(OTHER, "")})
     if not form.get(OTHER):
         return _page(visit, record_type, form)

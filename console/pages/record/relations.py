@@ -1,4 +1,4 @@
-"""What a record is linked with, changed on its page, and reminders about it; on the pages of tickets as well."""
+"""Links of a record and reminders about it, on its page and on the pages of tickets."""
 
 from console.http.page_response import PageResponse, see
 from console.http.routes import page

@@ -1,5 +1,5 @@
-"""One field set on several records at once: each by itself, with the rights of who asks, and taken back as each had
-it."""
+"""Sets a field on several records: each by itself, with the rights of the caller, and with an undo that restores each
+value."""
 
 import json
 from collections.abc import Mapping
@@ -49,8 +49,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", PATH, form_bytes=FORM_BYTES)
 def save(visit: Visit) -> PageResponse:
-    """Set the field on each record; those that are refused are told with the reason. Raises NotFound, NotOffered,
-    Invalid."""
+    """Sets the field on each record; refusals are reported with the reason. Raises NotFound, NotOffered, Invalid."""
     record_type = _type(visit)
     own = place_of(visit, record_type.uri)
     if own:
@@ -103,7 +102,8 @@ def _type(visit: Visit) -> RecordType:
 
 
 def _fields(visit: Visit, record_type: RecordType) -> dict[str, Control]:
-    """{name: control} of what can be set, by label. Custom fields of a fieldset are refused where a record lacks it."""
+    """The fields that can be set, as controls by name, ordered by label. Custom fields of a fieldset are refused for
+    records without it."""
     known = RecordForm(record_type.uri, has_customs=False).open(visit).controls
     defined = records.reading(visit.ctx, lambda tx: custom.definitions(tx).of(record_type.context))
     customs = [controls.of_custom(visit.service.registry, each) for each in defined]
@@ -120,7 +120,7 @@ def _form(visit: Visit, record_type: RecordType, name: str) -> RecordForm:
 
 
 def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[dict[int, Texts], list[str]]:
-    """{id: what was there} of the records that are set; of the others, why not."""
+    """The former values of the changed records by id, and the reasons of refusals."""
     before: dict[int, Texts] = {}
     refused: list[str] = []
     for id, texts in wanted.items():
@@ -136,7 +136,7 @@ def _set(visit: Visit, form: RecordForm, wanted: Mapping[int, Texts]) -> tuple[d
 
 
 def _texts(found: OpenForm, form: Form) -> Texts:
-    """What a form has for its one control."""
+    """The value of a form's only control."""
     control = found.controls[0]
     return form.several[control.name] if control.is_several else form.get(control.name)
 

@@ -1,4 +1,4 @@
-"""The pages of records, at the addresses that the API tells: what somebody may read of one."""
+"""The pages of records, at the addresses that the API returns."""
 
 import re
 from typing import Any
@@ -28,9 +28,9 @@ from server.translation import _
 
 TICKET, FILE, COMMENT = "ticket", "attachment", "comment"
 MAX_TICKETS = 10  # on the page of an organization, a contact or an address
-FORM_BYTES = 4 * 1024 * 1024  # of a comment; larger ones come by the API
+FORM_BYTES = 4 * 1024 * 1024  # bytes of a form with a comment; the API accepts larger ones
 TICKETS_OF = {"org": "org.id:{}", "address": "participant.id:{}", "contact": "participant:(contact.id:{})"}
-MAX_TEXT_CHARS = 200_000  # of a text
+MAX_TEXT_CHARS = 200_000  # characters of a text
 # Types whose page shows a text that is asked for by name.
 TEXT_KEYS = {"message": "content", "draft": "content"}
 _NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"([0-9]{1,19})(?:-|\Z)")
 
 @dataclass(frozen=True)
 class RelatedTickets:
-    """rows: the newest, as the API tells them. path: of the list of all."""
+    """Recent records. rows: as the API returns them. path: of the list of all."""
 
     rows: list[dict[str, Any]]
     total: int
@@ -47,7 +47,7 @@ class RelatedTickets:
 
 @page("GET", "/records/{type}/{id}")
 def show(visit: Visit) -> PageResponse:
-    """A record of any type, for who may read it; a ticket has a page of its own. Raises NotFound, Forbidden."""
+    """The page of a record of any type; a ticket has a page of its own. Raises NotFound, Forbidden."""
     record_type = visit.service.registry.type(visit.arguments["type"])
     if record_type.uri == TICKET:
         return _to(visit, paths.ticket(records.retrieve(visit.ctx, TICKET, visit.id)["mask"]))
@@ -79,7 +79,7 @@ def finish_task(visit: Visit) -> PageResponse:
 
 @page("GET", "/profiles/{type}/{rest}")
 def former(visit: Visit) -> PageResponse:
-    """The addresses that scripts of this family know: a mask, or an id with or without a name behind it; the name of a
+    """Addresses that scripts of this API family use: a mask, or an id with or without a name after it; the name of a
     part of the page may follow. Raises NotFound."""
     uri = visit.service.registry.type(visit.arguments["type"]).uri
     name = unquote(visit.arguments["rest"].partition("/")[0])
@@ -129,7 +129,7 @@ def _tickets(visit: Visit, found: Sheet) -> RelatedTickets | None:
 
 
 def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
-    """What has become of the mail of a message or a draft that has not left."""
+    """The state of the mail of a message or draft that has not left."""
     if found.type.uri == "draft":
         told = delivery.of_draft(visit.ctx, found.id)
         return told if told.draft_id else None
@@ -138,5 +138,5 @@ def _waiting(visit: Visit, found: Sheet) -> Delivery | None:
 
 
 def _to(visit: Visit, path: str) -> PageResponse:
-    """On to another path with what the address asks for."""
+    """A redirect to another path with the same query."""
     return see(f"{path}?{visit.request.query}" if visit.request.query else path)

@@ -22,7 +22,7 @@ SAMPLE = Sample("GET", "/rest/data/query.json", [("q", "type:record.types")])
 
 @dataclass(frozen=True)
 class ListedType:
-    """One type. new: the page of its form, "" where the worker may not create one; one: what it makes."""
+    """A record type. new: the page of its form, "" if the worker may not create one; one: its singular."""
 
     label: str
     path: str
@@ -32,7 +32,7 @@ class ListedType:
 
 @page("GET", "/records")
 def show(visit: Visit) -> PageResponse:
-    """The types with a list, those of administrators among what people keep."""
+    """The record types with a list; custom ones are among the first."""
     offered = {each.uri: each for each in visit.service.registry if each.offers("search")}
     own = [each for each in visit.service.registry.custom if each.uri in offered]
     known = [offered[uri] for uri in OF_PEOPLE if uri in offered]

@@ -26,9 +26,9 @@ from server.upkeep.backups import MAX_UPLOAD_BYTES, Backup, BackupCheck
 
 BASE = "/admin/backups"
 RESTORE = f"{BASE}/restore"
-WARN_SECONDS = 7 * 86400  # without a backup
-MAX_TIMES = 6  # of a day, told one by one
-AGAIN_SECONDS = 2  # after which a page that shows how far something is loads itself again
+WARN_SECONDS = 7 * 86400  # without a backup, until a warning
+MAX_TIMES = 6  # times of a day that are listed
+AGAIN_SECONDS = 2  # until a page with progress reloads itself
 KEPT = (
     ("backup_keep_last", N_("the newest {count}")),
     ("backup_keep_days", N_("the last one of {count} days")),
@@ -45,8 +45,8 @@ FIELDS, LABELS = ("typed",), {"typed": N_("Name of the backup"), "file": N_("Fil
 
 @dataclass(frozen=True)
 class BackupEntry:
-    """A backup as it is shown. name: of its file. path: of its page. size: in words. look: None when it was not read as
-    it is now. is_read: whether it is to be read just now."""
+    """A backup for display. name: of its file. path: of its page. size: in words. look: None if it has not been
+    verified in its present state. is_read: whether it is about to be verified."""
 
     name: str
     path: str
@@ -106,13 +106,13 @@ def show_restore(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/{{name}}", "admin")
 def show_one(visit: Visit) -> PageResponse:
-    """One backup: what it holds, and what can be done with it."""
+    """A backup: its content, and its actions."""
     return _one(visit, Form.of({"typed": ""}))
 
 
 @page("POST", f"{BASE}/{{name}}/verify", "admin")
 def verify(visit: Visit) -> PageResponse:
-    """Let the scheduler read all of it."""
+    """Verifies a backup in the background."""
     name = visit.arguments["name"]
     backups.verify(visit.ctx, name)
     return see(f"{BASE}/{name}")
@@ -120,7 +120,7 @@ def verify(visit: Visit) -> PageResponse:
 
 @page("GET", f"{BASE}/{{name}}/download", "proven admin")
 def download(visit: Visit) -> PageResponse:
-    """The file. Who asks for its headers alone takes nothing out, and nothing is told of it."""
+    """Downloads the file. A request for its headers alone is not logged, since nothing leaves."""
     take = backups.find_backup if visit.request.method == "HEAD" else backups.fetched
     found = take(visit.ctx, visit.arguments["name"])
     return file(found.path, "application/octet-stream", found.bytes)
@@ -283,7 +283,7 @@ def told_times(settings: Settings) -> str:
 
 
 def _kept(settings: Settings) -> str:
-    """The rules of what is kept, in words."""
+    """The rules of retention, in words."""
     rules = [_(told, count=getattr(settings, name)) for name, told in KEPT if getattr(settings, name)]
     return ", ".join(rules)
 

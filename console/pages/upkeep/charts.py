@@ -1,4 +1,4 @@
-"""What the pages of upkeep draw: jobs by the hour and those that wait, and where the storage goes."""
+"""Charts of the maintenance pages: jobs by the hour, waiting jobs, and the use of storage."""
 
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ HOURS, HOUR_SECONDS = 24, 3600
 
 
 def jobs(visit: Visit) -> list[Markup]:
-    """How many jobs ended in each of the last hours, and how many of each kind wait; nothing where there are none."""
+    """The number of finished jobs in each of the last hours, and of waiting jobs by kind; none if there are no jobs."""
     since = visit.now - visit.now % HOUR_SECONDS - (HOURS - 1) * HOUR_SECONDS
     done, failed = scheduled_jobs.by_hour(visit.ctx, since, HOURS)
     found = []

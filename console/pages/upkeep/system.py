@@ -59,7 +59,7 @@ WAITING = (
     ("mail_given_up", N_("Mails given up"), "/admin/mail/outbox?state=failed"),
     ("queue_messages", N_("Messages in queues"), ""),
 )
-MAX_LINES, MAX_TROUBLES = 180, 5  # of the log, the newest that fit; of what went wrong, beside the health
+MAX_LINES, MAX_TROUBLES = 180, 5  # lines of the log, newest first; lines about problems, beside the health
 SEES_LOG = "look at the log"  # what administrators alone may
 LINE_BADGES = {"debug": "muted", "info": "muted", "warning": "warn", "error": "err", "critical": "err"}
 MAX_EVENTS = 500  # in the list to choose from
@@ -114,7 +114,7 @@ def show(visit: Visit) -> PageResponse:
 
 @page("POST", f"{BASE}/database", "admin")
 def check_database(visit: Visit) -> PageResponse:
-    """Let the scheduler read the whole database."""
+    """Checks the whole database in the background."""
     database_check.start(visit.ctx)
     visit.tell(_("The database is being read. Load this page again to see what was found."))
     return see(BASE)
@@ -129,7 +129,7 @@ def show_checkup(visit: Visit) -> PageResponse:
 
 @page("GET", LOG, "admin")
 def show_log(visit: Visit) -> PageResponse:
-    """The last lines of the log. Raises Invalid for a level that there is not."""
+    """The last lines of the log. Raises Invalid for an unknown level."""
     level, q = _asked_of_log(visit)
     found = _lines(level, q)
     return render(
@@ -177,8 +177,8 @@ def _asked_of_log(visit: Visit) -> tuple[str, str]:
 
 
 def _newest(level: str, q: str) -> int:
-    """When the newest line was logged that fits, in microseconds; 0 for none. Lines about this page do not count: it
-    would be news to itself, each time it was told."""
+    """The time of the newest matching line, in microseconds; 0 for none. Lines about this page do not count, since each
+    look would be news."""
     least, wanted = log.LEVELS.get(level, 0), q.lower()
     return max(
         (
@@ -192,7 +192,7 @@ def _newest(level: str, q: str) -> int:
 
 @page("GET", SETTINGS, "admin")
 def show_settings(visit: Visit) -> PageResponse:
-    """Every setting of the process: what it means, its value, and where that comes from."""
+    """All settings of the process: meaning, value, and source."""
     q = visit.query.text("q", "").strip().lower()
     rows = [row for row in _rows(visit) if q in f"{row.setting.name} {row.setting.help}".lower()]
     return render(visit, "settings.html", tabs=TABS, rows=rows, q=q, file=table.FILE_NAME, prefix=table.PREFIX)
@@ -239,7 +239,7 @@ def _lines(level: str, q: str) -> list[LogRow]:
 
 
 def _of_request(visit: Visit) -> Iterator[Finding]:
-    """Whether the way that this very request came is the one that the service knows of."""
+    """Whether this request reached the service by the address that it is configured with."""
     headers, known = visit.request.headers, urlsplit(visit.service.base_url)
     host = headers.get("Host", "")
     if host != known.netloc:
@@ -262,7 +262,7 @@ def _of_request(visit: Visit) -> Iterator[Finding]:
 
 
 def _actor(params: Any) -> str:
-    """Who did what an entry tells, in its own words: also one who is gone since."""
+    """The actor of an entry by name, even one who is gone."""
     variables = params.get("variables") if isinstance(params, dict) else None
     return str(variables.get("actor") or "") if isinstance(variables, dict) else ""
 
@@ -305,7 +305,7 @@ def _server_facts(server: ServerState | None) -> list[tuple[str, str]]:
 
 
 def _report(facts: list[tuple[str, str]], checks: dict[str, bool], waiting: Backlog) -> str:
-    """What somebody who helps needs to know: numbers, and neither names, addresses nor paths."""
+    """A report for support: figures, without names, addresses or paths."""
     told = [*facts, *((name, "ok" if is_well else "FAILING") for name, is_well in checks.items())]
     told += [(label, str(getattr(waiting, name))) for name, label, _ in WAITING]
     return "\n".join(f"{name}: {value}" for name, value in told)
