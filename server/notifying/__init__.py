@@ -1,2 +1,1 @@
-"""Notifications by mail: what workers are told reaches them as mail, and their answers to it know who they are from and
-which ticket they are for. Taking in those answers is the mailroom's part."""
+"""Notifications by mail: mails to workers, and the commands in their replies, which the mailroom receives."""

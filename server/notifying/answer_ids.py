@@ -23,9 +23,9 @@ from server.store.transaction import Transaction
 
 KEY = "answer_key"
 DAY_SECONDS = 86400
-VALID_DAYS = 180  # after that, an answer is refused
-MAX_NAMES = 50  # of one mail that are looked at
-NONCE_BYTES = 4  # of which six letters are used
+VALID_DAYS = 180  # after which a reply is refused
+MAX_NAMES = 50  # ids of one mail that are checked
+NONCE_BYTES = 4  # random bytes, which are encoded as six letters
 
 USED_NAME = Table(
     "answer_id_used",
@@ -57,20 +57,20 @@ class AnswerId:
 
     @property
     def digest(self) -> str:
-        """What a used name is remembered by."""
+        """The digest by which a used id is remembered."""
         return hashlib.sha256(self.name(b"").encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswerId:
-    """As it stands in a mail. is_genuine: whether it was made here."""
+    """A signed id in a mail. is_genuine: whether its signature is ours."""
 
     id: AnswerId
     is_genuine: bool
 
 
 def key(service: Service) -> bytes:
-    """The key that signs answers to this service, created when there is none."""
+    """The key that signs the ids of this service; it is created if there is none."""
     return signing_key(service, KEY)
 
 
@@ -85,8 +85,8 @@ def use(tx: Transaction, id: AnswerId, now: int) -> bool:
 
 
 def find(tx: Transaction, texts: Iterable[str]) -> FoundAnswerId | None:
-    """The first genuine one in these ids and addresses, else the first that is none, else None. Nothing is read where
-    there is none at all."""
+    """The first genuine id among these ids and addresses, else the first forged one, else None. Reads nothing if there
+    is none at all."""
     matches = [match for text in list(texts)[:MAX_NAMES] for match in NAME.finditer(text.lower())]
     if not matches:
         return None

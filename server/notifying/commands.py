@@ -34,17 +34,16 @@ class MailedAnswer:
 
 
 def read(text: str) -> MailedAnswer:
-    """The answer in the text of a mail. Raises Invalid for a command that is not understood; what was said without
-    commands, see `said`.
+    """Parses a worker's reply by mail. Raises Invalid for an unknown command; `said` returns the text without commands.
 
-    >>> read("Yes.\\n#status closed\\n\\nOn Monday Ida wrote:\\n> Is it?")
+    >>> read("Yes.\n#status closed\n\nOn Monday Ida wrote:\n> Is it?")
     MailedAnswer(text='Yes.', comments=(), status=2, reopen='', is_watched=None, is_silent=False)
     """
     return _Reader().read(said(text))
 
 
 def said(text: str) -> str:
-    """What the writer of a mail said: without quotes, without a signature, and only what stands above the line."""
+    """The text that the author wrote: without quotes, without the signature, above the marker line."""
     kept = "\n".join(part for kind, part in quoted.parts(text) if kind == "said")
     above: list[str] = []
     for line in kept.split("\n"):

@@ -1,7 +1,5 @@
-"""The mail that tells a worker what happened: one for each ticket, and one for all the rest together.
-
-What a worker may no longer read is in none. The text is plain, so that quoting it in an answer changes nothing of
-it."""
+"""Notification mails to workers: one for each ticket, and one for everything else. They leave out what the worker may
+no longer read. They are plain text, so that quoting them in a reply changes nothing."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -31,19 +29,19 @@ from server.tickets.writers import writer_name
 from server.translation import N_, Catalog, _, ngettext, speaking, spoken
 
 MAX_AT_ONCE = 200  # notifications of one worker that are mailed in one go
-MAX_LETTERS = 10  # mails in one go; where it would be more, one tells of all
+MAX_LETTERS = 10  # mails at once; if there are more, one mail covers all
 MAX_LINES = 50  # of such a mail
 MAX_SHOWN = 5  # messages or notes in one mail
 MAX_TEXT = 5_000  # characters of each
 MAX_NAME = 100  # characters
-UNIQUE = 8  # characters that tell two mails of a day about a ticket apart
+UNIQUE = 8  # characters that distinguish two mails of a day about a ticket
 NOTES = frozenset((MENTIONED, NOTE))
 STATUSES = (N_("open"), N_("waiting"), N_("closed"), N_("deleted"))  # by number
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A notification that is to be mailed."""
+    """A notification to be mailed."""
 
     record: Record
     kind: str
@@ -56,7 +54,7 @@ class Waiting:
 
     @property
     def is_note(self) -> bool:
-        """Whether it tells of a note, which customers do not see."""
+        """Whether it is about a note, which customers do not see."""
         return self.kind in NOTES
 
 
@@ -70,8 +68,8 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What is to be mailed to a worker now. notification_ids: of those that are done with by it. has_more: whether
-    others wait."""
+    """The mails to a worker that are due. notification_ids: the notifications that they cover. has_more: whether more
+    are waiting."""
 
     letters: tuple[Letter, ...]
     notification_ids: tuple[int, ...]
@@ -125,7 +123,8 @@ class _Letters:
         self._base = reader.ctx.service.base_url
 
     def of(self, waiting: Sequence[Waiting]) -> Iterable[Letter]:
-        """What is on a ticket in a mail of its own: notes apart from what an answer to goes to the customer."""
+        """The news of a ticket in a mail of its own: notes are separate from messages whose reply goes to the
+        customer."""
         groups: dict[tuple[int, bool], list[Waiting]] = {}
         for each in waiting:
             place = (each.ticket_id, each.is_note) if each.ticket_id else (0, False)
@@ -218,7 +217,7 @@ class _Letters:
         return f"{ABOVE} {said} -##"
 
     def _messages(self, ticket: Record, group: Sequence[Waiting]) -> list[str]:
-        """The newest that came in; where nothing did, the newest at all, so that one knows what it is about."""
+        """The newest incoming message; the newest of all if there is none, as context."""
         number = sum(each.kind == "message" for each in group)
         rows = self._newest("message", number or 1, is_outgoing=0, ticket_id=ticket["id"])
         return [self._quoted(writer_name(self._reader, row), _said(row["content"]), row["created"]) for row in rows]
@@ -278,7 +277,7 @@ def _said(text: str) -> str:
 
 
 def _from_name(newest: Waiting) -> str:
-    """Whose doing it is: what a worker sees first in a list of mails."""
+    """The actor, whom a worker sees first in a list of mails."""
     actor = " ".join(entries.variable(newest.record["params"], "actor").split())[:MAX_NAME]
     return f"{actor} ({SERVICE})" if actor and actor != SERVICE else SERVICE
 

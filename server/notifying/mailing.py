@@ -35,7 +35,7 @@ def mail_waiting(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _queue(writing: RecordWriter, worker_id: int, batch: Batch) -> list[tuple[int, str]]:
-    """The ids of the drafts, and the claims to send them by. What was noted to be mailed is done with."""
+    """Queues the mails that are due, and returns the ids of their drafts with the claims to send them by."""
     for id in batch.notification_ids:
         writing.tx.delete(TO_MAIL, notification_id=id)
     if batch.has_more:

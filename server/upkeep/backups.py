@@ -39,16 +39,16 @@ from server.upkeep import scheduled_jobs
 DOING = "look at backups"  # what administrators alone may
 
 KIND, VERIFY = "backup", "backup.verify"
-MAX_UPLOAD_BYTES = 64 * MiB  # bytes of a backup that is sent in a form; it is held in memory meanwhile
+MAX_UPLOAD_BYTES = 64 * MiB  # bytes of an uploaded backup, which is held in memory meanwhile
 PROGRESS: StoreLocal[tuple[int, int]] = StoreLocal()  # (pages copied, all of them) of a copy that is being made
 VERIFYING: StoreLocal[dict[str, str]] = StoreLocal()  # {name of a backup that is being read: the step}
 FAILURE = "backup_failure"  # the service setting that keeps how the last one failed
 HOUR_SECONDS = 3600
 NAME = re.compile(r"helpdesk-([0-9]{8}-[0-9]{6})\.db\Z")
-ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # those that somebody sent, too
+ANY_NAME = re.compile(r"(?:helpdesk|uploaded)-([0-9]{8}-[0-9]{6})\.db\Z")  # including uploaded ones
 ASIDE = re.compile(r"\.(?:before-restore|not-restored)-([0-9]{9,12})(?:-[0-9]+)?\Z")  # what a restore left
 MOMENT = "%Y%m%d-%H%M%S"
-OWN_FOLDER = "backups"  # inside the data folder, where somebody sets them up in the console
+OWN_FOLDER = "backups"  # inside the data folder, if backups are set up in the console
 NO_FOLDER = "there is no folder for backups; set them up on the page of backups, or set backup_folder"
 SUBJECT = N_("No backup could be made")
 TEXT = N_("""\
@@ -95,8 +95,8 @@ class BackupFailure:
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup in the folder. at: Unix seconds of its making, or of its sending, as its name tells. bytes: 0 for one
-    that was removed since it was listed."""
+    """A backup in the folder. at: when it was made or uploaded, in Unix seconds, from its name. bytes: 0 if it was
+    removed since it was listed."""
 
     path: Path
     at: int
@@ -110,7 +110,7 @@ class Backup:
 
     @property
     def is_sent(self) -> bool:
-        """Whether somebody sent it: no rule of what is kept has a say in that one."""
+        """Whether it was uploaded: retention rules do not apply to it."""
         return not NAME.match(self.path.name)
 
 
@@ -174,7 +174,7 @@ def _remove_superfluous(service: Service) -> None:
 
 @periodic("databases that restores put aside", deletes=True)
 def remove_put_aside(service: Service, now: int) -> int:
-    """Remove those that no rule of what is kept of backups keeps; answers when to look again: in a day."""
+    """Removes backups that no retention rule keeps; returns when to run again, in a day."""
     database = service.store.path
     if database is None:
         return now + 24 * HOUR_SECONDS
@@ -203,8 +203,8 @@ def _folder(settings: Settings) -> Path:
 
 
 def superfluous(backups: Sequence[Backup], settings: Settings) -> list[Backup]:
-    """Those that no rule keeps: neither among the newest, nor the last of one of the newest days, ISO weeks or months
-    that have any. Days are those of UTC. backups: the newest first."""
+    """The backups that no retention rule keeps: neither among the newest, nor the last of a recent day, ISO week or
+    month that has one. Days are in UTC. backups: newest first."""
     kept = set(backups[: settings.backup_keep_last])
     for count, span in (
         (settings.backup_keep_days, "%Y-%m-%d"),
@@ -224,8 +224,8 @@ def _last_of_each(backups: Sequence[Backup], count: int, span: str) -> list[Back
 
 
 def slot_of(now: int, settings: Settings) -> int:
-    """When the last backup was to be made, Unix seconds at or before now: steps of backup_hours, counted from backup_at
-    of the first day of 1970, so that days begin with one where they divide evenly."""
+    """When the last scheduled backup was due, in Unix seconds: in steps of backup_hours, counted from backup_at on the
+    first day of 1970, so that each day begins with one if the steps divide it evenly."""
     hour, minute = map(int, settings.backup_at.split(":"))
     first, step = hour * HOUR_SECONDS + minute * 60, settings.backup_hours * HOUR_SECONDS
     return now - (now - first) % step
@@ -241,7 +241,7 @@ def add_due(service: Service, now: int) -> int | None:
     slot, step = slot_of(now, settings), settings.backup_hours * HOUR_SECONDS
     try:
         is_made = any(slot <= each.at <= now + step for each in list_backups(settings))
-    except Unavailable:  # the job will tell administrators of it
+    except Unavailable:  # the job notifies administrators
         is_made = False
     if not is_made:
         service.store.write(lambda tx: JobQueue.add(tx, KIND, now, {}, KIND))
@@ -250,7 +250,7 @@ def add_due(service: Service, now: int) -> int | None:
 
 @at_start("backups that were sent half")
 def _remove_half_sent(service: Service, now: int) -> None:
-    """What a process that is gone has left; here, as nobody sends one yet."""
+    """Temporary files of a process that is gone. Removed here, since no upload can be under way yet."""
     if service.settings.backup_folder:
         for path in Path(service.settings.backup_folder).glob(f"uploaded-*.db{PART}"):
             path.unlink(missing_ok=True)
@@ -267,7 +267,8 @@ def _make_one(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _failed(service: Service, now: int, error: str) -> None:
-    """Note it, and tell administrators once until one is made again: in the console, and by mail where it is set up."""
+    """Logs the failure and notifies administrators once until a backup succeeds: in the console, and by mail if it is
+    set up."""
     ctx, told = own_context(service, now), {"at": now, "error": error[:MAX_ERROR_CHARACTERS]}
     known = service.store.read(administrators)
     letters = {id: ServiceMail(SUBJECT, TEXT, speech.of_worker(service, id)) for id in known}
@@ -282,7 +283,7 @@ def _failed(service: Service, now: int, error: str) -> None:
         # Every worker reads this one, and the reason may hold a folder of the machine.
         writing.log("custom.other", APP, 0, {"message": f"{SUBJECT}; administrators are told why"})
         shown = activity.params(writing, POINTS["custom.other"].pattern, APP, 0, message)
-        for id in ids:  # by hand, as the entry is on no record that they could watch
+        for id in ids:  # directly, since the entry belongs to no record that they could watch
             activity.notify(writing, id, "custom.other", WORKER, id, shown)
         if sender and way_of(tx, service.registry, sender) is not None:
             for worker in filter(None, (writing.record("worker", id) for id in ids)):
@@ -316,18 +317,18 @@ def set_up(ctx: Context) -> None:
 
 
 def are_here(service: Service) -> bool:
-    """Whether backups are made by the service: those of a database that is no file are made where it is."""
+    """Whether the service makes backups: only of a file; database servers are backed up where they run."""
     return service.store.path is not None
 
 
 def require_file(ctx: Context) -> Path:
-    """The database file. Raises AdminOnly, Unavailable where the database is none."""
+    """The database file. Raises AdminOnly, Unavailable if the database is not a file."""
     ctx.require_admin(DOING)
     return ctx.service.store.file
 
 
 def start(ctx: Context) -> None:
-    """Let the scheduler make a backup now. Raises AdminOnly, Unavailable without a folder."""
+    """Schedules a backup for now. Raises AdminOnly, Unavailable without a folder."""
     require_file(ctx)
     if not ctx.service.settings.backup_folder:
         raise Unavailable(NO_FOLDER)
@@ -357,7 +358,7 @@ def _note_sound(service: Service, found: Backup, contents: Contents, now: int) -
 
 
 def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
-    """Note what was seen of a backup, and forget what is known of those that are gone."""
+    """Stores the result of verifying a backup, and deletes results of removed ones."""
     names = {each.path.name for each in list_all_backups(service.settings)}
 
     def write(tx: Transaction) -> None:
@@ -373,7 +374,7 @@ def _note(service: Service, found: Backup, seen: dict[str, Any]) -> None:
 def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
     found = next((each for each in list_all_backups(service.settings) if each.path.name == payload["name"]), None)
     if found is None:
-        return  # removed meanwhile
+        return  # it was removed meanwhile
     try:
         look_at(service, found, now)
     except Damaged as error:  # which is noted, and not better at the next attempt
@@ -381,7 +382,7 @@ def _verify(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def verify(ctx: Context, name: str) -> None:
-    """Let the scheduler read all of a backup now. Raises AdminOnly, NotFound."""
+    """Schedules the verification of a backup. Raises AdminOnly, NotFound."""
     found = find_backup(ctx, name)
 
     def write(tx: Transaction) -> None:
@@ -393,8 +394,8 @@ def verify(ctx: Context, name: str) -> None:
 
 
 def looks(ctx: Context) -> dict[str, BackupCheck]:
-    """{name of a backup: what was found when all of it was read}, of those whose size is what it was then. Raises
-    AdminOnly, Unavailable."""
+    """The results of verified backups by name, as far as their size has not changed since. Raises AdminOnly,
+    Unavailable."""
     ctx.require_admin(DOING)
     return seen(ctx.service)
 
@@ -437,8 +438,8 @@ def find_backup(ctx: Context, name: str) -> Backup:
 
 
 def keep_sent(ctx: Context, content: bytes) -> Backup:
-    """Put a backup that somebody sent into the folder, once all of it was read; whatever is no whole backup of this
-    program is refused and not kept. Raises AdminOnly, Damaged, Full, Unavailable."""
+    """Stores an uploaded backup after reading all of it; anything that is not a complete backup of this program is
+    refused and deleted. Raises AdminOnly, Damaged, Full, Unavailable."""
     require_file(ctx)
     settings = ctx.service.settings
     folder, at = (
@@ -468,8 +469,8 @@ def keep_sent(ctx: Context, content: bytes) -> Backup:
 
 
 def fetched(ctx: Context, name: str) -> Backup:
-    """A backup for who asks for its file: with it goes all that the service knows, so that it is noted in the activity
-    log. Raises AdminOnly, NotFound, Unavailable."""
+    """A backup to download. It contains everything that the service knows, so the download is in the activity log.
+    Raises AdminOnly, NotFound, Unavailable."""
     found = find_backup(ctx, name)
     _tell(ctx, "backup.downloaded", found)
     return found
@@ -495,12 +496,12 @@ def _log_act(ctx: Context, tx: Transaction, point: str, found: Backup) -> None:
 
 
 def newest(settings: Settings) -> Backup | None:
-    """The last backup in the folder; None when there is none."""
+    """The newest backup in the folder, None if there is none."""
     return next(iter(list_backups(settings)), None)
 
 
 def _moment(name: str) -> int:
-    """When the backup of a name was made; 0 for a name that is none of ours.
+    """The time in a backup's name, in Unix seconds; 0 for any other name.
 
     >>> _moment("helpdesk-20261120-101500.db"), _moment("helpdesk-20261320-101500.db"), _moment("helpdesk.db")
     (1795169700, 0, 0)

@@ -27,20 +27,20 @@ from server.upkeep.finding import Ask, Finding, at_once
 from server.upkeep.health import MIB
 
 OPEN_TO_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-LATE_SECONDS = 900  # that a job may have been due before something must be wrong
-AHEAD_SECONDS = 300  # that a message may lie in the future, as those of clocks that are a little off
-LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log; it is folded back at about 32 MiB
+LATE_SECONDS = 900  # that a job may be overdue before it is a problem
+AHEAD_SECONDS = 300  # that a message may be in the future, because of inexact clocks
+LARGE_LOG_BYTES = 512 * MIB  # of the write-ahead log, which is checkpointed at about 32 MiB
 FAR_SECONDS = 0.005  # to the server of a database
-MOST_USED = 0.8  # of its connections
-LONG_TURN_SECONDS = 5  # that one process writes
-BEHIND_SECONDS = 60  # that a replica may be
-FAILED_RUNS = 3  # of a scan in a row, after which it is no accident
+MOST_USED = 0.8  # of the server's connections in use
+LONG_TURN_SECONDS = 5  # of writing by one process
+BEHIND_SECONDS = 60  # that a replica may lag behind
+FAILED_RUNS = 3  # failures of a periodic task in a row before it is a problem
 FEW_WORKERS = 3  # signed in from one address before that is odd: two may share a desk
 
 
 def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
-    """Everything that can be told of a database and its settings, and of the service where one runs. now: Unix seconds.
-    ask: how mail servers and names are looked at."""
+    """Checks the database, its settings, and the service if one runs. now: Unix seconds. ask: looks up mail servers and
+    names."""
     running = list(of_running(service))
     yield from running
     yield from _guarded("data folder", of_folder(Path(service.settings.data)))
@@ -59,7 +59,7 @@ def of_service(service: Service, now: int, ask: Ask = at_once) -> Iterator[Findi
 
 
 def _guarded(part: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """What cannot be looked at is a finding, too: of all times this must be able to tell then."""
+    """A check that fails is a finding as well: this must work when everything else does not."""
     try:
         yield from findings
     except (HelpdeskError, OSError) as error:
@@ -86,7 +86,7 @@ def of_running(service: Service) -> Iterator[Finding]:
         yield Finding(N_("server"), "ok", N_("it reads, writes and does what is due"))
 
 
-# The vital parts when they fail: (part, what is wrong, what to do). The room on the disk is told by of_disk.
+# The vital parts when they fail: (part, problem, advice). of_disk reports the free space.
 VITAL = {
     "database_readable": ("database", "it cannot be read", "see the log; start the service again, or restore a backup"),
     "database_writable": ("database", "it cannot be written", "see whether the disk is full, or the file is read-only"),
@@ -110,7 +110,7 @@ VITAL_OF_SERVER = {
 
 
 def of_folder(folder: Path) -> Iterator[Finding]:
-    """Who may read the data folder, where its modes tell."""
+    """The readers of the data folder, if its mode shows them."""
     files = () if os.name == "nt" else (folder, *folder.glob("helpdesk.db*"))
     open_ones = [path for path in files if path.stat().st_mode & OPEN_TO_OTHERS]
     if open_ones:
@@ -450,7 +450,7 @@ def of_jobs(service: Service, now: int) -> Iterator[Finding]:
 
 
 def of_scans(service: Service) -> Iterator[Finding]:
-    """Scans that fail each time they run: what they look after is not done."""
+    """Periodic tasks that fail at every run, so that their work is not done."""
     for name, run in sorted(last_scans(service).items()):
         if run.failures >= FAILED_RUNS:
             yield Finding(

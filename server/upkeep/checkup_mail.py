@@ -1,5 +1,5 @@
-"""Mail in the check-up: who it comes from, whether mail servers answer, whether mailboxes could be read, whether mail
-could be taken."""
+"""Mail in the check-up: senders, whether mail servers respond, whether mailboxes can be read, and whether mail was
+processed."""
 
 import hashlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from server.store.transaction import Transaction
 from server.translation import N_, lazy_gettext
 from server.upkeep.finding import Ask, Finding, at_once
 
-MOST_TRANSPORTS, MOST_NAMED = 100, 10  # looked at, and told by name
+MOST_TRANSPORTS, MOST_NAMED = 100, 10  # checked, and listed by name
 
 
 def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def of_mail(service: Service, now: int, ask: Ask = at_once) -> Iterator[Finding]
 
 
 def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record], list[str]]:
-    """The mail transports, the mailboxes that are read, and the groups whose mail comes from nobody."""
+    """The mail transports, the mailboxes in use, and the groups without a sender."""
     transports, boxes, groups = (
         [kind.record(row) for row in tx.find(kind.table)]
         for kind in map(service.registry.type, ("mail_transport", "mailbox", "group"))
@@ -96,7 +96,7 @@ def _mail(service: Service, tx: Transaction) -> tuple[list[Record], list[Record]
 
 
 def _senders(service: Service, *, has_transports: bool) -> Iterator[Finding]:
-    """The groups and buckets whose mail nobody can reply to, or that cannot leave."""
+    """The groups and buckets whose mail cannot be replied to, or cannot leave."""
 
     def read(tx: Transaction) -> tuple[list[str], list[str]]:
         places = [
@@ -178,7 +178,8 @@ def _held(service: Service, names: dict[int, str]) -> Iterator[Finding]:
 
 
 def _digest(way: TransportChoice) -> str:
-    """Of all that it is reached by: a look before a change tells nothing. The password is not kept for that."""
+    """A digest of a server's settings, so that a result from before a change does not count. The password is not stored
+    for that."""
     return hashlib.sha256(repr(way).encode("utf-8", "replace")).hexdigest()
 
 

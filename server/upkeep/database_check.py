@@ -25,12 +25,12 @@ class DatabaseCheck:
 
 
 def start(ctx: Context) -> None:
-    """Let the scheduler look at the database now. Raises AdminOnly."""
+    """Schedules a check of the database for now. Raises AdminOnly."""
     scheduled_jobs.begin(ctx, KIND)
 
 
 def last(ctx: Context) -> DatabaseCheck | None:
-    """What the last look found, None when there was none. Raises AdminOnly."""
+    """The result of the last check, None if there was none. Raises AdminOnly."""
     ctx.require_admin("see what a look at the database found")
     return found(ctx.service)
 

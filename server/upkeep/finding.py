@@ -1,4 +1,4 @@
-"""What is found of one part of a service, and how it is looked for."""
+"""Findings about parts of a service, and how they are looked up."""
 
 from collections.abc import Callable, Hashable
 from typing import Literal
@@ -8,14 +8,14 @@ from server.translation import Words
 
 State = Literal["ok", "warning", "problem"]
 Look = Callable[[], str]  # what is wrong, "" for nothing; it may take long
-# Answers what a look finds, or found before: (what is looked at, the look). None when that is not known.
+# Returns the result of a lookup, or a cached one: (subject, lookup). None if it is not known.
 Ask = Callable[[Hashable, Look], str | None]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found of one part; texts made of values are made by lazy_gettext. advice: what to do, "" where all is
-    well."""
+    """A finding about a part. Texts with values are made by lazy_gettext. advice: what to do, "" if there is no
+    problem."""
 
     part: Words
     state: State
@@ -24,5 +24,5 @@ class Finding:
 
 
 def at_once(what: Hashable, look: Look) -> str:
-    """Look now, however long it takes."""
+    """Looks now, however long it takes."""
     return look()

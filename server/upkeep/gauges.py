@@ -1,4 +1,4 @@
-"""What is measured once in every five minutes: who was active, and how many tickets are open where."""
+"""Measurements every five minutes: active workers, and open tickets by group."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.tickets.types.ticket_parts.status import OPEN
 
-ACTIVE_SECONDS = BIN_SECONDS  # so long after their last request a worker counts as active
+ACTIVE_SECONDS = BIN_SECONDS  # since their last request, for which a worker counts as active
 
 
 MEASURED: StoreLocal[int] = StoreLocal()  # when the bin begins that was measured last

@@ -28,9 +28,9 @@ from server.store.tables import table_named
 from server.store.transaction import Transaction
 from server.store.writer import PendingWrite
 
-WRITE_SECONDS = 5.0  # a write that takes longer than this is none
-RECENT_SECONDS = 60.0  # that it is believed by what tells of it along the way, such as a mark on every page
-TRUSTED_SECONDS = 1.0  # that an answer of the disk is believed, so that asking often writes seldom
+WRITE_SECONDS = 5.0  # after which a write counts as failed
+RECENT_SECONDS = 60.0  # for which the state is cached where it is shown in passing, as in the mark on every page
+TRUSTED_SECONDS = 1.0  # for which the state of the disk is cached, so that frequent requests rarely write
 LOOKED_AT = "looked_at"  # the row that is written to see whether it can be
 MIB = 1024 * 1024
 LOG = log.get("health")
@@ -59,8 +59,8 @@ class Backlog:
 
 @dataclass(frozen=True)
 class Health:
-    """What is well: each of these must be. free_bytes: room on the disk of the data folder. takes_requests: whether
-    the service is not about to stop."""
+    """The conditions of health; all must hold. free_bytes: free space on the disk of the data folder. takes_requests:
+    False while the service is about to stop."""
 
     database_readable: bool
     database_writable: bool
@@ -81,8 +81,8 @@ class Health:
 
 @dataclass(frozen=True)
 class Watch:
-    """A service that runs. started_at: since when, Unix seconds. look(seconds): its state, that of the disk at most so
-    many seconds old. jobs_running: how many."""
+    """A running service. started_at: Unix seconds. look(seconds): its state, with that of the disk at most so many
+    seconds old. jobs_running: the number of running jobs."""
 
     started_at: int
     look: Callable[[float], Health]
@@ -93,12 +93,12 @@ WATCH: StoreLocal[Watch] = StoreLocal()
 
 
 def watch(service: Service, look: Callable[[float], Health], jobs_running: Callable[[], int]) -> None:
-    """Let others of this process see how the service is."""
+    """Registers the running service, so that the rest of the process can see its health."""
     WATCH.set(service.store, Watch(clock.now(), look, jobs_running))
 
 
 def of_running(service: Service) -> Watch:
-    """How the service is. Raises Unavailable for one that is only a database, such as that of a command."""
+    """The health of the service. Raises Unavailable if only the database is open, as in a command."""
     found = WATCH.get(service.store)
     if found is None:
         raise Unavailable("nobody looks after this service: it is not running")
@@ -149,7 +149,7 @@ class Pulse:
         self._disk = (False, False, False, 0)
 
     def look(self, scheduler_alive: bool, seconds: float = TRUSTED_SECONDS, takes_requests: bool = True) -> Health:
-        """The state of now; that of the disk may be so many seconds old."""
+        """The current state; that of the disk may be so many seconds old."""
         service = self._service
         with self._lock:
             if time.monotonic() - self._looked_at >= seconds:
@@ -162,7 +162,7 @@ class Pulse:
 
 
 def stored_bytes(service: Service) -> tuple[int, int]:
-    """The bytes of the whole database, and those of attachments and original mails in it."""
+    """The size in bytes of the whole database, and of the attachments and original mails in it."""
     store = service.store
     if store.path is None:
         whole = sum(store.sizes())
@@ -173,7 +173,7 @@ def stored_bytes(service: Service) -> tuple[int, int]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Room on the disk of a folder; 0 when it cannot be told."""
+    """Free space on the disk of a folder, in bytes; 0 if it is unknown."""
     try:
         return shutil.disk_usage(folder).free
     except OSError as error:
@@ -222,8 +222,8 @@ def waiting(ctx: Context) -> Backlog:
 
 @dataclass(frozen=True)
 class DatabaseState:
-    """product: what the database is. bytes: what it takes; log_bytes: what a log beside it takes. server:
-    how its server is, None for a file."""
+    """The database. product: its name. bytes: its size; log_bytes: the size of its write-ahead log. server: the state
+    of its server, None for a file."""
 
     product: str
     version: str

@@ -31,8 +31,8 @@ from server.upkeep import backups
 UNDER_WAY = ("copying", "checking", "stopping")
 _log = log.get("restore")
 
-Undo = Callable[[str], None]  # told why
-Exchange = Callable[[], Undo | None]  # what is done while nothing has the database open; answers how to take it back
+Undo = Callable[[str], None]  # called with the reason
+Exchange = Callable[[], Undo | None]  # called while nothing has the database open; returns a function that reverts it
 
 
 @dataclass(frozen=True)
@@ -64,22 +64,22 @@ class Restores:
         self.last: Restore | None = None
 
     def offer(self, service: Service) -> None:
-        """Let others of this process restore backups of a service; to be called when it has started. The restore that
-        made it start again is at its end with that, and is noted in the activity log."""
+        """Registers the restorer of a service after it has started. A restore that restarted the service is complete
+        then, and recorded in the activity log."""
         RESTORES.set(service.store, self)
         last = self.last
         if last is None or last.stage != "stopping":
             return
         _log.warning("restore.done", file=last.name, kept=last.kept)
         self.last = replace(last, stage="done")
-        own = own_context(service)  # who it was need not be in this database, or may be somebody else there
+        own = own_context(service)  # the actor may be missing in this database, or somebody else
         try:
             log_restored(own.as_actor(replace(own.actor, name=last.by), own.tz), last.name, last.kept)
         except HelpdeskError:  # such as a full disk: the service is of use anyway
             _log.exception("restore.not_noted")
 
     def begin(self, file: Path, store: Store, by: str, now: int) -> None:
-        """Begin one on a thread of its own. Raises Conflict when another one is under way."""
+        """Starts a restore on a thread of its own. Raises Conflict while another one is under way."""
         with self._lock:
             if self.last is not None and self.last.is_under_way:
                 raise Conflict(f"{self.last.name} is being restored just now; wait until that has ended")
@@ -134,8 +134,8 @@ class Restores:
 
 
 def log_restored(ctx: Context, name: str, kept: str) -> None:
-    """Tell in the activity log of the restored database that it was restored; whoever follows its changes begins anew.
-    kept: the name of the one before."""
+    """Records the restore in the activity log of the restored database; readers of its change feed start over. kept:
+    the name of the former database."""
     told = {"file": name, "kept": kept or "nothing, as there was none"}
 
     def write(tx: Transaction) -> None:
@@ -146,9 +146,8 @@ def log_restored(ctx: Context, name: str, kept: str) -> None:
 
 
 def start(ctx: Context, name: str, typed: str) -> None:
-    """Put a backup of the folder in the place of the database. typed: its name once more, by hand.
-
-    Raises AdminOnly, NotFound, Damaged for a file that is none, Invalid, Conflict, Unavailable where no server runs."""
+    """Replaces the database by a backup. typed: its name, typed to confirm. Raises AdminOnly, NotFound, Damaged for a
+    file that is not a backup, Invalid, Conflict, Unavailable if no server runs."""
     restores = of_running(ctx)
     backups.require_file(ctx)
     found = backups.find_backup(ctx, name)
@@ -159,7 +158,7 @@ def start(ctx: Context, name: str, typed: str) -> None:
 
 
 def last(ctx: Context) -> Restore | None:
-    """The last restore of this process, None when there was none. Raises AdminOnly."""
+    """The last restore of this process, None if there was none. Raises AdminOnly."""
     return of_running(ctx).last
 
 

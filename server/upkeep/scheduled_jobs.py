@@ -23,10 +23,10 @@ DOING = "look at the scheduler"  # what administrators alone may
 
 State = Literal["running", "due", "waiting", "failed"]
 STATES: tuple[State, ...] = get_args(State)
-LATE_SECONDS = 60  # between due and begun
-MAX_PAYLOAD_CHARS = 2000  # characters of what a job is given, as it is shown
-NAMES = ("event", "name")  # of what a job is given: the event that it tells of, the backup that it reads
-MAX_NAME_CHARS, MAX_IDS = 100, 10  # of those, in the entry about a job that was dropped
+LATE_SECONDS = 60  # between due time and start
+MAX_PAYLOAD_CHARS = 2000  # characters of a job's arguments that are shown
+NAMES = ("event", "name")  # arguments that are shown: the event, the backup
+MAX_NAME_CHARS, MAX_IDS = 100, 10  # arguments in the entry about a removed job
 
 SORTS = ("kind", "due_at", "attempts")  # columns that jobs are sorted by
 RUN_SORTS = ("kind", "began_at", "due_at", "ms", "attempt")  # and how they went
@@ -85,7 +85,7 @@ def _page(state: str, has_kind: bool, sort: str) -> Any:
 
 
 def payload_of(job: ScheduledJob) -> dict[str, Any]:
-    """What a job is given; {} when that is too long to be listed."""
+    """The arguments of a job; {} if they are too long to list."""
     try:
         found = json.loads(job.payload)
     except ValueError:  # cut
@@ -235,8 +235,7 @@ def switch_scan(ctx: Context, name: str, is_on: bool) -> None:
 
 
 def look_now(ctx: Context) -> None:
-    """Let all that runs from time to time run at once; it is noted in the activity log. Raises AdminOnly, Unavailable
-    where no server runs."""
+    """Runs all periodic tasks now; it is in the activity log. Raises AdminOnly, Unavailable if no server runs."""
     ctx.require_admin(DOING)
     if ctx.service.wake_scheduler is None:
         raise Unavailable("no server runs on this database, so nothing can look")
@@ -249,8 +248,8 @@ def look_now(ctx: Context) -> None:
 
 
 def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
-    """Let the one job of a kind be done now, once however often it is asked for. point: what the activity log tells of
-    it. Raises AdminOnly."""
+    """Schedules the only job of a kind for now, once however often it is requested. point: the event in the activity
+    log. Raises AdminOnly."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> None:
@@ -265,15 +264,15 @@ def begin(ctx: Context, kind: str, point: str = "job.run") -> None:
 
 
 def only(ctx: Context, kind: str) -> ScheduledJob | None:
-    """The one job of a kind that `begin` adds, None when there is none. Raises AdminOnly."""
+    """The job of a kind that `begin` adds, None if there is none. Raises AdminOnly."""
     ctx.require_admin(DOING)
     row = ctx.service.store.read(lambda tx: tx.first(JOB, unique_key=kind))
     return None if row is None else _listed(dict(zip(JOB.names, row, strict=True)), ctx.now)
 
 
 def run_now(ctx: Context, id: int) -> str:
-    """Let a job be begun at once, with all its attempts again; answers its kind. Raises AdminOnly, NotFound, Conflict
-    for one that runs."""
+    """Runs a job now, with all its attempts again; returns its kind. Raises AdminOnly, NotFound, Conflict for a running
+    job."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
@@ -287,8 +286,8 @@ def run_now(ctx: Context, id: int) -> str:
 
 
 def drop(ctx: Context, id: int) -> str:
-    """Remove a job: what it was to do is not done. It is noted in the activity log, with the ids that it was given;
-    answers its kind. Raises AdminOnly, NotFound, Conflict for one that runs."""
+    """Removes a job without running it; returns its kind. The activity log records it with the ids in its arguments.
+    Raises AdminOnly, NotFound, Conflict for a running job."""
     ctx.require_admin(DOING)
 
     def write(tx: Transaction) -> str:
@@ -304,8 +303,7 @@ def drop(ctx: Context, id: int) -> str:
 
 
 def _in_words(payload: dict[str, Any]) -> str:
-    """What an entry may tell of what a job is given: names and ids, and nothing out of the records that an event tells
-    of."""
+    """The arguments that an entry may show: names and ids, and nothing from the records of an event."""
     values = payload.get("values")
     given = {**(values if isinstance(values, dict) else {}), **payload}
     names = [str(given[name])[:MAX_NAME_CHARS] for name in NAMES if isinstance(given.get(name), str)]
@@ -324,7 +322,7 @@ def _idle(ctx: Context, tx: Transaction, id: int) -> ScheduledJob:
 
 
 def _conditions(table: Any) -> dict[str, Any]:
-    """What the jobs of each state have in common; the instant is the first value."""
+    """The condition of the jobs in each state; the time is the first value."""
     is_live = table.failed_at == 0
     is_claimed = (table.claimed_by != "") & (table.claimed_until >= slot(0))
     return {

@@ -1,4 +1,4 @@
-"""One verdict on the state of a service. Everything that tells of it asks here and so says the same: System, the
+"""The verdict on the health of a service. All places that show it read it here, so that they agree: System, the
 check-up, the start page and the marks of the console, `/health` and `helpdesk doctor`."""
 
 import json
@@ -21,13 +21,13 @@ from server.upkeep.finding import Finding, Look, State, at_once
 from server.upkeep.health import WATCH
 
 KIND = "service.look"
-LOOK_SECONDS = 600  # after which mail servers and names are looked at once more
+LOOK_SECONDS = 600  # until mail servers and names are contacted again
 LOOKS = 8  # mail servers and names that are looked at side by side
-TRUSTED_SECONDS = 5  # that a look at them is believed, so that asking often connects seldom
+TRUSTED_SECONDS = 5  # for which results are cached, so that frequent requests rarely connect
 LOOKED = "looked"  # what other processes hear
 KEPT = "looks"  # the row of META
 STATES: tuple[State, ...] = ("ok", "warning", "problem")
-# In this order they are told.
+# The order of problems.
 PARTS = (
     "server",
     "data folder",
@@ -48,7 +48,7 @@ _looking = threading.Lock()
 
 @dataclass(frozen=True)
 class Notes:
-    """What took long to find out: {what was looked at, as text: what is wrong with it}. at: when, Unix seconds."""
+    """Results of slow lookups: {subject as text: problem}. at: Unix seconds."""
 
     at: int = 0
     found: Mapping[str, str] = field(default_factory=dict)
@@ -92,14 +92,14 @@ NOTES: StoreLocal[Notes] = StoreLocal()
 
 
 def of(service: Service, now: int) -> Verdict:
-    """The state of now. Mail servers and names are not asked: what the last look at them found holds until the next.
-    now: Unix seconds."""
+    """The current state. Mail servers and names are not contacted: the last results hold until the next lookup. now:
+    Unix seconds."""
     return _judged(service, now, _notes(service).found)
 
 
 def anew(service: Service, now: int) -> Verdict:
-    """The same after a look at mail servers and names, which takes as long as they do; the next `of` knows it. While
-    somebody else looks at them, what is known already."""
+    """The state after contacting mail servers and names, which takes as long as they do; the next `of` knows it. While
+    somebody else does so, returns what is known already."""
     if _looking.acquire(blocking=False):
         try:
             far, notes = _far_ends(service, now), _notes(service)
@@ -130,7 +130,7 @@ def _look(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def _looked(far: Mapping[str, Look]) -> dict[str, str]:
-    """{what was looked at: what is wrong with it}. One that does not answer holds up few others."""
+    """Looks up everything: {subject: problem}. One that does not respond delays few others."""
     with ThreadPoolExecutor(LOOKS, thread_name_prefix="looks") as pool:
         return dict(zip(far, pool.map(lambda look: look(), far.values()), strict=True))
 
@@ -155,7 +155,7 @@ def _sorted(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def forget(service: Service) -> None:
-    """Another process has looked: what it found is read when somebody asks."""
+    """Another process has new results: they are read at the next request."""
     NOTES.clear(service.store)
 
 
