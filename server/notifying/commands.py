@@ -36,7 +36,7 @@ class MailedAnswer:
 def read(text: str) -> MailedAnswer:
     """Parses a worker's reply by mail. Raises Invalid for an unknown command; `said` returns the text without commands.
 
-    >>> read("Yes.\n#status closed\n\nOn Monday Ida wrote:\n> Is it?")
+    >>> read("Yes.\\n#status closed\\n\\nOn Monday Ida wrote:\\n> Is it?")
     MailedAnswer(text='Yes.', comments=(), status=2, reopen='', is_watched=None, is_silent=False)
     """
     return _Reader().read(said(text))
