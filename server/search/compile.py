@@ -13,6 +13,7 @@ from server.errors import BadQuery, ScopeDenied, nearest
 from server.search.ast import BareWord, BooleanGroup, Items, SearchValue, Subquery, Term
 from server.search.conditions import ALWAYS, At, Condition, all_of, any_of, equals, negated
 from server.search.readable import behind, points_to_readable
+from server.translation import lazy_gettext
 
 if TYPE_CHECKING:
     from server.records.base import RecordType
@@ -173,5 +174,10 @@ def _refuse_range(term: Term) -> None:
 
 def unknown_filter(record_type: "RecordType", name: str, position: int) -> BadQuery:
     """The error for a name that is no filter of the type, with the nearest one."""
-    known = nearest(name, record_type.filter_names())
-    return BadQuery(f"'{name[:80]}' is not a filter of {record_type.uri}{known}", position=position, field=name)
+    message = lazy_gettext(
+        "'{value}' is not a filter of {type}{nearest}",
+        value=name[:80],
+        type=record_type.uri,
+        nearest=nearest(name, record_type.filter_names()),
+    )
+    return BadQuery(message, position=position, field=name)

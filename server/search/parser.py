@@ -12,6 +12,7 @@ from server.errors import BadQuery
 from server.search.ast import BareWord, BooleanGroup, Items, Node, Query, SearchValue, Subquery, Term, Value
 from server.search.controls import CONTROLS, query_of
 from server.search.lexer import COMPARISONS, SearchToken, TokenKind, tokens
+from server.translation import lazy_gettext
 
 MAX_QUERY_CHARS = 8192
 MAX_TERMS = 200  # fields and bare words, at all depths together; the items of a list do not count
@@ -121,7 +122,8 @@ class _Tree:
             raise _without_value(self.field)
         if self.outer:
             at = self.frame.position
-            raise BadQuery(f"the bracket at position {at} has no ')'; close it or quote it", position=at)
+            message = lazy_gettext("the bracket at position {position} has no ')'; close it or quote it", position=at)
+            raise BadQuery(message, position=at)
         return self._group(self.frame, False)
 
     def _settle_bang(self, token: SearchToken) -> None:
@@ -267,7 +269,10 @@ class _Tree:
         self._drop_negation()
         if not self.outer:
             raise BadQuery(
-                f"')' at position {token.position} closes nothing; remove it or quote it", position=token.position
+                lazy_gettext(
+                    "')' at position {position} closes nothing; remove it or quote it", position=token.position
+                ),
+                position=token.position,
             )
         inner = self.frame
         negated = inner.opener[0] == "!"

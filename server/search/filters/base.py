@@ -67,7 +67,7 @@ class Filter:
         except (BadQuery, ScopeDenied):
             raise
         except HelpdeskError as error:
-            raise BadQuery(f"{self.name}: {error.message}", position=term.value_position) from error
+            raise BadQuery(about_field(self.name, error.message), position=term.value_position) from error
         return negated(found) if term.negated else found
 
     def meaning(self, term: Term, scope: "SearchScope") -> Condition:
