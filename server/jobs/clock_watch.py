@@ -17,8 +17,8 @@ from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
 JUMP_SECONDS = 3600  # a clock that is off by less is only corrected
-HOLD_SECONDS = 3600  # after a jump, in which nothing is deleted
-BACK_SECONDS = 60  # set back by more than this, what was put off is looked at
+HOLD_SECONDS = 3600  # after a jump, during which nothing is deleted
+BACK_SECONDS = 60  # if it is set back by more, postponed work is checked
 SEEN_EVERY_SECONDS = 600  # how often the time is written down; while something is held, at each round
 KEPT = "clock"  # the row of META
 LOG = log.get("clock")
@@ -47,13 +47,13 @@ class ClockJump:
 
 
 class ClockWatch:
-    """One for each service that runs; asked by the scheduler's thread, read by others. monotonic: seconds by the clock
-    that nobody can set."""
+    """Watches the clock of one service; the scheduler's thread updates it, others read it. monotonic: seconds of the
+    monotonic clock."""
 
     def __init__(self, service: Service, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._service = service
         self._monotonic = monotonic
-        self._ahead: float | None = None  # the time of day before the clock that nobody can set
+        self._ahead: float | None = None  # the wall clock minus the monotonic clock
         self._held_until = 0.0
         self._written_at = 0.0
         self.jump: ClockJump | None = None  # the last one, for as long as something is held because of it
@@ -86,7 +86,7 @@ class ClockWatch:
         away = now - int(kept.get("seen_at", now))
         if away < -JUMP_SECONDS:
             self._jumped(now, away)
-        elif away > JUMP_SECONDS:  # it was off for so long, or its clock is wrong now: nobody can tell
+        elif away > JUMP_SECONDS:  # either it was off for so long or its clock is wrong now; there is no way to know
             self._hold(HOLD_SECONDS)
         self._repair(now)
 
@@ -134,8 +134,8 @@ def holds(service: Service) -> bool:
 
 
 def last_jump(service: Service) -> ClockJump | None:
-    """The jump of the clock because of which nothing is deleted just now; also told to commands, of a service that
-    runs in another process."""
+    """The recent jump of the clock that suspends deletions; known to commands as well if the service runs in another
+    process."""
     watch = of(service)
     if watch is not None:
         return watch.jump

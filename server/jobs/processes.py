@@ -27,9 +27,9 @@ from server.store.store_local import StoreLocal
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-BEAT_SECONDS = 2.0  # between two signs of life
-LEASE_SECONDS = 8.0  # without one, a process is gone; whoever watches sees it within a beat
-APART_SECONDS = 30  # between the clocks of two machines, above which the log tells
+BEAT_SECONDS = 2.0  # between two heartbeats
+LEASE_SECONDS = 8.0  # without a heartbeat, after which a process counts as dead; others notice within a beat
+APART_SECONDS = 30  # difference of two machines' clocks that is logged
 LEFT = "left"  # what a process announces that ends, or that found another one gone
 LOG = log.get("processes")
 
@@ -48,7 +48,7 @@ PROCESS = Table(
     ],
     [Index(("name",), "the row of a process", unique=True)],
 )
-# told: JSON, what it lets the others know of itself.
+# told: JSON that it shares with the others.
 
 Release = Callable[[Transaction, str], None]
 _releases: list[Release] = []
@@ -62,8 +62,8 @@ def releases(release: Release) -> Release:
 
 @dataclass(frozen=True, slots=True)
 class ServingProcess:
-    """One of the processes of a database. started_at, seen_at: Unix seconds, by its own clock. leads: whether it is the
-    one that runs the scans."""
+    """A process of a database. started_at, seen_at: Unix seconds, by its own clock. leads: whether it runs the
+    scans."""
 
     name: str
     role: str
@@ -85,8 +85,8 @@ class Watchman:
         self._looked_at = 0.0
 
     def gone(self, others: list[ServingProcess]) -> list[ServingProcess]:
-        """Those of the others that have been still for too long. Whoever could not look for a while knows nothing of
-        what they did meanwhile, and begins anew."""
+        """The other processes that have been silent for too long. A process that was suspended knows nothing of that
+        time, and starts over."""
         now = self._monotonic()
         if now - self._looked_at > LEASE_SECONDS / 2:
             self._seen.clear()
@@ -97,7 +97,7 @@ class Watchman:
             self._seen[each.name] = (each.beats, since if beats == each.beats else now)
         still = [each for each in others if now - self._seen[each.name][1] >= LEASE_SECONDS]
         for each in still:
-            del self._seen[each.name]  # one that comes back begins to count anew
+            del self._seen[each.name]  # one that comes back starts over
         return still
 
 
@@ -110,7 +110,7 @@ class Membership:
     def __init__(
         self, service: Service, role: str = ALL, monotonic: Callable[[], float] = time.monotonic, name: str = ""
     ) -> None:
-        """name: how its claims begin; that of this run."""
+        """The row of this process. name: the prefix of its claims, unique to this run."""
         self._service = service
         self._role = role
         self._name = name or queue.run_name()
@@ -119,7 +119,7 @@ class Membership:
         self._beat_at = -LEASE_SECONDS
         self._leads = False
         self._started_at = clock.now()
-        self._beats: dict[str, int] = {}  # of the others, at the last look
+        self._beats: dict[str, int] = {}  # heartbeats of the others, as last read
         self._apart: set[str] = set()  # those whose clocks are apart from ours
         self._wake = threading.Event()
         self._is_beat_due = False
@@ -138,7 +138,7 @@ class Membership:
 
     @property
     def leads(self) -> bool:
-        """Whether this process runs the scans; never longer than others let it without a sign of life."""
+        """Whether this process runs the scans; never longer than others allow without a heartbeat."""
         if not self._service.store.is_shared:
             return True
         return self._leads and self._monotonic() - self._beat_at < LEASE_SECONDS
@@ -158,7 +158,7 @@ class Membership:
         self._wake.set()
 
     def beat(self) -> None:
-        """A sign of life, and a look at those of others. Raises what a write raises."""
+        """Sends a heartbeat, and reads those of the others. Raises whatever a write raises."""
         led = self.leads
         buried = [self._buried(each) for each in self._watchman.gone(self._signed())]
         if any(buried):
@@ -168,7 +168,7 @@ class Membership:
             self._service.hear(WAKE)
 
     def _signed(self) -> list[ServingProcess]:
-        """Give the sign; answers the others."""
+        """Sends a heartbeat; returns the other processes."""
         told = json.dumps({name: tell() for name, tell in self.tells.items()})
         self.others, self._leads = self._service.store.write(lambda tx: self._beaten(tx, told))
         self._beat_at = self._monotonic()
@@ -176,7 +176,7 @@ class Membership:
         return self.others
 
     def _buried(self, gone: ServingProcess) -> bool:
-        """Let others have what it had; False when somebody else has seen to it, or it lives."""
+        """Releases the claims of a dead process; False if somebody else has done so, or it is alive."""
         is_buried = self._service.store.write(lambda tx: self._bury(tx, gone))
         if is_buried:
             LOG.warning("process.gone", process=gone.name, host=gone.host, pid=gone.pid, role=gone.role)
@@ -216,7 +216,8 @@ class Membership:
             LOG.exception("beat.failed")
 
     def _compare_clocks(self, others: list[ServingProcess]) -> None:
-        """Tell once of another one whose clock is apart from ours: what is due then depends on who looks."""
+        """Logs once that the clock of another process differs: whether a job is due then depends on which process
+        checks."""
         now = clock.now()
         for each in others:
             beats = self._beats.get(each.name)
@@ -229,7 +230,8 @@ class Membership:
     # -- inside a write ---------------------------------------------------------------------------------------------
 
     def _beaten(self, tx: Transaction, told: str) -> tuple[list[ServingProcess], bool]:
-        """Note the beat, and take the lead where no other has it; answers the others, and whether it has the lead."""
+        """Stores the heartbeat, and takes the lead if no other process has it; returns the others, and whether this one
+        leads."""
         table: Any = PROCESS.sql
         name, now = self._name, clock.now()
         taken = tx.run(
@@ -298,13 +300,13 @@ def listed(service: Service) -> list[ServingProcess]:
 
 
 def told(service: Service, name: str) -> list[Any]:
-    """What the other processes let us know under a name, a beat ago at most."""
+    """What the other processes have shared under a name, at most one beat ago."""
     found = of(service)
     return [each.told[name] for each in found.others if name in each.told] if found is not None else []
 
 
 def tell(service: Service, name: str, what: Callable[[], Any]) -> None:
-    """Let the other processes know something of this one, with each beat; what JSON knows, and little of it."""
+    """Shares a small JSON value with the other processes, with each beat."""
     found = of(service)
     if found is not None:
         found.tells[name] = what
@@ -340,7 +342,7 @@ def release(tx: Transaction, name: str) -> None:
 
 
 def claimed_by(column: Any, name: int) -> Any:
-    """Whether a claim is that of a process. name: the place of what `claims_of` makes of its name."""
+    """Whether a claim belongs to a process. name: the placeholder of its name in `claims_of`."""
     return peewee.fn.SUBSTR(column, peewee.SQL("1"), peewee.SQL(str(queue.RUN_NAME_CHARS + 1))) == slot(name)
 
 

@@ -17,15 +17,15 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-CLAIM_SECONDS = 300  # a claim that nobody renewed for so long is somebody's who is gone
-APART_SECONDS = 240  # that the clocks of two machines may be apart
+CLAIM_SECONDS = 300  # after which a claim that was not renewed belongs to a dead process
+APART_SECONDS = 240  # that the clocks of two machines may differ
 RUN_NAME_CHARS = 12
-RETRY_SECONDS = 30  # before the second attempt; doubles with every further one
+RETRY_SECONDS = 30  # before the second attempt, doubled with each further one
 MAX_RETRY_SECONDS = 3600
 MAX_ATTEMPTS = 20  # about half a day with the waits above
 MAX_ERROR_CHARACTERS = 500
 BATCH = 25  # claimed at once
-MAX_RUNS = 50  # of each kind, to be looked at
+MAX_RUNS = 50  # past runs of each kind that are stored
 FREE: dict[str, Any] = {"claimed_by": "", "claimed_until": 0}
 
 OFF = Table("scan_off", [Column("name", "TEXT")], key=("name",))  # what runs from time to time, and is switched off
@@ -67,7 +67,7 @@ RUN = Table(
 Body = Callable[[Service, dict[str, Any], int], None]
 _bodies: dict[str, Body] = {}
 _claims = count(1)
-_run_name = secrets.token_hex(RUN_NAME_CHARS // 2)  # tells claims of this run from those of one that is over
+_run_name = secrets.token_hex(RUN_NAME_CHARS // 2)  # distinguishes claims of this run from those of an earlier one
 
 
 def job(kind: str) -> Callable[[Body], Body]:
@@ -91,7 +91,7 @@ def kinds() -> list[str]:
 
 
 def new_claim() -> str:
-    """A name for one claim, never used twice, which tells the run of the service."""
+    """A unique name for one claim, which identifies the run of the service."""
     return f"{_run_name}:{next(_claims)}"
 
 
@@ -101,15 +101,14 @@ def run_name() -> str:
 
 
 def begin_run() -> None:
-    """The service starts again in this process: claims made until now belong to nobody, also where a
-    restored database holds them."""
+    """The service restarts in this process: earlier claims belong to nobody, also those in a restored database."""
     global _run_name
     _run_name = secrets.token_hex(RUN_NAME_CHARS // 2)
 
 
 def furthest(store: Store, now: int, seconds: int) -> int:
-    """The latest instant up to which a claim of so many seconds can be good: one that reaches further was made before
-    the clock was set back. Processes on other machines may have clocks that are ahead."""
+    """The latest time until which a claim of so many seconds can be valid: a later one was made before the clock was
+    set back. The clocks of other machines may be ahead."""
     return now + seconds + (APART_SECONDS if store.is_shared else 0)
 
 
@@ -184,7 +183,7 @@ class JobQueue:
         return self._store.write(lambda tx: self._claim(tx, now, room))
 
     def next_due(self, room: JobCapacity = JobCapacity()) -> int | None:
-        """When the next job is due that nobody has claimed, and for which there is room; None when there is none."""
+        """When the next unclaimed job is due for which there is capacity; None if there is none."""
         table: Any = JOB.sql
 
         def first(tx: Transaction, is_slow: bool) -> int | None:

@@ -19,12 +19,12 @@ from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
 SCAN_SECONDS = 60  # the longest time between two runs of the scans
-STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round: something holds the thread
-LEAST_SECONDS = 1  # the shortest, however often somebody wakes the scheduler
+STUCK_SECONDS = 5 * SCAN_SECONDS  # without a round, after which the thread counts as blocked
+LEAST_SECONDS = 1  # minimum between rounds, however often the scheduler is woken
 STOP_SECONDS = 10
 SLOTS = 4  # jobs that run at once; slow ones get half of them, the others all but one, so that neither starves
 MAX_ROUNDS = 1000  # of run_due
-TELL_SECONDS = 10.0  # between two times that others are told how scans went
+TELL_SECONDS = 10.0  # between two reports of scans to other processes
 SET_SECONDS = 5  # the time of day is that much another than expected: it was set, or the machine slept
 
 SCAN_RUN = Table(
@@ -127,8 +127,8 @@ class Scheduler:
         self.scanned: dict[str, ScanRun] = {}  # the last run of each scan
         self._told: dict[str, ScanRun] = {}  # of them, what others can read
         self._told_at = -TELL_SECONDS
-        self._ahead = 0.0  # the time of day before the clock that nobody can set, when claims were last renewed
-        self._turned_at = 0.0  # when the thread last began a round, by a clock that nobody can set
+        self._ahead = 0.0  # wall clock minus monotonic clock, when claims were last renewed
+        self._turned_at = 0.0  # start of the last round, by the monotonic clock
 
     def start(self) -> None:
         """Begin; scans run at once."""
@@ -166,7 +166,7 @@ class Scheduler:
         wait(running, max(deadline - time.monotonic(), 0))
 
     def run_due(self, now: int) -> int:
-        """Run every scan, then everything that is due at `now`, on the calling thread; answers how many jobs ran."""
+        """Runs every scan, then all jobs that are due at `now`, on the calling thread; returns the number of jobs."""
         self._scan_all(now)
         ran = 0
         for _ in range(MAX_ROUNDS):
@@ -184,7 +184,7 @@ class Scheduler:
         self._guarded("release", self.queue.release_lost)
         for name, start in _starts.items():
             self._guarded(name, lambda start=start: start(self._service, clock.now()))  # type: ignore[misc]
-        # Measured by a clock that nobody can set, so that setting the system's back or forward starts no storm.
+        # Measured by the monotonic clock, so that setting the system clock does not start a storm.
         scanned, scan_at = 0.0, time.monotonic()
         while not self._stopping:
             self._turned_at = time.monotonic()
@@ -262,7 +262,7 @@ class Scheduler:
         self.queue.renew(running, now)
 
     def _room(self) -> JobCapacity:
-        """What may be taken up beside the jobs that run."""
+        """The capacity beside the running jobs."""
         with self._lock:
             running = [each.is_slow for each in self._running.values()]
         slow, free = sum(running), self._slots - len(running)
@@ -319,7 +319,7 @@ class Scheduler:
 
 
 def last_scans(service: Service) -> dict[str, ScanRun]:
-    """The last run of each scan, whichever process ran it."""
+    """The last run of each scan in any process."""
 
     def read(tx: Transaction) -> dict[str, ScanRun]:
         return {row[0]: ScanRun(*row[1:]) for row in tx.find(SCAN_RUN)}

@@ -15,8 +15,8 @@ from server.jobs import processes, queue
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
-LOOK_SECONDS = 0.1  # between two looks whether another process is done
-MARGIN_SECONDS = 60  # by which the clocks of two machines may be apart
+LOOK_SECONDS = 0.1  # between two checks whether another process is done
+MARGIN_SECONDS = 60  # that the clocks of two machines may differ
 
 TURN = Table("turn", [Column("name", "TEXT"), Column("claimed_by", "TEXT"), Column("until")], key=("name",))
 
@@ -33,8 +33,8 @@ class _LocalTurn:
 
 @contextmanager
 def taken(service: Service, name: str, seconds: float) -> Iterator[None]:
-    """Inside, nobody else is in the turn of this name. seconds: that it may be waited for, and that it is kept at most
-    where its process ends without giving it back. Raises TimedOut."""
+    """A lock by name across processes. seconds: to wait for it, and to hold it at most if its process dies. Raises
+    TimedOut."""
     ends_at, here = time.monotonic() + seconds, _local(service, name)
     if not here.lock.acquire(timeout=seconds):
         raise _too_long(name)
