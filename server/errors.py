@@ -21,8 +21,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from server.translation import lazy_gettext
-
 _LINE = re.compile(r" \(line [0-9]+\)\Z")
 
 
@@ -216,7 +214,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
         by_case = {known_name.lower(): known_name for known_name in names}
         match = difflib.get_close_matches(name.lower(), list(by_case), n=1, cutoff=0.6)
         match = [by_case[match[0]]] if match else []
-    return lazy_gettext("; did you mean '{name}'?", name=match[0]) if match else ""
+    if not match:
+        return ""
+    from server.translation import lazy_gettext  # `helpdesk --version` does without
+
+    return lazy_gettext("; did you mean '{name}'?", name=match[0])
 
 
 _SUGGESTION = re.compile(r"; did you mean '([^']+)'\?\Z")

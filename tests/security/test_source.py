@@ -25,6 +25,7 @@ UNWANTED = {
 }  # fmt: skip
 WANTED = {
     "server/dataclass.py": ["exec"],  # as the standard library makes __init__, of the names of our fields alone
+    "console/html/environment.py": ["jinja2"],  # renders the templates of its own folder, and no text from elsewhere
     "server/memory.py": ["ctypes"],  # one wish, always the same, to the library that hands out memory
 }
 # What makes code of text, or a program of words.
