@@ -19,14 +19,14 @@ from server.store import lock
 from server.store.transaction import Transaction
 
 TYPE = "connected_account"
-KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # that a new token is tried to be kept, within the turn to renew it
+KEEP_SECONDS = turns.MARGIN_SECONDS - 15  # for attempts to store a new token, while the lock to renew it is held
 AGAIN_SECONDS = 1.0
 _SECRETS = {signing.API_KEY: "api_key", signing.BEARER: "token", signing.BASIC: "password"}
 
 
 @dataclass(frozen=True)
 class _SigningAccount:
-    """values: the params of account and service in one, as signing.check_params answers them."""
+    """A connected account. values: the parameters of account and service together, from signing.check_params."""
 
     id: int
     kind: str

@@ -14,7 +14,7 @@ from server.store.transaction import Transaction
 MAIL = "raw_blob_id"
 IMAGE = "image_blob_id"
 FOLDER_FILES = 1000  # in one folder, at most
-MAX_NAME_CHARS = 100  # characters of the name of an attachment that stand in that of its file
+MAX_NAME_CHARS = 100  # characters of an attachment's name in the name of its file
 _UNSAFE = re.compile(r"[^\w.,()+ -]|^\.+")
 
 
@@ -29,7 +29,7 @@ def key_of(column: str) -> str:
 
 
 def path_of(record_type: RecordType, column: str, record: Record) -> str:
-    """The path of a content within the export; "" when there is none."""
+    """The path of a content within the export, "" if it has none."""
     if not record[column]:
         return ""
     id = int(record["id"])

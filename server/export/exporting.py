@@ -1,4 +1,4 @@
-"""Everything, from one snapshot: records as JSON lines, what is beside them, contents as files, and a manifest."""
+"""Exports everything from one snapshot: records as JSON lines, other tables, contents as files, and a manifest."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Summary:
-    """What was written: records by type, rows by table, contents by key (file, mail, image)."""
+    """The numbers of exported records by type, rows by table, and contents by kind (file, mail, image)."""
 
     records: dict[str, int] = field(default_factory=dict)
     tables: dict[str, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def export(
 
 
 def _tell(ctx: Context, with_secrets: bool) -> None:
-    """Who may read the file of the database takes out what they like, also from a disk that is full."""
+    """No rights are checked: whoever can read the database file can export it, also from a full disk."""
     try:
         log_export(ctx, f"everything, {'with' if with_secrets else 'without'} secrets")
     except HelpdeskError:

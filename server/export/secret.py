@@ -18,7 +18,7 @@ SECRETS: dict[str, tuple[str, ...]] = {
     "webhook_listener": ("guid",),
 }
 
-# Tables beside the records that hold nothing secret. Every other one is taken for secret: there may be anything in it.
+# Further tables without secrets. Any other table counts as secret, since it may hold anything.
 PLAIN_TABLES = frozenset(
     "automation_example automation_version console_preference deleted_field fieldset_use kb_placed list_columns "
     "metric_sample package_import queue_message role_worker snippet_use spam_lesson spam_word".split()

@@ -26,7 +26,7 @@ class WrittenFile:
 
 
 class Target(Protocol):
-    """What is written to; only one file is open at a time."""
+    """The destination of an export; one file is open at a time."""
 
     def open(self, path: str) -> BinaryIO:
         """A new file; folders in its path are made."""
@@ -35,7 +35,7 @@ class Target(Protocol):
         """All is written."""
 
     def drop(self) -> None:
-        """Nothing is to remain."""
+        """Removes everything that was written."""
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def opened(place: Path) -> Iterator[Target]:
 
 @contextmanager
 def written(target: Target, path: str) -> Iterator[tuple[BinaryIO, WrittenFile]]:
-    """A file, and what is known of it once it is closed."""
+    """A written file, with its size and digest once it is closed."""
     told = WrittenFile()
     with target.open(path) as file:
         counting = _CountingStream(file)
@@ -86,7 +86,7 @@ class _Folder:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._part = place.with_name(place.name + PART)
-        shutil.rmtree(self._part, ignore_errors=True)  # of an export that was killed
+        shutil.rmtree(self._part, ignore_errors=True)  # left by an export that was killed
         self._part.mkdir(mode=0o700)
         self._made: set[Path] = set()
 

@@ -1,4 +1,4 @@
-"""Large files, whose rows the scheduler tries or imports while a page tells how far it is."""
+"""Imports of large files in the background, with progress."""
 
 import json
 from collections.abc import Callable
@@ -22,13 +22,13 @@ from server.store.transaction import Transaction
 
 KIND = "csv.import"
 MAX_AT_ONCE = 500  # rows that a request tries or imports itself
-PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # by code: rows done, and all rows
+PROGRESS: StoreLocal[dict[str, tuple[int, int]]] = StoreLocal()  # by code: number of rows done, number of all rows
 
 
 @dataclass(frozen=True, slots=True)
 class CsvTask:
-    """What is done with a file. expand: what the records of a trial are shown with. result: None until it is done.
-    problem: why it could not be done, "" for none. portions: how far the import of a large file is."""
+    """The task of a file. expand: keys to expand in the records of a trial. result: None until it is done. problem: the
+    error that stopped it, "" for none. portions: progress of the import of a large file."""
 
     mapping: CsvMapping
     is_trial: bool
@@ -43,8 +43,8 @@ class CsvTask:
 
 
 def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, is_trial: bool) -> None:
-    """Let the scheduler try or import the rows of a file. Raises Conflict while it does so already; Forbidden,
-    NotFound, NotOffered, and Invalid for a mapping that does not fit."""
+    """Schedules a trial or an import of a file. Raises Conflict while one is under way; Forbidden, NotFound,
+    NotOffered, and Invalid for an unsuitable mapping."""
     records.require(ctx, mapping.uri, "create")
     columns.require(mapping, columns.targets(ctx, mapping.uri), len(upload.table().names))
     task = CsvTask(mapping, is_trial, expand)
@@ -62,7 +62,7 @@ def start(ctx: Context, upload: CsvUpload, mapping: CsvMapping, expand: str, *, 
 
 
 def task_of(upload: CsvUpload | None) -> CsvTask | None:
-    """What is done with a file; None for nothing yet."""
+    """The task of a file, None if there is none yet."""
     if upload is None or not upload.task:
         return None
     kept = json.loads(upload.task)

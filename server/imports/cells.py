@@ -18,7 +18,7 @@ from server.records.shared.custom.definitions import SEVERAL
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
-MAX_LABELS = 1000  # of a type, read once for all rows; of a larger one each name is searched
+MAX_LABELS = 1000  # records of a type that are read once for all rows; in a larger type each name is searched
 MAX_FOUND = 20  # records that a search for one name looks at
 _LABEL = "_label"
 _LISTED = re.compile(r"[\n;]")
@@ -90,7 +90,7 @@ class NameFinder:
 
 
 def _by_name(record_type: RecordType, found: list[dict[str, Any]]) -> dict[str, list[int]]:
-    """Ids by label, and by what the type is looked up by: a mail address, a name for programs."""
+    """Ids of records by label and by lookup key: a mail address, a name for programs."""
     names: dict[str, list[int]] = {}
     for each in found:
         for name in {str(each[_LABEL]).casefold(), str(each.get(record_type.lookup) or "").casefold()} - {""}:
@@ -99,7 +99,7 @@ def _by_name(record_type: RecordType, found: list[dict[str, Any]]) -> dict[str, 
 
 
 def sent(target: CsvTarget, cell: str, row: Mapping[str, str], names: NameFinder) -> Any:
-    """What is sent of a cell that is not blank. row: all cells of its row by target. Raises Invalid."""
+    """The value to store for a cell that is not blank. row: all cells of its row by target. Raises Invalid."""
     registry = names.ctx.service.registry
     field, custom = target.field, target.custom
     if custom is not None:

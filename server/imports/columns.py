@@ -18,7 +18,7 @@ from server.records.shared import custom
 from server.records.shared.custom import FieldDefinition
 from server.translation import Words, shown
 
-ID = "id"  # a column that tells which record is meant; it is written to nothing
+ID = "id"  # a column that identifies the record and is not written
 _BY_OTHER_WAYS = (CustomValues, Fieldsets, Image, References)
 _SECRETS = ("password", "secret")  # which stand in no table, and take long to hash
 _CUSTOM_KEYS = ("S", "N")  # kinds of custom fields that numbers of customers and the like are kept in
@@ -48,7 +48,7 @@ class CsvMapping:
 
 
 def targets(ctx: Context, uri: str) -> dict[str, CsvTarget]:
-    """What can be written of a type, by name; `id` first, by which records are found alone. Raises NotFound."""
+    """The targets of a type by name: `id` first, which only finds records. Raises NotFound."""
     registry = ctx.service.registry
     record_type = registry.type(uri)
     customs = records.reading(ctx, lambda tx: custom.definitions(tx).of(record_type.context))
@@ -93,7 +93,7 @@ def stands_for(record_type: RecordType, field: Field) -> Id | None:
 
 
 def with_text(reader: RecordReader, record_type: RecordType, own: Id, text: str) -> int:
-    """The id of the record whose `own` points to what has this text; 0 for none. Asks no rights."""
+    """The id of the record whose related record has this text; 0 for none. Does not check rights."""
     target = reader.registry.type(own.target)
     behind = reader.find(target.uri, **{target.lookup: text.lower()})
     found = reader.find(record_type.uri, **{own.name: behind["id"]}) if behind is not None else None

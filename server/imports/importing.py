@@ -29,14 +29,14 @@ from server.translation import lazy_gettext
 
 Progress = Callable[[int, int], None]  # rows done, all rows
 PORTION = 50  # rows of a trial, or of the import of a large file, in one transaction, for which other writes wait
-MAX_ATOMIC_ROWS = 5_000  # of a file that is imported in one transaction
+MAX_ATOMIC_ROWS = 5_000  # rows of a file that is imported in one transaction
 SHOWN = 5  # records that a trial answers
-MAX_MISTAKES = 100  # told of one file
+MAX_MISTAKES = 100  # mistakes listed for one file
 
 
 @dataclass(frozen=True, slots=True)
 class RowMistake:
-    """row: as the table counts. target: what the cell was meant for, "" for the whole row."""
+    """A mistake in a row. row: its number in the table. target: the target of the cell, "" for the row as a whole."""
 
     row: int
     target: str
@@ -54,8 +54,8 @@ class SentRow:
 
 @dataclass
 class CsvResult:
-    """How many records are new and changed, what is wrong with which row, and the first records as the API tells
-    them. left: mistakes beyond those told."""
+    """The result: numbers of created and updated records, mistakes by row, and the first records as the API returns
+    them. left: number of mistakes beyond those listed."""
 
     created: int = 0
     updated: int = 0
@@ -203,7 +203,7 @@ class PortionedImport:
 
 
 def prepared(ctx: Context, table: CsvTable, mapping: CsvMapping, result: CsvResult) -> list[SentRow]:
-    """The rows as they are sent; what is wrong with the others stands in the result. Raises as `run`."""
+    """The rows as they are stored; mistakes of the others are added to the result. Raises as `run`."""
     records.require(ctx, mapping.uri, "create")
     found = columns.targets(ctx, mapping.uri)
     columns.require(mapping, found, len(table.names))
@@ -307,7 +307,8 @@ class _Rows:
 
 
 def _try(writing: _Rows, rows: Sequence[SentRow], result: CsvResult, expand: str) -> None:
-    """Write a portion, and undo it. Where a row is refused, once more, each in a part of its own, which is slower."""
+    """Writes a portion of rows and undoes it. If a row is refused, repeats it with a savepoint for each row, which is
+    slower."""
     tried: list[CsvResult] = []  # the last of them: the writer may run it more than once
 
     def write(tx: Transaction, *, has_parts: bool) -> None:
@@ -377,7 +378,7 @@ def _import(
 
 
 def summary(record_type: RecordType, result: CsvResult) -> str:
-    """What an import did, for the activity log."""
+    """The result of an import, for the activity log."""
     return f"{record_type.label_names[1].lower()}, {result.created} created, {result.updated} updated"
 
 

@@ -12,10 +12,10 @@ from server.cells import unguarded
 from server.dataclass import dataclass
 from server.errors import Invalid, Malformed, TooLarge
 
-MAX_FILE_BYTES = 25 * 1024 * 1024  # of an uploaded file; the command line reads larger ones
+MAX_FILE_BYTES = 25 * 1024 * 1024  # bytes of an uploaded file; the command line reads larger ones
 MAX_COLUMNS = 200
-LOOKED_AT = 20  # rows that tell what separates the cells
-SEPARATORS = "\t;,"  # of those that fit equally well, the one that stands least often inside of texts
+LOOKED_AT = 20  # rows from which the separator is guessed
+SEPARATORS = "\t;,"  # among equally good candidates, the one that is rarest in texts
 LATIN = "Windows-1252"  # what spreadsheets mean by Latin-1
 _BIG = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -39,9 +39,8 @@ class CsvTable:
 
 
 def read(raw: bytes, max_bytes: int = MAX_FILE_BYTES) -> CsvTable:
-    """Read the table of a file. A quote that guards a formula is removed; no cell is ever run. max_bytes: 0 for any.
-
-    Raises TooLarge above a limit, Malformed for what is not CSV, Invalid for a file without rows."""
+    """Reads a CSV file. A quote that guards a formula is removed; cells are never evaluated. max_bytes: 0 for no limit.
+    Raises TooLarge, Malformed for anything but CSV, Invalid for a file without rows."""
     if max_bytes and len(raw) > max_bytes:
         raise TooLarge(
             f"a file has at most {max_bytes:,} bytes; split it, or use helpdesk import csv",
@@ -99,7 +98,7 @@ def _separator(text: str) -> str:
 
 
 def _fit(text: str, separator: str) -> tuple[float, int]:
-    # Not to be told of what is wrong yet: with the wrong separator quotes stand in odd places.
+    # Mistakes do not count yet: with the wrong separator, quotes are in odd places.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     widths: list[int] = []
     with suppress(csv.Error):

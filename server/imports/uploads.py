@@ -17,7 +17,7 @@ from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
 KEPT_SECONDS = 86400
-MAX_UPLOADS = 5  # of one worker; the oldest go
+MAX_UPLOADS = 5  # files of one worker; the oldest are deleted
 MAX_NAME_CHARS = 255
 
 CSV_UPLOAD = Table(
@@ -41,7 +41,8 @@ CSV_UPLOAD = Table(
 
 @dataclass(frozen=True, slots=True)
 class CsvUpload:
-    """uri: of the type that its rows become. name: of the file. task: what is done with it, "" for nothing yet."""
+    """An uploaded file. uri: the record type of its rows. name: of the file. task: its trial or import, "" for none
+    yet."""
 
     code: str
     worker_id: int
@@ -51,15 +52,13 @@ class CsvUpload:
     task: str
 
     def table(self) -> CsvTable:
-        """What stands in it; it could be read when it was kept."""
+        """The table in the file, which could be read when it was stored."""
         return reading.read(self.content)
 
 
 def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
-    """Keep a file that can be read; answers the code under which the caller finds it again.
-
-    Raises NotFound, Forbidden, NotOffered for a type that the caller may not create; Invalid, Malformed, TooLarge for
-    the file."""
+    """Stores a readable file; returns the code by which the caller finds it again. Raises NotFound, Forbidden,
+    NotOffered for a type that the caller may not create; Invalid, Malformed, TooLarge for the file."""
     records.require(ctx, uri, "create")
     reading.read(content)
     code, worker_id = secrets.token_urlsafe(18), ctx.actor.worker_id
@@ -81,7 +80,8 @@ def keep(ctx: Context, uri: str, name: str, content: bytes) -> str:
 
 
 def of(ctx: Context, uri: str, code: str) -> CsvUpload:
-    """A file of the caller. Raises NotFound when it is somebody else's, for another type, imported or too old."""
+    """A file of the caller. Raises NotFound if it belongs to somebody else, is for another type, was imported, or has
+    expired."""
     owner = {"worker_id": ctx.actor.worker_id, "uri": uri}
     found = ctx.service.store.read(lambda tx: row(tx, code, created_after=ctx.now - KEPT_SECONDS, **owner))
     if found is None:
@@ -90,7 +90,7 @@ def of(ctx: Context, uri: str, code: str) -> CsvUpload:
 
 
 def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> CsvUpload | None:
-    """The file with this code and these values; None when there is none, or it is older."""
+    """The file with this code; None if there is none, or it has expired."""
     kept = tx.first(CSV_UPLOAD, code=code, **equals)
     if kept is None:
         return None
@@ -101,7 +101,7 @@ def row(tx: Transaction, code: str, created_after: int = 0, **equals: Any) -> Cs
 
 
 def take(tx: Transaction, code: str) -> bool:
-    """Take the content of a file that is imported; False when somebody did before."""
+    """Claims the content of a file for its import; False if it was claimed before."""
     found = row(tx, code)
     if found is None or not found.content:
         return False

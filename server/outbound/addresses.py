@@ -39,7 +39,7 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True)
 class Allowlist:
-    """What may be reached beside the open internet. names: of hosts, whatever addresses they have."""
+    """The hosts that may be reached in addition to the internet. names: host names, whatever their addresses."""
 
     networks: tuple[Network, ...] = ()
     names: frozenset[str] = frozenset()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from server.outbound.client import OutboundRequest
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-DEFAULT_REGION = "us-east-1"  # of hosts that name none
+DEFAULT_REGION = "us-east-1"  # the region of host names without one
 _HOST = re.compile(r"(?:.*\.)?amazonaws\.com(?:\.cn)?\Z")
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]+\Z")
 

@@ -19,7 +19,7 @@ from server.outbound.urls import HttpUrl
 from server.settings import VERSION, Settings, defaults_by_name
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-MAX_SECONDS = 60  # that a request may ask for
+MAX_SECONDS = 60  # maximum timeout that a request may set
 MAX_REDIRECTS = 3
 MAX_HEADERS = 100  # of a request
 MAX_HEADER_BYTES = 16 * 1024  # of a request, together
@@ -32,7 +32,7 @@ REFUSED_HEADERS = frozenset(
     transfer-encoding upgrade
 """.split()
 )
-# What a redirect to another place takes along; anything else may be a secret, whatever its name.
+# Headers that follow a redirect to another origin; any other may be a secret, whatever its name.
 _HARMLESS_HEADERS = frozenset(("accept", "accept-encoding", "accept-language", "content-type", "user-agent"))
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _UNSEEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
@@ -54,11 +54,11 @@ class OutboundRequest:
     sign: "Callable[[OutboundRequest], OutboundRequest] | None" = None
 
     def header(self, name: str) -> str:
-        """The first value of a header, "" when there is none. name: in lower case."""
+        """The first value of a header, "" if it is missing. name: in lower case."""
         return next((value for key, value in self.headers if key == name), "")
 
     def with_headers(self, values: Mapping[str, str]) -> "OutboundRequest":
-        """The same with headers set, whatever they were. Raises Invalid for what cannot be sent."""
+        """A copy with headers set, replacing present ones. Raises Invalid for characters that cannot be sent."""
         new = tuple(_checked(tuple(values.items())))
         kept = (pair for pair in self.headers if pair[0] not in dict(new))
         return replace(self, headers=(*kept, *new))
@@ -140,7 +140,7 @@ def send(asked: OutboundRequest, bounds: RequestLimits, resolve: Resolver = sock
     for _ in range(MAX_REDIRECTS + 1):
         response = _signed_exchange(here, bounds, deadline, resolve)
         if response.status == 401 and isinstance(here.sign, Signer) and here.sign.renewed is not None:
-            here = replace(here, sign=here.sign.renewed(deadline.left()).sign)  # that one is not renewed in turn
+            here = replace(here, sign=here.sign.renewed(deadline.left()).sign)  # the renewed one is not renewed again
             response = _signed_exchange(here, bounds, deadline, resolve)
         location = response.headers.get("location")
         if not asked.follow or response.status not in REDIRECTS or location is None:
@@ -169,7 +169,7 @@ def _signed_exchange(
     asked: OutboundRequest, bounds: RequestLimits, deadline: Deadline, resolve: Resolver
 ) -> OutboundResponse:
     signed = asked.sign(asked) if asked.sign is not None else asked
-    return replace(_exchange(signed, bounds, deadline, resolve), url=asked.url)  # without what signs it
+    return replace(_exchange(signed, bounds, deadline, resolve), url=asked.url)  # without its signature
 
 
 def _exchange(asked: OutboundRequest, bounds: RequestLimits, deadline: Deadline, resolve: Resolver) -> OutboundResponse:

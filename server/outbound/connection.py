@@ -18,12 +18,12 @@ from server.errors import Rejected, TimedOut, Unavailable
 from server.outbound.addresses import Allowlist
 from server.outbound.urls import HttpUrl
 
-MAX_CONNECT_SECONDS = 5  # for each address of a host
-MAX_ADDRESSES = 4  # of a host that are tried
-MAX_HEAD_BYTES = 64 * 1024  # of an answer: its status line and headers
+MAX_CONNECT_SECONDS = 5  # seconds for each address of a host
+MAX_ADDRESSES = 4  # addresses of a host that are tried
+MAX_HEAD_BYTES = 64 * 1024  # bytes of a response's status line and headers
 SEND_BYTES = 64 * 1024  # handed over at once
 
-Resolver = Callable[..., Sequence[Any]]  # as socket.getaddrinfo
+Resolver = Callable[..., Sequence[Any]]  # as in socket.getaddrinfo
 
 
 class Deadline:
@@ -138,7 +138,8 @@ def _addresses(url: HttpUrl, permitted: Allowlist, deadline: Deadline, resolve: 
 
 
 def _looked_up(url: HttpUrl, deadline: Deadline, resolve: Resolver) -> Sequence[Any]:
-    """In a thread of its own: nothing stops a system that waits for a name server, but nobody has to wait with it."""
+    """Looks up a name on a thread of its own: a lookup of the system cannot be stopped, but callers need not wait for
+    it."""
     answers: queue.SimpleQueue[Sequence[Any] | Exception] = queue.SimpleQueue()
 
     def look_up() -> None:

@@ -1,5 +1,5 @@
-"""Looks names up in DNS: a question to the name servers of this machine, and what they answer. dnspython speaks the
-protocol. Not for connecting; connection.py asks the system."""
+"""Looks up names in DNS, by dnspython and the name servers of this machine. Connections use connection.py, which asks
+the system."""
 
 import ipaddress
 import sys
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from dns.message import Message
     from dns.name import Name
 
-MAX_SERVERS = 2  # that are asked, one after the other
-MAX_RECORDS = 100  # of one answer
-MAX_SERVER_BYTES = 65_536  # of the file that names the servers
-SECONDS = 2.0  # that each server has for an answer over UDP, and again over TCP
-PACKET_BYTES = 1_232  # of an answer over UDP: what passes every network unbroken
+MAX_SERVERS = 2  # servers that are queried, one after the other
+MAX_RECORDS = 100  # entries of one response
+MAX_SERVER_BYTES = 65_536  # bytes of the file with the servers
+SECONDS = 2.0  # timeout of each server over UDP, and again over TCP
+PACKET_BYTES = 1_232  # bytes of a response over UDP, which every network passes without fragments
 PORT = 53
 TYPES = {
     "a": 1,
@@ -51,7 +51,7 @@ def records(name: str, type: str, servers: Sequence[Server] | None = None) -> li
     for server in servers if servers is not None else system_servers():
         try:
             answer = _asked(server, wanted, type)
-        # ValueError: what stands in the place of the server's address is none.
+        # ValueError: the server's address is invalid.
         except (OSError, EOFError, ValueError, DNSException):
             continue
         if _is_usable(answer):
@@ -70,13 +70,13 @@ def name_of(address: str, servers: Sequence[Server] | None = None) -> str | None
 
 
 def system_servers(path: Path = Path("/etc/resolv.conf")) -> list[Server]:
-    """The name servers of this machine, from the usual file or Windows' settings; [] where none are told."""
+    """The name servers of this machine, from the usual file or the settings of Windows; [] if there are none."""
     named = _servers_of_windows() if _ON_WINDOWS else _servers_in(path)
     return [(address, PORT) for address in named[:MAX_SERVERS]]
 
 
 def _servers_in(path: Path) -> list[str]:
-    # Read here rather than by dnspython, which takes no server at all when one line is wrong.
+    # Read here rather than by dnspython, which uses no server at all if one line is invalid.
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             lines = file.read(MAX_SERVER_BYTES).splitlines()

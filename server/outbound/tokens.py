@@ -12,8 +12,8 @@ from server.outbound.client import OutboundRequest, RequestLimits, request, send
 from server.outbound.signing import basic
 
 SPARE_SECONDS = 30  # a token that ends so soon may be over when it arrives
-DEFAULT_LIFE_SECONDS = 3600  # of a token whose server does not say
-MAX_TOKEN_BYTES = 64 * 1024  # of a server's answer with a token
+DEFAULT_LIFE_SECONDS = 3600  # lifetime of a token if its server does not state it
+MAX_TOKEN_BYTES = 64 * 1024  # bytes of a response with a token
 
 
 def is_fresh(values: Mapping[str, str], now: int) -> bool:

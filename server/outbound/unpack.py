@@ -42,7 +42,7 @@ class Unpacker:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # a head of gzip or zlib, whichever comes
+        self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)  # accepts a gzip or zlib header
         self._is_first = True
 
     def add(self, piece: bytes, found: bytearray) -> None:

@@ -16,7 +16,7 @@ PORTS = {"http": 80, "https": 443}
 
 _UNSEEN = late_pattern(r"[\x00-\x1f\x7f\\]|[\ud800-\udfff]")
 _LABEL = late_pattern(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
-_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # as the last part, it makes a host an IPv4 address in some spelling
+_NUMBER = late_pattern(r"([0-9]+|0x[0-9a-f]*)\Z")  # as the last label, it makes a host an IPv4 address in some notation
 _BRACKETED = late_pattern(r"\[([^\]]+)\](?::[0-9]*)?\Z")
 _SECRET = late_pattern(r"//[^/@]*@")
 _LONE_PERCENT = late_pattern(r"%(?![0-9A-Fa-f]{2})")
@@ -53,7 +53,7 @@ class HttpUrl:
         return f"{self.scheme}://{self.authority}{self.target}"
 
     def with_query(self, more: str) -> "HttpUrl":
-        """The same with more behind its query, which is quoted already."""
+        """A copy with more parameters in its query, which are quoted already."""
         return HttpUrl(self.scheme, self.host, self.port, f"{self.target}{'&' if '?' in self.target else '?'}{more}")
 
     def is_below(self, base: "HttpUrl") -> bool:
