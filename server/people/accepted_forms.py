@@ -94,7 +94,7 @@ def release(ctx: Context, path: str, names: Sequence[str]) -> None:
 
 
 def forget(ctx: Context, path: str) -> None:
-    """Forget the caller's forms of a path: what they did was undone, so that the same may be sent again."""
+    """Deletes the caller's forms of a path: what they did was undone, so that the same may be submitted again."""
     worker_id = ctx.actor.worker_id
     ctx.service.store.write(lambda tx: tx.delete(ACCEPTED_FORM, worker_id=worker_id, path=path))
 

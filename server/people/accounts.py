@@ -22,7 +22,7 @@ from server.translation import N_
 
 DOING = "change how others sign in"  # what administrators alone may
 
-INVITATION_SECONDS = 3 * 86400  # that an invitation works: people read mail after the weekend
+INVITATION_SECONDS = 3 * 86400  # validity of an invitation: people read mail after the weekend
 MAX_HANDED_OVER = 500  # tickets in one go
 SUBJECT = N_("Your place at the helpdesk")
 TEXT = N_("""\
@@ -110,7 +110,7 @@ def end_sessions(ctx: Context, worker_id: int) -> int:
 
 
 def turn_off_second_factor(ctx: Context, worker_id: int) -> None:
-    """Let a worker who lost it sign in by password alone. Raises AdminOnly."""
+    """Removes the second factor of a worker who lost it. Raises AdminOnly."""
 
     def write(tx: Transaction) -> None:
         if second_factor.is_on(tx, worker_id):
@@ -151,8 +151,8 @@ def recover(ctx: Context, worker_id: int, is_admin: bool = False) -> str:
 
 
 def hand_over(ctx: Context, worker_id: int, to_id: int) -> tuple[int, int]:
-    """Give a worker's open and waiting tickets to another one, 0 for nobody: how many were, and how many are left,
-    since one go takes MAX_HANDED_OVER. Raises AdminOnly, Invalid."""
+    """Assigns a worker's open and waiting tickets to another worker, 0 for nobody. Returns how many were assigned and
+    how many are left, since one call covers MAX_HANDED_OVER. Raises AdminOnly, Invalid."""
     tickets = ctx.service.registry.type("ticket")
 
     def write(tx: Transaction) -> tuple[int, int]:
@@ -172,7 +172,7 @@ def _log(writing: RecordWriter, point: str, worker_id: int, told: dict[str, str]
 
 
 def _invited(writing: RecordWriter, worker_id: int) -> Record:
-    """The worker, who may sign in by password."""
+    """The worker. Raises Conflict unless they may sign in by password."""
     worker = writing.record("worker", worker_id)
     if worker is None:
         raise NotFound(f"there is no worker {worker_id}")
@@ -182,7 +182,7 @@ def _invited(writing: RecordWriter, worker_id: int) -> Record:
 
 
 def _end_tokens(ctx: Context, worker_id: int, is_wanted: bool) -> None:
-    """Inside the transaction of what it goes with."""
+    """Runs in the transaction of the caller."""
     if is_wanted:
         token_lists.revoke_all(ctx, worker_id=worker_id)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ALWAYS, INSIDE, OUTSIDE = HOURS = ("always", "inside", "outside")
 MAX_CHARACTERS = 20_000
-ABOUT = ("ticket", "group", "bucket")  # whose keys can be filled in; those of the first need no prefix
+ABOUT = ("ticket", "group", "bucket")  # records whose keys are placeholders; keys of the first need no prefix
 # Those that most texts take; any other key of the three can stand there.
 PLACEHOLDERS = (
     "mask",

@@ -1,4 +1,4 @@
-"""How an address is shown to workers: with the name of its contact, else the one that its owner wrote under."""
+"""The name of an address, as workers see it: of its contact, else the one in its mails."""
 
 from server.records.base import Record
 from server.records.parts import Reading

@@ -1,4 +1,4 @@
-"""Deleting a mail address: what uses it is told first, and stays without it once the deletion is confirmed."""
+"""Deletes mail addresses: reports what uses an address first, and detaches that once the deletion is confirmed."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _POINTING = (
 
 def check(writing: Writing, address: Record) -> None:
     """Raises Conflict for an address that signs somebody in or sends email, and, unless the deletion is confirmed, for
-    one that is used; TooLarge where too much uses it."""
+    one in use; TooLarge if too many records use it."""
     id, email = address["id"], address["email"]
     if address["worker_id"]:
         raise Conflict(f"{email} belongs to worker {address['worker_id']}; take it from them first")

@@ -10,7 +10,7 @@ from server.store.transaction import Transaction
 
 @dataclass(frozen=True)
 class AuthorizedApp:
-    """An app with the scopes that it still defines, and the ids of those that it does not."""
+    """An authorized app, with the granted scopes that it still defines, and the ids of those that it no longer does."""
 
     consent: Consent
     scopes: list[Scope]

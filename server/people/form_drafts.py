@@ -15,10 +15,10 @@ from server.store.statements import slot
 from server.store.tables import Column, Index, Table
 from server.store.transaction import Transaction
 
-MAX_KEY_CHARS = 200  # of the name of a form
-MAX_DRAFT_CHARS = 1024 * 1024  # of all values of one form together, as JSON
+MAX_KEY_CHARS = 200  # characters of a form's key
+MAX_DRAFT_CHARS = 1024 * 1024  # bytes of all values of one form, as JSON
 MAX_DRAFT_FIELDS = 500  # of one form
-MAX_DRAFTS = 50  # of one worker; the oldest go
+MAX_DRAFTS = 50  # drafts of one worker; the oldest are deleted
 KEPT_SECONDS = 30 * 86400
 # A field whose name has one of these words is kept nowhere but where it belongs.
 _SECRET_WORDS = ("password", "passphrase", "code", "secret", "token", "shared_key", "api_key", "private_key")
@@ -78,7 +78,7 @@ def keep(ctx: Context, key: str, fields: Fields) -> None:
 
 
 def of(ctx: Context, key: str) -> FormDraft | None:
-    """What the worker typed into a form and has not saved; None when there is nothing, or it is too old."""
+    """The draft of a form, None if there is none or it has expired."""
     row = ctx.service.store.read(lambda tx: tx.first(FORM_DRAFT, worker_id=ctx.actor.worker_id, key=key))
     at = FORM_DRAFT.position
     if row is None or row[at["updated_at"]] <= ctx.now - KEPT_SECONDS:

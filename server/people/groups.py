@@ -27,7 +27,7 @@ def change_members(ctx: Context, sent: Any) -> None:
 
 
 def members(ctx: Context, group_ids: Iterable[int]) -> Changes:
-    """Who is in these groups: {group id: {worker id: manager or member}}."""
+    """The members of groups: {group id: {worker id: manager or member}}."""
     listed = list(group_ids)
     table: Any = GROUP_MEMBER.sql
     rows = ctx.service.store.read(

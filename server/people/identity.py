@@ -54,7 +54,7 @@ def require_free(writing: Writing, field: str, email: str, address: Record | Non
 
 
 def _whose(writing: Writing, address: Record) -> str:
-    """Whom of us an address stands for, "" for nobody."""
+    """The record of ours that an address belongs to, "" for none."""
     id = address["id"]
     if address["worker_id"] or writing.find("worker", email_id=id):
         return "the address of a worker"

@@ -48,13 +48,13 @@ def address(ctx: Context, kind: str = PASSWORD) -> str:
 
 
 def note(tx: Transaction, draft_id: int, worker_id: int, seconds: int, kind: str = PASSWORD) -> None:
-    """The link in a draft is to be one of this worker."""
+    """A draft that gets a link of this worker when it is sent."""
     tx.put(LATE_LINK, {"draft_id": draft_id, "worker_id": worker_id, "seconds": seconds, "kind": kind})
 
 
 def fill_link(ctx: Context, draft_id: int, outgoing: OutgoingMail) -> OutgoingMail:
-    """The mail of a draft with its code, when it is one with a link. Raises Invalid for a worker who is gone, and for
-    an address that is no longer the one that such a link may go to."""
+    """The mail of a draft with its code, if it has a link. Raises Invalid for a worker who is gone, and for an address
+    that the link may no longer go to."""
     store = ctx.service.store
     row = store.read(lambda tx: tx.first(LATE_LINK, draft_id=draft_id))
     if row is None:

@@ -7,9 +7,9 @@ from server.errors import Invalid
 from server.store.tables import Column, Table
 from server.store.transaction import Transaction
 
-MAX_LIST_CHARS = 200  # of the path of a list
-MAX_COLUMNS_CHARS = 2000  # of the names of its columns, with the commas between them
-MAX_LISTS = 100  # of one worker whose columns are kept
+MAX_LIST_CHARS = 200  # characters of the path of a list
+MAX_COLUMNS_CHARS = 2000  # characters of the column names, with commas
+MAX_LISTS = 100  # lists of one worker whose columns are stored
 
 LIST_COLUMNS = Table(
     "list_columns",

@@ -25,7 +25,7 @@ from server.records.shared.resolve import address_in
 from server.store.transaction import Transaction
 from server.translation import N_
 
-CONFIRM_SECONDS = 3 * 86400  # that a link works: people read mail after the weekend
+CONFIRM_SECONDS = 3 * 86400  # validity of a link: people read mail after the weekend
 GONE = "this link was used, replaced or is too old, or it is somebody else's; ask for a new one under Account"
 CONFIRM_SUBJECT, TOLD_SUBJECT = N_("Confirm your new address"), N_("Your sign-in address is to change")
 CONFIRM_TEXT = N_("""\
@@ -46,7 +46,7 @@ and tell an administrator.
 
 
 def waiting(ctx: Context, worker_id: int) -> LoginChange | None:
-    """The change of a worker that waits to be confirmed. Raises AdminOnly for somebody else's."""
+    """A worker's change of address that is not confirmed yet. Raises AdminOnly for somebody else's."""
     _require_own_or_admin(ctx, worker_id)
     return ctx.service.store.read(lambda tx: login_changes.waiting(tx, worker_id))
 
@@ -83,7 +83,7 @@ def ask(ctx: Context, new_email: str, password: str) -> LoginChange:
 
 
 def send_again(ctx: Context, worker_id: int) -> None:
-    """Mail the link once more; the one before no longer works. Raises AdminOnly, NotFound."""
+    """Mails the link again; the former link no longer works. Raises AdminOnly, NotFound."""
     _require_own_or_admin(ctx, worker_id)
 
     def write(tx: Transaction) -> None:
@@ -113,9 +113,8 @@ def of_code(ctx: Context, code: str) -> LoginChange:
 
 
 def confirm(ctx: Context, code: str) -> LoginChange:
-    """Sign in with the new address from now on; links to set a password that went to the one before work no more.
-
-    Raises NotFound, Conflict for an address that has become somebody else's."""
+    """Makes the new address the one to sign in with; password links that went to the former one no longer work. Raises
+    NotFound, Conflict for an address that belongs to somebody else by now."""
 
     def write(tx: Transaction) -> LoginChange:
         change, writing = _of_code(ctx, tx, code), RecordWriter(ctx, tx)
@@ -132,7 +131,7 @@ def confirm(ctx: Context, code: str) -> LoginChange:
 
 @job(KIND)
 def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
-    """A link to the new address, and a word to the one that counts."""
+    """Mails a link to the new address and a notice to the present one."""
     ctx, worker_id = own_context(service), int(payload["worker_id"])
     spoken = speech.of_worker(service, worker_id)
     confirm, told = ServiceMail(CONFIRM_SUBJECT, CONFIRM_TEXT, spoken), ServiceMail(TOLD_SUBJECT, TOLD_TEXT, spoken)
@@ -141,7 +140,7 @@ def _send_mails(service: Service, payload: dict[str, Any], now: int) -> None:
         writing = RecordWriter(ctx, tx)
         change = login_changes.waiting(tx, worker_id)
         if change is None or change.new_email != payload["new_email"]:
-            return  # taken back, or replaced by one with mails of its own
+            return  # canceled, or replaced by one with mails of its own
         values = {"by": payload["by"], "new": change.new_email, "email": change.email}
         with_link = {**values, "link": late_links.address(ctx, LOGIN_ADDRESS), "days": CONFIRM_SECONDS // 86400}
         draft_id = password_change.send_to(writing, change.new_email, confirm, with_link)

@@ -25,7 +25,7 @@ LOGIN_CHANGE = Table(
         Index(("hash",), "the change that a link confirms"),
     ],
     key=("worker_id",),
-)  # email: the one that counts; hash, expires_at: of the code in the link that was mailed last
+)  # email: the present address; hash, expires_at: of the code in the last mailed link
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def holder(tx: Transaction, email: str) -> int:
 
 
 def ask(tx: Transaction, change: LoginChange) -> None:
-    """Let a change wait, in place of any before."""
+    """Stores a change to be confirmed, replacing any former one."""
     _put(tx, change, "", 0)
 
 

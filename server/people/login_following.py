@@ -28,14 +28,14 @@ def follow(writing: Writing, change: Change) -> None:
 
 
 def ask(writing: Writing, change: LoginChange) -> None:
-    """Let a change wait; the new address gets a link that confirms it, the one that counts is told."""
+    """Stores a change to be confirmed; the new address gets a link, and the present one a notice."""
     login_changes.ask(writing.tx, change)
     log(writing, "asked", change)
     send_mails(writing, change)
 
 
 def send_mails(writing: Writing, change: LoginChange) -> None:
-    """Let the mails about a change that waits be made."""
+    """Queues the mails about an unconfirmed change."""
     payload = {"worker_id": change.worker_id, "new_email": change.new_email, "by": writing.actor.name or "Helpdesk"}
     JobQueue.add(writing.tx, KIND, writing.now, payload)
     writing.wake()
@@ -52,10 +52,10 @@ def log(writing: Writing, done: str, change: LoginChange) -> None:
 def _main_address_changed(writing: Writing, worker_id: int, before: str, after: str) -> None:
     waits = login_changes.waiting(writing.tx, worker_id)
     change = LoginChange(worker_id, waits.email if waits is not None else before, after)
-    if change.email == after:  # as it was before, or just confirmed
+    if change.email == after:  # unchanged, or just confirmed
         login_changes.drop(writing.tx, worker_id)
     elif writing.tx.first(WORKER_LOGIN, worker_id=worker_id) is None:
-        log(writing, "changed", change)  # nobody has ever signed in with the one before
+        log(writing, "changed", change)  # nobody has ever signed in with the former one
     else:
         ask(writing, change)
 

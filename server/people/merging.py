@@ -1,5 +1,5 @@
-"""Two contacts that are one person, or two organizations that are one: what the other has goes over to the one that
-stays, and the other is deleted."""
+"""Merges two contacts or two organizations: everything of the other record moves to the one that stays, and the other
+is deleted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,13 +21,13 @@ POINT = "record.merge"
 OFFERED = ("contact", "org")
 MAX_SOURCES = 20
 MAX_MOVED = 20_000  # records of one type that point to one that goes; more would hold up the one writer
-NAMED = {"contact": ("address",), "org": ("address", "contact")}  # whose texts hold the name
+NAMED = {"contact": ("address",), "org": ("address", "contact")}  # whose texts contain the name
 
 
 @dataclass(frozen=True, slots=True)
 class MergePreview:
-    """Two records before a merge. differing: fields that both have another value of, as {field: (kept, other)}.
-    moved: {type: how many records of it point to the one that goes}."""
+    """Two records before a merge. differing: fields with different values, {field: (kept, other)}. moved: {type: number
+    of records that point to the one to be deleted}."""
 
     target: Record
     source: Record
@@ -54,7 +54,7 @@ def merge(
 
 
 def compare(ctx: Context, uri: str, target_id: int, source_id: int) -> MergePreview:
-    """What a merge of two would do. Raises NotOffered, Invalid for the same, NotFound, Forbidden as `merge`."""
+    """A preview of a merge. Raises NotOffered, Invalid for the same record, NotFound, Forbidden as `merge`."""
     record_type = _offered(ctx, uri)
     if target_id == source_id:
         raise Invalid(N_("choose another one: a record cannot be merged with itself"), field="other")
@@ -157,7 +157,7 @@ def _require_assent(ctx: Context, record_type: RecordType, target_id: int, ids: 
 
 
 def _values(ctx: Context, record_type: RecordType, target_id: int, ids: list[int]) -> dict[str, Any]:
-    """What automations are told of a merge, before and after it."""
+    """The values for automations about a merge, before and after it."""
     return {
         "record_type": record_type.uri,
         "source_ids": ids,

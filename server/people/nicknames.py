@@ -1,4 +1,4 @@
-"""The nickname that stands behind @, for workers who chose none."""
+"""Nicknames, which are written after @, of workers who chose none."""
 
 import re
 import unicodedata
@@ -8,13 +8,13 @@ from server.store.statements import slot
 from server.store.tables import table_named
 from server.store.transaction import Transaction
 
-LENGTH = 20  # of each part
+LENGTH = 20  # characters of each part
 TRIES = 20
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
 def free(tx: Transaction, first_name: str, last_name: str) -> str:
-    """A nickname that nobody has, from a name: ines, ines.m, ines.moor, ines2; "" where none can be made of it."""
+    """Returns an unused nickname formed from a name: ines, ines.m, ines.moor, ines2; "" if none can be formed."""
     worker = table_named("worker")
     for name in _candidates(first_name, last_name):
         if (

@@ -14,7 +14,7 @@ from server.records.shared.secrets import digest
 from server.store.transaction import Transaction
 from server.translation import lazy_gettext
 
-SECONDS = 120  # that it would live if its end were lost
+SECONDS = 120  # lifetime if the end of its use is not reported
 LABEL = "API explorer"
 
 

@@ -1,4 +1,4 @@
-"""Passwords set anew: by their worker, or behind a one-time link that was sent by mail."""
+"""Changes of passwords: by their worker, or by a one-time link that was mailed."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ If it was not you, do nothing: your password stays as it is.
 
 @dataclass(frozen=True, slots=True)
 class ServiceMail:
-    """What the service writes to a worker, in the language that they read."""
+    """A letter of the service, in the language of its worker."""
 
     subject: Words
     text: Words
@@ -53,9 +53,8 @@ class ServiceMail:
 
 
 def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -> str:
-    """Set one's own password; all other sessions end. Answers the session's new id.
-
-    Takes as long as two hashings. Raises NotAuthenticated, TooMany, Invalid for a new one that is too short."""
+    """Changes the caller's password and ends all other sessions. Returns the session's new id. Takes as long as hashing
+    twice. Raises NotAuthenticated, TooMany, Invalid for a password that is too short."""
     worker_id = session.actor.worker_id
     require_password(ctx, worker_id, current)
     fields = _prepared(ctx.service, new)
@@ -71,11 +70,11 @@ def change(ctx: Context, session: Session, current: str, new: str, peer: Peer) -
 
 
 def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
-    """Send a link to a worker's address. Tells nobody whether there is such a worker: neither by its answer nor by the
-    time it takes. Raises TooMany."""
+    """Mails a password link to a worker. Neither the response nor its time shows whether there is such a worker. Raises
+    TooMany."""
     store = ctx.service.store
     worker_id = store.read(lambda tx: worker_with(ctx, tx, email))
-    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # what others ask for holds up nobody
+    by_whom = f"{email.strip()} {lockout.address(peer.client)}"  # requests of others delay nobody
     keys = attempt_keys(ctx, "link", by_whom, worker_id, peer)
     store.write(lambda tx: lockout.count(tx, keys, ctx.now))
     if not worker_id:
@@ -83,7 +82,7 @@ def ask_for_link(ctx: Context, email: str, peer: Peer) -> None:
 
     def write(tx: Transaction) -> None:
         if not lockout.has_left(tx, lockout.account("mailed link", str(worker_id)), ctx.now):
-            return  # the one that was mailed last still works
+            return  # the last mailed link is still valid
         JobQueue.add(tx, KIND, ctx.now, {"worker_id": worker_id}, f"{KIND}:{worker_id}")
         ctx.service.wake_after(tx)
 
@@ -108,19 +107,19 @@ def _send_link(service: Service, payload: dict[str, Any], now: int) -> None:
 
 
 def send_link(writing: RecordWriter, worker: Record, letter: ServiceMail, seconds: int, values: dict[str, Any]) -> None:
-    """As send, with a `link` to choose a password, that works for so many seconds."""
+    """Mails a letter with a `link` to set a password, valid for so many seconds; otherwise as send."""
     draft_id = send(writing, worker, letter, {**values, "link": late_links.address(writing.ctx)})
     late_links.note(writing.tx, draft_id, worker["id"], seconds)
 
 
 def send(writing: RecordWriter, worker: Record, letter: ServiceMail, values: dict[str, Any]) -> int:
-    """As send_to, to the address that a worker signs in with; `email` is that address."""
+    """Mails a letter to the address that a worker signs in with, `email`; otherwise as send_to."""
     email = login_changes.counting(writing, worker)
     return send_to(writing, email, letter, {"email": email, **values})
 
 
 def send_to(writing: RecordWriter, email: str, letter: ServiceMail, values: dict[str, Any]) -> int:
-    """Put mail of the service on its way; answers the id of its draft. values: of the letter's placeholders."""
+    """Queues a mail of the service; returns the id of its draft. values: for the placeholders of the letter."""
     ctx, subject = writing.ctx, letter.subject_line()
     params = {
         "to": email,
@@ -153,7 +152,7 @@ def worker_of_link(service: Service, code: str, now: int) -> int:
 
 
 def set_by_link(ctx: Context, code: str, new: str) -> None:
-    """Set the password behind a link, use the link up, end all sessions. Raises NotFound, Invalid."""
+    """Sets a password by a link, which is used up, and ends all sessions. Raises NotFound, Invalid."""
     fields = _prepared(ctx.service, new)
 
     def write(tx: Transaction) -> None:
@@ -174,6 +173,7 @@ def _prepared(service: Service, new: str) -> dict[str, Any]:
 
 
 def _set(ctx: Context, tx: Transaction, worker_id: int, fields: dict[str, Any]) -> None:
-    """With the service's rights: whoever was let in here may set this password, whatever else they may."""
+    """Runs with the rights of the service: whoever was admitted here may set this password, whatever else they may
+    do."""
     own = ctx.as_actor(actors.lent(actors.worker(tx, worker_id) or ctx.actor), ctx.tz)
     RecordWriter(own, tx).update_sent(ctx.service.registry.type(WORKER), worker_id, fields)

@@ -14,12 +14,12 @@ from server.dataclass import dataclass
 from server.store.store_local import StoreLocal
 from server.store.transaction import Transaction
 
-CHANNEL = "changes"  # of the streams that tell pages of changes of their record
+CHANNEL = "changes"  # of streams that notify pages of changes to their record
 AWAY_SECONDS = 45
-HERE = "here"  # what other processes hear: ticket, worker, and what they do
-AGAIN_SECONDS = AWAY_SECONDS // 3  # after which others hear once more of somebody who is still there
-MAX_TICKETS = 10_000  # those that nobody has looked at for longest go first
-MAX_WORKERS = 50  # told on one ticket
+HERE = "here"  # announced to other processes: ticket, worker, act
+AGAIN_SECONDS = AWAY_SECONDS // 3  # until somebody who is still there is announced again
+MAX_TICKETS = 10_000  # the ones viewed least recently are dropped first
+MAX_WORKERS = 50  # people shown on one ticket
 DOING = ("viewing", "writing")
 GONE = "left"
 
@@ -64,7 +64,7 @@ class Presence:
             return was_there
 
     def must_be_told(self, ticket_id: int, worker_id: int, now: int) -> bool:
-        """Whether other processes are to hear of somebody who is there; asked once, it is noted."""
+        """Whether to announce somebody to other processes; calling it counts as announcing."""
         with self._lock:
             there = self._on.get(ticket_id, {})
             who = there.get(worker_id)
@@ -74,7 +74,7 @@ class Presence:
             return True
 
     def on(self, ticket_id: int, now: int) -> list[Present]:
-        """Who is there, by name."""
+        """The people on a ticket, by name."""
         with self._lock:
             there = [each for each in self._on.get(ticket_id, {}).values() if each.until > now]
         return sorted(there, key=lambda each: each.name.lower())[:MAX_WORKERS]
@@ -103,9 +103,8 @@ def note(ctx: Context, ticket_id: int, doing: str) -> None:
 
 
 def hear(service: Service, text: str) -> None:
-    """Another process tells of somebody: what `note` announced there. Their names are looked up when they are asked
-    for."""
-    if not text:  # some may have been missed; the next signs tell of them
+    """Another process reports somebody, whom `note` announced there. Names are looked up when they are requested."""
+    if not text:  # some may have been missed; the next announcements include them
         return
     ticket_id, worker_id, doing = text.split(" ")
     presence, now = of(service), clock.now()
@@ -127,6 +126,6 @@ def others(ctx: Context, ticket_id: int) -> list[Present]:
 
 
 def _named(tx: Transaction, there: list[Present]) -> list[Present]:
-    """With the names of those that another process told of; without workers who are gone."""
+    """Adds the names of people whom another process reported, and leaves out workers who are gone."""
     found = [(each, None if each.name else actor.worker(tx, each.worker_id)) for each in there]
     return [replace(each, name=who.name) if who is not None else each for each, who in found if each.name or who]

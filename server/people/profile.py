@@ -1,4 +1,4 @@
-"""What workers may change of themselves, who may change no worker otherwise."""
+"""The fields of their own that workers may change who may change no other worker."""
 
 from server.access.actor import lent
 from server.context import Context
@@ -30,15 +30,15 @@ def of(ctx: Context) -> Record:
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Of a worker who is away. until: Unix seconds, 0 until further notice. stand_in: who is told of messages on their
-    tickets just now, by name; "" for nobody."""
+    """The absence of a worker. until: Unix seconds, 0 until further notice. stand_in: the name of the colleague who is
+    notified of messages on their tickets now, "" for nobody."""
 
     until: int
     stand_in: str
 
 
 def absence_of(ctx: Context, worker_id: int) -> Absence | None:
-    """The absence of a worker; None for one who is here, or not there at all. Any worker may know."""
+    """The absence of a worker; None if they are present, or do not exist. Any worker may read it."""
 
     def read(tx: Transaction) -> Absence | None:
         reading = RecordReader(ctx, tx)

@@ -20,13 +20,13 @@ from server.store.transaction import Transaction
 
 CONTEXT = contexts.REMINDER
 POINT = "custom.other"
-BATCH = 100  # reminders told in one transaction; between two of them others get their turn
-MAX_BATCHES = 50  # of one scan; more are left to the next
+BATCH = 100  # reminders of one transaction; other writes run between two of them
+MAX_BATCHES = 50  # reminders of one scan; the next one handles the rest
 
 
 @periodic("reminders due")
 def remind_due(service: Service, now: int) -> int | None:
-    """Tell of what is due; answers when the next reminder will be."""
+    """Notifies of due reminders; returns the time of the next one."""
     ctx = own_context(service, now)
     for _ in range(MAX_BATCHES):
         if service.store.read(lambda tx: not _due(tx, now, 1)):
@@ -36,7 +36,7 @@ def remind_due(service: Service, now: int) -> int | None:
 
 
 def _remind(ctx: Context, tx: Transaction) -> None:
-    """Closing them is part of the same transaction, so that nobody is told twice."""
+    """Reminders are closed in the same transaction, so that nobody is notified twice."""
     writing = RecordWriter(ctx, tx)
     for id, worker_id, name in _due(tx, ctx.now, BATCH):
         writing.update("reminder", id, {"is_closed": 1})
@@ -75,5 +75,5 @@ def _next_time(tx: Transaction) -> int | None:
 
 
 def _open() -> peewee.SQL:
-    """As text, so that the partial index is found to fit."""
+    """Written as text, so that SQLite uses the partial index."""
     return peewee.SQL('"is_closed" = 0')

@@ -25,7 +25,8 @@ def change_members(writing: Writing, group_id: int, changes: dict[int, str]) -> 
 
 
 def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None:
-    """As change_members, for many groups: {group id: {worker id: part}}. Roles follow once."""
+    """Changes the rosters of several groups, as change_members: {group id: {worker id: part}}. Roles are updated
+    once."""
     for group_id, parts in changes.items():
         told = [_change(writing, group_id, worker_id, part) for worker_id, part in parts.items()]
         if any(told):
@@ -36,7 +37,7 @@ def change_rosters(writing: Writing, changes: dict[int, dict[int, str]]) -> None
 
 
 def _change(writing: Writing, group_id: int, worker_id: int, part: str) -> str:
-    """Give a worker a part in a group; answers what to tell of it, "" when it is as it was."""
+    """Sets the part of a worker in a group; returns the activity to record, "" if nothing changed."""
     row = writing.tx.first(GROUP_MEMBER, group_id=group_id, worker_id=worker_id)
     before = REMOVE if row is None else MANAGER if row[GROUP_MEMBER.position["is_manager"]] else MEMBER
     if part == before:
@@ -112,12 +113,12 @@ def _roles(writing: Writing) -> list[dict[str, Any]]:
 
 
 def _found(writing: Writing, query: str) -> list[int]:
-    """A blank query is nobody, not everybody."""
+    """A blank query matches nobody, not everybody."""
     return writing.search_ids("worker", query) if query.strip() else []
 
 
 def _replace(writing: Writing, role_id: int, part: str, worker_ids: list[int]) -> None:
-    """Only what differs is written: each row written makes every actor be read anew."""
+    """Writes only rows that differ: each written row invalidates all cached actors."""
     wanted = set(worker_ids)
     place = ROLE_WORKER.position["worker_id"]
     present = {row[place] for row in writing.tx.find(ROLE_WORKER, role_id=role_id, part=part)}

@@ -42,6 +42,6 @@ def has_second_factor(ctx: Context) -> bool:
 
 
 def sessions_of(ctx: Context, worker_id: int) -> list[Session]:
-    """Where somebody else is signed in. Raises AdminOnly."""
+    """The sessions of another worker. Raises AdminOnly."""
     ctx.require_admin("see where others are signed in")
     return ctx.service.store.read(lambda tx: sessions.of_worker(tx, worker_id, ctx.now))

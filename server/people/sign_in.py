@@ -25,8 +25,8 @@ from server.template.filters.browsers import browser_of
 AUTHENTICATED, FAILED = "worker.authenticated", "worker.authenticate.failed"
 WRONG = "The mail address or the password is not right."
 WRONG_CODE = "The code is not right. Codes change every 30 seconds; each one works once."
-LOCKED = "login.locked"  # the job that tells the owner of an account that got locked
-MAX_REASON_CHARS = 200  # of what an automation says when it refuses
+LOCKED = "login.locked"  # the job that notifies the owner of a locked account
+MAX_REASON_CHARS = 200  # characters of an automation's reason for a refusal
 HOUR_SECONDS, DAY_SECONDS = 3600, 86400
 
 
@@ -41,8 +41,8 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A new session. waits_for_code: it is good for nothing but giving the code of the second factor. known: what the
-    browser is to hold as a known device from now on, "" for what it holds already."""
+    """A new session. waits_for_code: it can only be used to enter the code of the second factor. known: the new value
+    of the known-device cookie, "" to leave it."""
 
     session_id: str
     waits_for_code: bool
@@ -51,7 +51,8 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """What a name leads to. worker_id: 0 for nobody who may sign in by password; known_id: who was meant."""
+    """The worker behind a name. worker_id: 0 if nobody may sign in by password with it; known_id: the worker who was
+    meant."""
 
     worker_id: int
     known_id: int
@@ -136,7 +137,7 @@ def step_up(ctx: Context, session: Session, given: str, peer: Peer) -> str:
 
 
 def require_password(ctx: Context, worker_id: int, password: str) -> None:
-    """Raises NotAuthenticated unless this is the password of the worker, who is signed in; TooMany after too many wrong
+    """Raises NotAuthenticated unless this is the password of the signed-in worker; TooMany after too many wrong
     ones."""
     keys = _running("password", worker_id)
     store = ctx.service.store
@@ -166,8 +167,7 @@ def sign_out(ctx: Context, session: Session, peer: Peer) -> None:
 
 
 def turn_on_code(ctx: Context, secret: str, given: str) -> list[str]:
-    """Let the worker who asks sign in with a second factor from now on; answers the recovery codes. Raises Invalid
-    for a wrong code, TooMany."""
+    """Turns on the caller's second factor; returns the recovery codes. Raises Invalid for a wrong code, TooMany."""
     worker_id = ctx.actor.worker_id
     keys = _running("code", worker_id)
     ctx.service.store.write(lambda tx: lockout.count(tx, keys, ctx.now))
@@ -184,7 +184,7 @@ def turn_on_code(ctx: Context, secret: str, given: str) -> list[str]:
 
 
 def turn_off_code(ctx: Context) -> None:
-    """Let the worker who asks sign in by password alone from now on."""
+    """Turns off the caller's second factor."""
     worker_id = ctx.actor.worker_id
 
     def write(tx: Transaction) -> None:
@@ -243,7 +243,7 @@ def _known(ctx: Context, tx: Transaction, worker_id: int, peer: Peer) -> str:
 
 
 def _running(kind: str, worker_id: int) -> tuple[str, ...]:
-    """What is counted where a worker is signed in already: nobody else can use it up."""
+    """The counter of attempts within a session: nobody else can use it up."""
     return (lockout.account(f"{kind} again", str(worker_id)),)
 
 

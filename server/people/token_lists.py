@@ -48,7 +48,7 @@ class TokenEntry:
 
 @dataclass(frozen=True, slots=True)
 class TokenSelection:
-    """Which tokens: of one app or worker, 0 for any; those that are over instead of those that are good now."""
+    """A selection of tokens: of one app or worker, 0 for any; expired and revoked ones instead of valid ones."""
 
     app_id: int = 0
     worker_id: int = 0
@@ -82,7 +82,7 @@ def all(
 
 
 def count(ctx: Context, wanted: TokenSelection = EVERY) -> int:
-    """How many tokens there are on all pages. Raises AdminOnly unless they are those of who asks."""
+    """The number of tokens on all pages. Raises AdminOnly unless they are the caller's."""
     if wanted.worker_id != ctx.actor.worker_id:
         ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _count(tx, wanted, ctx.now))
@@ -95,7 +95,8 @@ def own(ctx: Context, limit: int = MAX_LISTED, page: int = 1) -> list[TokenEntry
 
 
 def ending(ctx: Context, before: int, least_seconds: int) -> int:
-    """How many access tokens that were made for longer than so many seconds end before an instant. Raises AdminOnly."""
+    """The number of access tokens with a longer lifetime than so many seconds that expire before a time. Raises
+    AdminOnly."""
     ctx.require_admin(DOING)
     table: Any = TOKEN.sql
     return int(
@@ -116,7 +117,7 @@ def ending(ctx: Context, before: int, least_seconds: int) -> int:
 
 
 def in_use(ctx: Context, app_id: int = 0) -> list[TokenGroup]:
-    """Who has good tokens of an app, or of any, with how many; by name. Raises AdminOnly."""
+    """The workers with valid tokens of an app, or of any, with their numbers; ordered by name. Raises AdminOnly."""
     ctx.require_admin(DOING)
     return ctx.service.store.read(lambda tx: _in_use(ctx, tx, app_id, 0))
 
@@ -170,7 +171,8 @@ def revoke(ctx: Context, id: int, is_noted: bool = True, is_own: bool = False) -
 
 
 def revoke_all(ctx: Context, app_id: int = 0, worker_id: int = 0) -> int:
-    """End every good token of an app, of a worker, or of both; answers how many. Raises AdminOnly; Invalid for none."""
+    """Revokes all valid tokens of an app, of a worker, or of both; returns their number. Raises AdminOnly; Invalid if
+    neither is given."""
     ctx.require_admin(DOING)
     if not app_id and not worker_id:
         raise Invalid("name the app or the worker whose tokens are to end", field="app_id")
@@ -242,7 +244,7 @@ def _wanted(shape: tuple[bool, bool, bool], *columns: Any) -> Any:
     is_wanted_over, is_of_app, is_of_worker = shape
     table: Any = TOKEN.sql
     is_good = (table.revoked_at == 0) & (table.expires_at > slot(0))
-    # What was exchanged for a new pair has ended as it should; nobody ended it.
+    # A refresh token that was exchanged for a new pair has ended by itself; nobody revoked it.
     is_over = (table.renewed_at == 0) & ((table.revoked_at > 0) | (table.expires_at <= slot(0)))
     query = table.select(*columns).where(is_over if is_wanted_over else is_good)
     return _of(query, is_of_app, is_of_worker)

@@ -52,7 +52,7 @@ def newest(ctx: Context) -> dict[str, Any] | None:
 
 
 def read_all(ctx: Context) -> list[int]:
-    """Mark the caller's notifications as read; answers the ids of those that were not."""
+    """Marks the caller's notifications as read; returns the ids of those that were unread."""
 
     def write(tx: Transaction) -> list[int]:
         writing = RecordWriter(ctx, tx)

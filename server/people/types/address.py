@@ -186,7 +186,7 @@ class Address(RecordType):
     org_column = "org_id"
 
     def privileged(self, change: Change, writing: Writing) -> None:
-        """Ours: what stands for one of us, and mail settings, are the administrators'."""
+        """Addresses of ours and mail settings are reserved for administrators."""
         if writing.actor.is_admin:
             return
         for column in ("worker_id", "mail_transport_id"):
@@ -198,7 +198,7 @@ class Address(RecordType):
                 identity.require_readable_mail(writing, change.id)
 
     def prepare(self, change: Change, writing: Writing) -> None:
-        """Lower case, the domain, the organization: by name, or that of the contact."""
+        """Normalizes to lower case, and fills in the domain and the organization: by name, or that of the contact."""
         new = change.new
         if "email" in new:
             new["email"] = new["email"].strip().lower()
@@ -211,7 +211,7 @@ class Address(RecordType):
                 new["org_id"] = contact["org_id"]
 
     def after_write(self, change: Change, writing: Writing) -> None:
-        """Contacts are found by the addresses that they have; who writes under another address is told."""
+        """Contacts are found by their addresses; a mail from another address is reported."""
         if not change.is_create and change.changes("email"):
             told = {"target": change.value("email"), "before": change.was("email")}
             writing.log("address.email.changed", self.context, change.id, told)

@@ -310,7 +310,7 @@ class Worker(RecordType):
         sent = fields.get("password")
         password = "" if isinstance(sent, (list, dict)) else as_text(sent)
         if not passwords.MIN_CHARS <= len(password) <= passwords.MAX_CHARS:
-            return fields  # the field tells what is wrong with it
+            return fields  # the field reports its mistake
         return fields | {"password": passwords.HashedPassword(passwords.hash(password))}
 
     def prepare(self, change: Change, writing: Writing) -> None:
